@@ -1,0 +1,3 @@
+"""discreet: differentially private release of databases."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,108 @@
+"""Every error that discreet raises on purpose, in one tree.
+
+    DiscreetError
+    ├── BadInput              what was asked makes no sense; nothing was read, charged or written
+    │   ├── BadBudget
+    │   ├── BadSchema         carries every mistake found, not only the first
+    │   ├── BadSource         the table cannot be opened, or lacks a declared column
+    │   ├── BadQuestion       the SQL is not understood or not allowed
+    │   └── BadRelease        a release file that is damaged, foreign, newer or hostile
+    ├── Refused               it makes sense, and is refused by a guarantee
+    │   ├── BudgetExceeded
+    │   ├── NotAnswerable     names the query class that the release would have needed
+    │   └── EntryTaken        another run took over the ledger entry; this one may not read
+    ├── EngineFailed          the engine stopped for a reason that no row decides
+    └── LedgerError
+        ├── LedgerBusy
+        └── LedgerDamaged     a broken chain, a flipped byte, or an older copy put back
+
+A message says what was refused, the numbers, what was not done, and what to do
+next. It never depends on a row's value: such a message would itself be a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class DiscreetError(Exception):
+    """The root: everything that discreet raises on purpose."""
+
+
+class BadInput(DiscreetError, ValueError):
+    """What was asked makes no sense. Nothing was read, charged or written."""
+
+
+class BadBudget(BadInput):
+    """A privacy budget that is not a positive, finite, exact number."""
+
+
+class BadSchema(BadInput):
+    """A schema with mistakes; `mistakes` lists them all."""
+
+    def __init__(self, mistakes: Sequence[str], *, where: str = "The schema") -> None:
+        self.mistakes = tuple(mistakes)
+        if len(self.mistakes) == 1:
+            text = f"{where} has a mistake: {self.mistakes[0]}"
+        else:
+            listed = "\n".join(f"  - {mistake}" for mistake in self.mistakes)
+            text = f"{where} has {len(self.mistakes)} mistakes:\n{listed}"
+        super().__init__(text)
+
+
+class BadSource(BadInput):
+    """The table cannot be opened, or lacks a column that the schema declares."""
+
+
+class BadQuestion(BadInput):
+    """SQL that is not understood, or not allowed."""
+
+
+class BadRelease(BadInput):
+    """A release file that is damaged, foreign, newer than this version, or hostile."""
+
+
+class Refused(DiscreetError):
+    """A sensible request that a guarantee forbids."""
+
+
+class _Printable(Protocol):
+    def __str__(self) -> str: ...
+
+
+class BudgetExceeded(Refused):
+    """The request would overspend the budget. Raised before any row is read."""
+
+    def __init__(
+        self, *, asked: _Printable, spent: _Printable, total: _Printable, of: str = "the budget"
+    ) -> None:
+        self.asked, self.spent, self.total = asked, spent, total
+        super().__init__(
+            f"Refused: this costs {asked}, and {spent} of {of}, {total}, is spent. "
+            "No row was read. Ask with a smaller budget, or drop a query."
+        )
+
+
+class NotAnswerable(Refused):
+    """The release cannot answer this question; the message names what it would have needed."""
+
+
+class EntryTaken(Refused):
+    """Another run took over this run's ledger entry before anything was read."""
+
+
+class EngineFailed(DiscreetError):
+    """The engine stopped (memory, disk, interruption). The charge stands."""
+
+
+class LedgerError(DiscreetError):
+    """The ledger cannot be used."""
+
+
+class LedgerBusy(LedgerError):
+    """Other processes held the ledger for too long. Nothing was charged."""
+
+
+class LedgerDamaged(LedgerError):
+    """The ledger's record was altered, or an older copy of it was put back."""

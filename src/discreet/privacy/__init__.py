@@ -1,0 +1,4 @@
+"""Privacy as exact arithmetic: budgets, adjacency, units, composition, noise laws.
+
+May import errors only.
+"""

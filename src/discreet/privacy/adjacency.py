@@ -1,0 +1,61 @@
+"""Whom the guarantee protects: which tables are neighbours, and how much of a table is one person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from discreet.errors import BadInput
+
+
+class Adjacency(StrEnum):
+    """Which tables are neighbours.
+
+    `add-remove`: one unit more or less; the number of rows is then a secret.
+    `change-one`: one unit's rows replaced by others; the number of rows is then public.
+    """
+
+    ADD_REMOVE = "add-remove"
+    CHANGE_ONE = "change-one"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyUnit:
+    """One row, or all rows that share an identifier, of which at most `max_rows` are kept."""
+
+    identifier: str | None = None
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.max_rows, bool) or not isinstance(self.max_rows, int) or self.max_rows < 1:
+            raise BadInput(f"max_rows is {self.max_rows!r}; it must be a whole number of at least 1.")
+        if self.identifier is None and self.max_rows != 1:
+            raise BadInput("max_rows needs an identifier column: without one, the unit is a single row.")
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How far one unit can move a vector of integers: in L1, and in L2 (squared, so that it stays an integer)."""
+
+    l1: int
+    l2_squared: int
+
+    def __post_init__(self) -> None:
+        if self.l1 < 1 or self.l2_squared < 1:
+            raise BadInput("A sensitivity is a positive integer.")
+
+
+def sensitivity_of_disjoint_counts(adjacency: Adjacency, unit: PrivacyUnit) -> Sensitivity:
+    """Counts over cells of which a row lies in at most one.
+
+    A unit has up to m rows, in the worst case all in one cell: adding it moves one cell by m;
+    changing it moves m from one cell to another, which is 2m in L1 and m*m + m*m in squared L2.
+    """
+    rows = unit.max_rows
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            return Sensitivity(l1=rows, l2_squared=rows * rows)
+        case Adjacency.CHANGE_ONE:
+            return Sensitivity(l1=2 * rows, l2_squared=2 * rows * rows)
+    assert_never(adjacency)
