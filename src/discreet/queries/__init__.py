@@ -1,0 +1,4 @@
+"""What may be asked of a table: integer-valued queries with their sensitivity, and SQL.
+
+May import errors, privacy, schema.
+"""

@@ -1,0 +1,43 @@
+"""One mechanism a file; `MECHANISMS` is the table that tests and audits go through.
+
+A mechanism is a frozen value whose one privacy parameter gives both its cost and its
+noise, so that the two cannot disagree.
+"""
+
+from __future__ import annotations
+
+from discreet.kernel.mechanisms.additive import (
+    AdditiveMechanism,
+    AnalyticGaussian,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    OneCountGaussian,
+)
+from discreet.kernel.mechanisms.exponential import Exponential
+from discreet.kernel.mechanisms.fixed_point import FixedPoint
+from discreet.kernel.mechanisms.randomised_response import RandomisedResponse
+from discreet.kernel.mechanisms.threshold import AboveThreshold
+
+MECHANISMS = {
+    "discrete-laplace": DiscreteLaplace,
+    "discrete-gaussian": DiscreteGaussian,
+    "one-count-gaussian": OneCountGaussian,
+    "analytic-gaussian": AnalyticGaussian,
+    "fixed-point": FixedPoint,
+    "exponential": Exponential,
+    "randomised-response": RandomisedResponse,
+    "above-threshold": AboveThreshold,
+}
+
+__all__ = [
+    "MECHANISMS",
+    "AboveThreshold",
+    "AdditiveMechanism",
+    "AnalyticGaussian",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Exponential",
+    "FixedPoint",
+    "OneCountGaussian",
+    "RandomisedResponse",
+]

@@ -1,0 +1,64 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench trust clean
+
+help:
+	@echo "make demo     set up, then publish a bundled table and ask it questions"
+	@echo "make test     set up, then check and run all tests"
+	@echo "make check    format, ruff, mypy --strict, import contracts, privacy lint"
+	@echo "make bench    measure speed and error; prints a table"
+	@echo "make trust    the long statistical and crash runs"
+	@echo "make clean    remove everything that make created"
+
+# A virtual environment needs Debian's python3-venv, which a bare machine may lack.
+$(BIN)/python:
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { \
+	  echo "Installing python3-venv"; \
+	  apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.core: $(BIN)/python pyproject.toml
+	@echo "Setting up discreet in $(VENV)"
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.core
+	@echo "Setting up what the tests need"
+	@$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	@$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+demo: $(VENV)/.core
+	@$(BIN)/discreet demo
+
+check: $(VENV)/.test
+	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/ruff check --quiet src tests benchmarks
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
+
+format: $(VENV)/.test
+	@$(BIN)/ruff format src tests benchmarks
+	@$(BIN)/ruff check --quiet --fix src tests benchmarks
+
+test: check
+	@$(BIN)/python -m pytest -q -n $(WORKERS)
+
+bench: $(VENV)/.bench
+	@$(BIN)/python benchmarks/run_all.py
+
+trust: $(VENV)/.test
+	@$(BIN)/python -m pytest -q -m trust
+
+clean:
+	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

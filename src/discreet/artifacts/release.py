@@ -1,0 +1,65 @@
+"""`Release`: what a custodian publishes. Noisy numbers, what was computed from them, and public facts.
+
+May import errors, privacy, schema, queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting
+from discreet.queries.classes import QueryClass
+from discreet.schema import Schema
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorClaim:
+    """With probability `confidence` over the noise, every query of the class is off by at most `bound`."""
+
+    query_class: str
+    bound: float
+    confidence: float
+    simultaneous: bool
+    """Whether the bound holds for all queries of the class at once, or for each alone."""
+    theorem: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """What one algorithm released for one query class."""
+
+    kind: str
+    """Which answerer understands it; see the table in `answers`."""
+    query_class: QueryClass
+    algorithm: str
+    measurements: tuple[Measurement | TreeMeasurement | Selection, ...]
+    estimates: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """Arrays computed from the measurements: post-processing, so free."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Small public facts, plain JSON."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """A portable answer to unlimited questions of its query classes."""
+
+    schema: Schema
+    budget: Budget
+    accounting: Accounting
+    parts: tuple[Part, ...]
+    public_rows: int | None
+    """The number of rows, under change-one only; None where it is a secret."""
+    claims: tuple[ErrorClaim, ...]
+    software: str
+
+    @property
+    def workload(self) -> tuple[str, ...]:
+        return tuple(part.query_class.text for part in self.parts)

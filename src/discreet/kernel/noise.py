@@ -1,0 +1,100 @@
+"""Where exact numbers become noisy ones: three steps, and nothing else in the kernel draws.
+
+The vault hands exact integers to a `NoiseSource` and publishes what comes back. The one
+used in earnest draws from the system's entropy. The test door can put another in its
+place, which records the exact numbers or replays recorded outputs; that is how audits
+compare a run on neighbouring tables step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.kernel import samplers
+from discreet.kernel.entropy import EntropySource
+from discreet.privacy.laws import (
+    DiscreteGaussianLaw,
+    DiscreteLaplaceLaw,
+    NoiseLaw,
+    RoundedGaussianLaw,
+)
+from discreet.queries.measurable import Counts
+
+SATURATION = 1 << 61
+"""Exact answers are clamped to this before noise: a 1-Lipschitz map, so no sensitivity grows, and no sum can wrap."""
+
+
+class NoiseSource(Protocol):
+    """Turns exact integers into publishable ones."""
+
+    def add(self, exact: Counts, law: NoiseLaw, *, step: str) -> Counts:
+        """`exact` plus independent draws of `law`."""
+        ...
+
+    def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
+        """One row a law, finest first; each row is the one before it plus independent noise."""
+        ...
+
+    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
+        """An index, with probability proportional to exp(unit * score)."""
+        ...
+
+    def is_above(
+        self,
+        exact: int,
+        threshold_with_noise: int,
+        law: DiscreteLaplaceLaw,
+        *,
+        step: str,
+    ) -> bool:
+        """Whether `exact` plus a fresh draw reaches the noisy threshold. The noisy count is never published."""
+        ...
+
+
+class DrawnNoise:
+    """The noise source used in earnest."""
+
+    def __init__(self, entropy: EntropySource | None = None) -> None:
+        self._entropy = entropy
+
+    def add(self, exact: Counts, law: NoiseLaw, *, step: str) -> Counts:
+        return saturated(exact) + self.draw(law, exact.size)
+
+    def draw(self, law: NoiseLaw, count: int) -> Counts:
+        """`count` independent draws of `law`; an unknown law fails, it is never guessed."""
+        match law:
+            case DiscreteLaplaceLaw(scale=scale):
+                return samplers.discrete_laplace(scale, count, entropy=self._entropy)
+            case DiscreteGaussianLaw(sigma_squared=sigma_squared):
+                return samplers.discrete_gaussian(sigma_squared, count, entropy=self._entropy)
+            case RoundedGaussianLaw(sigma_squared=sigma_squared):
+                return samplers.rounded_gaussian(sigma_squared, count, entropy=self._entropy)
+        raise BadInput(f"No sampler is known for the noise law {law!r}.")
+
+    def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
+        scales = [law.scale for law in laws]
+        noise = samplers.noise_chain(scales, exact.size, entropy=self._entropy)
+        return saturated(exact)[np.newaxis, :] + noise
+
+    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
+        return samplers.select_exponential(scores, unit=unit, entropy=self._entropy)
+
+    def is_above(
+        self,
+        exact: int,
+        threshold_with_noise: int,
+        law: DiscreteLaplaceLaw,
+        *,
+        step: str,
+    ) -> bool:
+        drawn = int(self.draw(law, 1)[0])
+        return exact + drawn >= threshold_with_noise
+
+
+def saturated(exact: Counts) -> Counts:
+    return np.clip(exact, -SATURATION, SATURATION)

@@ -1,0 +1,301 @@
+"""The vault: the only module through which raw rows are reached.
+
+Invariant: a verb lives on a `Grant`, and a grant exists only once its charge is durable
+in the ledger; a verb first deducts its cost from the grant, then marks the ledger entry
+as `reading`, then reads, then adds noise. No other path leads from a row to a return
+value. A crash, an error or an interruption never refunds.
+
+Rows outside the declared schema are counted in no cell: an error that depends on a row
+is itself a release.
+
+May import errors, privacy, schema, queries, artifacts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
+from discreet.errors import BadInput, BudgetExceeded
+from discreet.kernel.engines.protocol import Engine, SumRequest
+from discreet.kernel.ledger import Entry, Ledger
+from discreet.kernel.mechanisms import AboveThreshold, AdditiveMechanism, Exponential
+from discreet.kernel.noise import DrawnNoise, NoiseSource
+from discreet.kernel.refining import LevelView, Schedule, refine
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.cost import Accounting, Cost, allowance, price
+from discreet.queries.measurable import ClampedSum, CountQuery, Counts, Query
+from discreet.queries.scores import Score
+from discreet.queries.tree import Tree
+from discreet.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing to measure, and the noise to measure it with."""
+
+    query: Query
+    mechanism: AdditiveMechanism
+
+
+class Vault:
+    """A table, its public schema and its ledger. Hands out grants, and no rows."""
+
+    def __init__(self, engine: Engine, schema: Schema, ledger: Ledger) -> None:
+        self._engine, self._schema, self._ledger = engine, schema, ledger
+        self._noise: NoiseSource = DrawnNoise()
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+    def charge(
+        self,
+        budget: Budget,
+        *,
+        purpose: str,
+        request: str,
+        accounting: Accounting = Accounting.BASIC,
+        analyst: str | None = None,
+    ) -> Grant:
+        """Charge `budget` to the dataset, durably, and return what it allows.
+
+        `request` identifies what is asked: a run that died before reading is taken over
+        by the next run with the same request, instead of being paid for twice.
+        """
+        allowed = allowance(budget, accounting)
+        dataset = self._schema.dataset
+        cap = self._schema.cap if self._schema.cap is not None else budget
+        notion = self._ledger.declare(dataset, cap)
+        cost = price(budget, accounting, notion=notion)
+        entry = self._ledger.charge(
+            dataset, cost, purpose=purpose, request=request, analyst=analyst
+        )
+        return Grant(
+            _engine=self._engine,
+            _schema=self._schema,
+            _ledger=self._ledger,
+            _noise=self._noise,
+            _entry=entry,
+            accounting=accounting,
+            allowed=allowed,
+        )
+
+
+class Grant:
+    """A durable charge, and the verbs that may spend it. Each verb deducts, then reads, then adds noise."""
+
+    def __init__(
+        self,
+        *,
+        _engine: Engine,
+        _schema: Schema,
+        _ledger: Ledger,
+        _noise: NoiseSource,
+        _entry: Entry,
+        accounting: Accounting,
+        allowed: Budget,
+    ) -> None:
+        self._engine, self._schema, self._ledger = _engine, _schema, _ledger
+        self._noise, self._entry = _noise, _entry
+        self._accounting, self.allowed = accounting, allowed
+        self.spent = Budget.nothing(allowed.notion)
+        self._reading = False
+        self._step = 0
+
+    def __enter__(self) -> Grant:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.allowed = self.spent  # what was not spent is forfeited: nothing more can be read
+
+    @property
+    def left(self) -> Budget:
+        return self.allowed.minus(self.spent)
+
+    def measure(self, requests: Sequence[Request]) -> tuple[Measurement, ...]:
+        """Noisy answers to integer queries, read together in as few passes as the engine can."""
+        schema = self._schema
+        sizes = [request.query.size(schema) for request in requests]
+        moves = [request.query.sensitivity(schema) for request in requests]
+        laws = [
+            request.mechanism.law(move, size=size)
+            for request, move, size in zip(requests, moves, sizes, strict=True)
+        ]
+        costs = [request.mechanism.cost() for request in requests]
+        self._spend(costs)
+        exact = self._read([request.query for request in requests])
+        return tuple(
+            Measurement(
+                query=request.query,
+                law=law,
+                sensitivity=move,
+                cost=cost,
+                values=self._noise.add(numbers, law, step=self._next_step("measure")),
+            )
+            for request, law, move, cost, numbers in zip(
+                requests, laws, moves, costs, exact, strict=True
+            )
+        )
+
+    def select(self, score: Score, mechanism: Exponential) -> Selection:
+        """The index of a candidate that scores well, by the exponential mechanism."""
+        candidates = score.candidates(self._schema)
+        sensitivity = score.sensitivity(self._schema)
+        self._spend([mechanism.cost()])
+        self._begin_reading()
+        counts = self._engine.marginals(score.marginals)
+        scores = score.evaluate(tuple(counts))
+        chosen = self._noise.choose(
+            scores, mechanism.unit(sensitivity), step=self._next_step("select")
+        )
+        return Selection(
+            chosen=chosen, candidates=candidates, sensitivity=sensitivity, cost=mechanism.cost()
+        )
+
+    def above_threshold(
+        self, threshold: int, mechanism: AboveThreshold, *, sensitivity: int
+    ) -> Alert:
+        """An alert that says `below` for nothing more, until its first `above`."""
+        self._spend([mechanism.cost()])
+        self._begin_reading()
+        return Alert(self, threshold, mechanism, sensitivity)
+
+    def refine(
+        self,
+        tree: Tree,
+        *,
+        epsilon: Fraction,
+        schedule: Schedule,
+        stop: Callable[[LevelView], npt.NDArray[np.bool_]],
+    ) -> TreeMeasurement:
+        """Measure a tree level by level, going on only below nodes that `stop` leaves alive.
+
+        Charges `epsilon` once. `stop` sees noisy numbers only; how much of a path's epsilon is
+        left is kept here, never by the caller.
+        """
+        tree.check(self._schema)
+        schedule.check(tree)
+        cost = Cost.pure(epsilon)
+        self._spend([cost])
+        self._begin_reading()
+        return refine(
+            tree,
+            epsilon=epsilon,
+            schedule=schedule,
+            stop=stop,
+            schema=self._schema,
+            count=self._engine.node_counts,
+            noise=self._noise,
+            next_step=self._next_step,
+        )
+
+    def public_rows(self) -> int:
+        """The number of rows, which is public only under change-one, where the unit is a row."""
+        if self._schema.adjacency is not Adjacency.CHANGE_ONE or self._schema.unit.identifier:
+            raise BadInput(
+                "The number of rows is a secret under add-remove adjacency, and where a unit may "
+                "have several rows. Measure it with noise, or declare adjacency = 'change-one'."
+            )
+        self._begin_reading()
+        return self._engine.row_count()
+
+    def publish(self, digest: str) -> None:
+        """Record that what was measured has left the kernel."""
+        self._ledger.publish(self._entry, digest)
+
+    def _spend(self, costs: Sequence[Cost]) -> None:
+        total = Budget.nothing(self.allowed.notion)
+        for cost in costs:
+            total = total + cost.under(self._accounting)
+        after = self.spent + total
+        if not self.allowed.covers(after):
+            raise BudgetExceeded(
+                asked=total, spent=self.spent, total=self.allowed, of="this charge"
+            )
+        self.spent = after
+
+    def _begin_reading(self) -> None:
+        if not self._reading:
+            self._ledger.begin_reading(self._entry)
+            self._reading = True
+
+    def _read(self, queries: Sequence[Query]) -> list[Counts]:
+        """Exact answers: never returned by a verb, only handed to the noise."""
+        self._begin_reading()
+        counting = [query for query in queries if isinstance(query, CountQuery)]
+        summing = [query for query in queries if isinstance(query, ClampedSum)]
+        column_sets = list(dict.fromkeys(query.columns for query in counting))
+        marginals = (
+            dict(zip(column_sets, self._engine.marginals(column_sets), strict=True))
+            if column_sets
+            else {}
+        )
+        sums = iter(
+            self._engine.sums([SumRequest(q.column, q.grid, q.center) for q in summing])
+            if summing
+            else ()
+        )
+        answers: list[Counts] = []
+        for query in queries:
+            if isinstance(query, ClampedSum):
+                answers.append(np.array([_saturated(next(sums))], dtype=np.int64))
+            else:
+                answers.append(query.evaluate(marginals[query.columns]))
+        return answers
+
+    def _next_step(self, verb: str) -> str:
+        self._step += 1
+        return f"{self._step} {verb}"
+
+
+class Alert:
+    """A running sparse vector: ask counts until one is above. Then it is spent."""
+
+    def __init__(
+        self, grant: Grant, threshold: int, mechanism: AboveThreshold, sensitivity: int
+    ) -> None:
+        self._grant, self._mechanism, self._sensitivity = grant, mechanism, sensitivity
+        noise = grant._noise
+        start = np.array([threshold], dtype=np.int64)
+        law = mechanism.threshold_law(sensitivity)
+        self._bar = int(noise.add(start, law, step=grant._next_step("threshold"))[0])
+        self.over = False
+
+    def is_above(self, query: CountQuery) -> bool:
+        """Whether the count is, noisily, at or above the noisy threshold. The first True ends the run."""
+        if self.over:
+            raise BadInput(
+                "This alert has fired once, which spends it. Open another to go on asking."
+            )
+        schema = self._grant._schema
+        if query.size(schema) != 1 or query.sensitivity(schema).l1 > self._sensitivity:
+            raise BadInput(
+                f"An alert watches single counts of sensitivity at most {self._sensitivity}."
+            )
+        exact = int(self._grant._read([query])[0][0])
+        law = self._mechanism.count_law(self._sensitivity)
+        self.over = self._grant._noise.is_above(
+            exact, self._bar, law, step=self._grant._next_step("above")
+        )
+        return self.over
+
+
+def _saturated(total: int) -> int:
+    """Into 64 bits by clamping, which no neighbouring pair moves further apart."""
+    return max(-(1 << 61), min(1 << 61, total))
+
+
+__all__ = ["Alert", "Grant", "Notion", "Request", "Vault"]

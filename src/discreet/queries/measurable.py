@@ -1,0 +1,224 @@
+"""Queries that the kernel can measure: integer answers, with a sensitivity derived from the query.
+
+Every one of them is a function of exact counts or sums that an engine knows how to make.
+Adding one is a class here and a line in `QUERIES`; the contract tests pick it up from there.
+
+May import errors, privacy, schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, prod
+from typing import Any, ClassVar, Protocol, assert_never, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import BadInput, BadRelease
+from discreet.privacy.adjacency import (
+    Adjacency,
+    PrivacyUnit,
+    Sensitivity,
+    sensitivity_of_disjoint_counts,
+)
+from discreet.schema import Schema
+
+Counts = npt.NDArray[np.int64]
+
+MOST_CELLS = 1 << 27
+"""Cells that one query may have: a gigabyte of counts. Larger domains are for trees."""
+
+
+@runtime_checkable
+class CountQuery(Protocol):
+    """Integers computed from the exact counts of one marginal."""
+
+    kind: ClassVar[str]
+    columns: tuple[str, ...]
+
+    def size(self, schema: Schema) -> int:
+        """How many integers the answer has: public, from the schema alone."""
+        ...
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        """How far one privacy unit can move the answer, under the schema's adjacency and unit."""
+        ...
+
+    def evaluate(self, counts: Counts) -> Counts:
+        """The answer, flat, from the marginal over `columns`."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def _distinct(columns: tuple[str, ...]) -> None:
+    if len(set(columns)) != len(columns):
+        raise BadInput(f"A query names a column twice: {', '.join(columns)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Marginal:
+    """Count rows per combination of cells of `columns`. A row lies in at most one cell."""
+
+    columns: tuple[str, ...]
+    kind: ClassVar[str] = "marginal"
+
+    def __post_init__(self) -> None:
+        _distinct(self.columns)
+
+    def shape(self, schema: Schema) -> tuple[int, ...]:
+        return tuple(schema.column(name).cells for name in self.columns)
+
+    def size(self, schema: Schema) -> int:
+        cells = prod(self.shape(schema))
+        if cells > MOST_CELLS:
+            raise BadInput(
+                f"The marginal over {', '.join(self.columns)} has {cells:,} cells; at most "
+                f"{MOST_CELLS:,} can be counted one by one. Use wider cells, fewer columns, "
+                "or intervals, which need no list of cells."
+            )
+        return cells
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)
+
+    def evaluate(self, counts: Counts) -> Counts:
+        return counts.reshape(-1)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "columns": list(self.columns)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Marginal:
+        return cls(columns=tuple(data["columns"]))
+
+
+@dataclass(frozen=True, slots=True)
+class CellCount:
+    """Count the rows in some cells of a marginal: one number.
+
+    A single count moves by at most a unit's rows under either adjacency: a changed row
+    leaves the set, or enters it, but cannot do both.
+    """
+
+    columns: tuple[str, ...]
+    cells: tuple[int, ...]
+    """Flat positions in the marginal over `columns`."""
+    kind: ClassVar[str] = "cell-count"
+
+    def __post_init__(self) -> None:
+        _distinct(self.columns)
+
+    def size(self, schema: Schema) -> int:
+        cells = Marginal(self.columns).size(schema)
+        if any(not 0 <= cell < cells for cell in self.cells):
+            raise BadInput(f"A cell lies outside the {cells:,} of {', '.join(self.columns)}.")
+        return 1
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        rows = schema.unit.max_rows
+        return Sensitivity(l1=rows, l2_squared=rows * rows)
+
+    def evaluate(self, counts: Counts) -> Counts:
+        chosen = np.array(sorted(set(self.cells)), dtype=np.int64)
+        return counts.reshape(-1)[chosen].sum(dtype=np.int64, keepdims=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "columns": list(self.columns), "cells": list(self.cells)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> CellCount:
+        return cls(columns=tuple(data["columns"]), cells=tuple(data["cells"]))
+
+
+@dataclass(frozen=True, slots=True)
+class ClampedSum:
+    """Sum of `column`, each value clamped to the schema's bounds and moved by `center`, in units of 1/grid.
+
+    A row contributes the integer round(grid * (clamp(value) - center)); a null contributes 0.
+    Centring halves the sensitivity under add-remove: a mean is then center + sum / count.
+    """
+
+    column: str
+    grid: int = 1
+    center: Fraction = Fraction(0)
+    kind: ClassVar[str] = "clamped-sum"
+
+    def __post_init__(self) -> None:
+        if self.grid < 1:
+            raise BadInput(
+                f"The grid of a sum over {self.column} is {self.grid}; it must be at least 1."
+            )
+
+    def unit_bounds(self, schema: Schema) -> tuple[int, int]:
+        """The least and greatest integer that one row can contribute, 0 (a null) included."""
+        bounds = schema.column(self.column).value_bounds
+        if bounds is None:
+            raise BadInput(
+                f"Column {self.column} is of kind {schema.column(self.column).kind}; "
+                "only integer and number columns can be summed."
+            )
+        low, high = (Fraction(bound) - self.center for bound in bounds)
+        return min(0, floor(low * self.grid)), max(0, ceil(high * self.grid))
+
+    def size(self, schema: Schema) -> int:
+        self.unit_bounds(schema)
+        return 1
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        low, high = self.unit_bounds(schema)
+        match schema.adjacency:
+            case Adjacency.ADD_REMOVE:
+                furthest = max(-low, high)
+            case Adjacency.CHANGE_ONE:
+                furthest = high - low
+            case _ as unknown:
+                assert_never(unknown)
+        moved = max(1, furthest) * schema.unit.max_rows
+        return Sensitivity(l1=moved, l2_squared=moved * moved)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "column": self.column,
+            "grid": self.grid,
+            "center": str(self.center),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ClampedSum:
+        return cls(column=data["column"], grid=data["grid"], center=Fraction(data["center"]))
+
+
+Query = CountQuery | ClampedSum
+
+QUERIES: dict[str, type[Marginal] | type[CellCount] | type[ClampedSum]] = {
+    query.kind: query for query in (Marginal, CellCount, ClampedSum)
+}
+
+
+def query_from_dict(data: dict[str, Any]) -> Query:
+    """A query out of a file. An unknown kind fails: it is never guessed."""
+    try:
+        return QUERIES[data["kind"]].from_dict(data)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadRelease("A stored query is not readable by this version.") from None
+
+
+__all__ = [
+    "MOST_CELLS",
+    "QUERIES",
+    "Adjacency",
+    "CellCount",
+    "ClampedSum",
+    "CountQuery",
+    "Counts",
+    "Marginal",
+    "PrivacyUnit",
+    "Query",
+    "query_from_dict",
+]
