@@ -129,7 +129,7 @@ class Budget:
                     amount, delta = Fraction(data[notion.value]), Fraction(data.get("delta", "0"))
                 except (ValueError, ZeroDivisionError, TypeError):
                     break
-                if amount < 0 or not 0 <= delta:
+                if amount < 0 or delta < 0:
                     break
                 return cls._raw(notion, amount, delta)
         raise BadBudget("A stored budget is not readable.")

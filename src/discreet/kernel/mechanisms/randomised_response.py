@@ -71,7 +71,7 @@ class RandomisedResponse:
     ) -> npt.NDArray[np.int64]:
         """One report for each true answer, drawn exactly."""
         true = np.asarray(answers, dtype=np.int64)
-        if true.size and not (0 <= int(true.min()) and int(true.max()) < self.answers):
+        if true.size and not (int(true.min()) >= 0 and int(true.max()) < self.answers):
             raise BadInput(f"An answer lies outside the {self.answers} declared ones.")
         coins = samplers.uniform_below(self.truth.denominator, true.size, entropy=entropy)
         lies = coins >= self.truth.numerator
