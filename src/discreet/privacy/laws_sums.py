@@ -38,7 +38,9 @@ SMALLEST_MISS = 1e-9
 FREQUENCIES = 1 << 15
 INVERSION_SLACK = 1e-11
 """More than the absolute error of the inversion: aliasing, cut-off frequencies, rounding."""
-GRID_STEPS_PER_STD = 16_000
+GRID_STEPS_PER_STD = 3_000
+GRID_STEPS_PER_DRAW = 250
+"""At least so many steps per standard deviation: half a step per draw is then below .2% of it."""
 GRID_POINTS = 1 << 20
 
 
@@ -217,7 +219,9 @@ def _grid_width(
     radius = _chernoff_radius(terms, min(miss, 1e-6) * 1e-5)
     largest = max(weight for weight, _, _ in heavy)
     # A step that divides the largest weight keeps that term on the grid.
-    step = largest / math.ceil(largest * GRID_STEPS_PER_STD / std)
+    draws = sum(count for _, _, count in heavy)
+    fineness = max(GRID_STEPS_PER_STD, GRID_STEPS_PER_DRAW * draws) / std
+    step = largest / math.ceil(largest * fineness)
     step = max(step, 2.2 * radius / GRID_POINTS)
     reach = math.ceil(radius / step) + 1
     size = 1 << (2 * reach + 1).bit_length()
