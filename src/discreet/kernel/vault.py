@@ -297,4 +297,3 @@ class Alert:
 def _saturated(total: int) -> int:
     """Into 64 bits by clamping, which no neighbouring pair moves further apart."""
     return max(-(1 << 61), min(1 << 61, total))
-
