@@ -89,7 +89,7 @@ class GeometricSampler:
         reach = max(1, -(-table_scales * scale.numerator // scale.denominator))
         bits = (reach - 1).bit_length()
         low_bits = max(0, bits - digit_bits)
-        self._integer = np.int32 if bits < 30 else np.int64
+        self._integer: np.dtype[Any] = np.dtype(np.int32 if bits < 30 else np.int64)
         self._shift = low_bits
         self._size = min(reach, 1 << digit_bits)
         self._top = _top_table(scale, low_bits, self._size, signed=signed, widths=widths)
@@ -104,19 +104,19 @@ class GeometricSampler:
     def draw(self, count: int, entropy: EntropySource) -> NDArray[Any]:
         """`count` draws as int32 or int64."""
         top, rare = self._top.draw(count, entropy)
-        drawn = top.astype(self._integer)
+        drawn: NDArray[Any] = top.astype(self._integer)
         drawn <<= self._shift
         if self._lower:
             low = self._draw_lower(count, entropy)
             if self._signed:  # -1 - G is the complement of G, lower digits included
-                low ^= (top >> 15) & self._integer((1 << self._shift) - 1)
+                low ^= (top >> 15) & self._integer.type((1 << self._shift) - 1)
             drawn |= low
         return self._extend(drawn, top, rare, entropy)
 
     def _draw_lower(self, count: int, entropy: EntropySource) -> NDArray[Any]:
-        low = np.zeros(count, self._integer)
+        low: NDArray[Any] = np.zeros(count, self._integer)
         for shift, table in self._lower:
-            digit = table.draw(count, entropy)[0].astype(self._integer)
+            digit: NDArray[Any] = table.draw(count, entropy)[0].astype(self._integer)
             digit <<= shift
             low |= digit
         return low

@@ -16,7 +16,7 @@ LARGEST_SCALE: Final = Fraction(2**40)
 SMALLEST_SCALE: Final = Fraction(1, 2**40)
 
 
-def _positive_rational(value: Fraction, *, name: str) -> Fraction:
+def _positive_rational(value: object, *, name: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, (Fraction, int)):
         raise BadInput(
             f"{name} must be an exact rational (a Fraction or an int), not {type(value).__name__}. "
