@@ -148,7 +148,9 @@ def discrete_gaussian_cdf(sigma: float) -> Cdf:
     return cdf
 
 
-@pytest.mark.parametrize("law", [laplace_cdf, discrete_gaussian_cdf, rounded_gaussian_cdf])
+@pytest.mark.parametrize(
+    "law", [geometric_cdf, laplace_cdf, discrete_gaussian_cdf, rounded_gaussian_cdf]
+)
 @pytest.mark.parametrize("scale", [1 / 3, 1.0, 2.5, 10.0, 1000.0, 1e9])
 def test_a_million_draws_tell_a_scale_from_one_2_percent_larger(law, scale):
     """No draw is made: the power of the yardstick is computed. A miss has probability < 1e-6."""

@@ -26,11 +26,10 @@ from discreet.kernel.entropy import EntropySource, current_entropy
 from discreet.kernel.samplers.exact import (
     Enclosure,
     Thresholds,
-    complement,
+    below_powers,
     divide,
     exp_minus,
     multiply,
-    powers,
 )
 from discreet.kernel.samplers.limits import check_count, check_scale
 from discreet.kernel.samplers.table import WIDE, DigitTable, Widths
@@ -162,7 +161,7 @@ def _top_table(
 
         def enclose(precision: int) -> Sequence[Enclosure]:
             ratio = exp_minus(Fraction(1 << shift) / scale, precision)
-            return [complement(power, precision) for power in powers(ratio, size, precision)]
+            return below_powers(ratio, size, precision)
 
         return DigitTable(Thresholds(enclose), digits, rare=[size], widths=widths)
 
@@ -171,7 +170,7 @@ def _top_table(
         p = exp_minus(1 / scale, precision)
         total = (one[0] + p[0], one[1] + p[1])
         ratio = exp_minus(Fraction(1 << shift) / scale, precision)
-        below = [complement(power, precision) for power in powers(ratio, size, precision)]
+        below = below_powers(ratio, size, precision)
         positive = [divide(b, total, precision) for b in below]
         negative = []
         for b in below:
@@ -189,7 +188,7 @@ def _lower_table(scale: Fraction, shift: int, bits: int, widths: Widths) -> Digi
 
     def enclose(precision: int) -> Sequence[Enclosure]:
         ratio = exp_minus(Fraction(1 << shift) / scale, precision)
-        below = [complement(power, precision) for power in powers(ratio, size, precision)]
+        below = below_powers(ratio, size, precision)
         return [divide(b, below[-1], precision) for b in below[:-1]]
 
     return DigitTable(Thresholds(enclose), range(size), widths=widths)
