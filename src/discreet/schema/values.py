@@ -70,10 +70,13 @@ def _plain(value: Any) -> object:
         return date(value.year, value.month, value.day)
     if isinstance(value, UUID):
         return str(value)
-    for builtin in (str, int, float, Decimal, Fraction):  # subclasses, such as string enumerations
-        if isinstance(value, builtin):
-            plain_type: Any = builtin
-            return _plain(plain_type(value))
+    if isinstance(value, str):  # an enumeration's own str() would be its name
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return _plain(float(value))
+    return _plain(Decimal(value)) if isinstance(value, Decimal) else None
     return None
 
 
