@@ -186,8 +186,35 @@ toml_values = st.recursive(
     max_leaves=4,
 )  # fmt: skip
 keys = st.sampled_from(
-    "kind range width outside nulls bounds bits cuts closed values other granularity identifier max_rows "
-    "epsilon delta rho header names delimiter quote trim null_strings encoding dataset people adjacency".split()
+    [
+        "kind",
+        "range",
+        "width",
+        "outside",
+        "nulls",
+        "bounds",
+        "bits",
+        "cuts",
+        "closed",
+        "values",
+        "other",
+        "granularity",
+        "identifier",
+        "max_rows",
+        "epsilon",
+        "delta",
+        "rho",
+        "header",
+        "names",
+        "delimiter",
+        "quote",
+        "trim",
+        "null_strings",
+        "encoding",
+        "dataset",
+        "people",
+        "adjacency",
+    ]
 )
 tables = st.sampled_from(
     ["", "[unit]", "[cap]", "[csv]", "[columns]", "[columns.a]", "[columns.b]"]
