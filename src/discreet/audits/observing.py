@@ -137,7 +137,9 @@ class ReplayingNoise:
         if recorded is None:
             raise Divergence(f"step {name} was never taken in the recorded run")
         if (recorded.name, recorded.laws, recorded.unit) != (name, laws, unit):
-            raise Divergence(f"step {name} was {recorded.name} in the recorded run, or its noise differs")
+            raise Divergence(
+                f"step {name} was {recorded.name} in the recorded run, or its noise differs"
+            )
         if recorded.exact.shape != exact.shape:
             raise Divergence(f"step {name} has another shape than in the recorded run")
         self._steps.append(
