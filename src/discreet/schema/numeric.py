@@ -22,10 +22,11 @@ MOST_LISTED_EDGES = 4096
 """Up to so many cells are told apart by listed edges, more by a formula."""
 
 UNCUT = (
-    "give `bits` or `cuts`: over a continuum no private release can be useful, for the median alone "
-    "already needs a domain cut into finitely many values (Blum, Ligett and Roth 2008). "
-    "Say how finely to cut: `bits = 10` makes 1024 equal cells between the bounds, "
-    "`cuts = [1.5, 20]` makes cells of your own."
+    "it has neither `bits` nor `cuts`, and over a continuum no private release answers even median "
+    "queries usefully (the lower bound of Blum, Ligett and Roth 2008), so a domain is always cut "
+    "into finitely many cells. "
+    "Say how finely: `bits = 10` makes 1024 equal cells between the bounds, `cuts = [1.5, 20]` makes "
+    "cells of your own."
 )
 
 
@@ -60,12 +61,17 @@ class IntegerColumn(OrderedColumn):
         for what, number in (("low", self.low), ("high", self.high), ("width", self.width)):
             if isinstance(number, bool) or not isinstance(number, int):
                 return [*found, f"its {what} is {number!r}; it must be a whole number."]
+        if (
+            min(self.low, self.high) < SMALLEST_INTEGER
+            or max(self.low, self.high) > LARGEST_INTEGER
+        ):
+            return [*found, "`range` leaves the 64-bit integers, -2^63 to 2^63-1; narrow it."]
+        if self.width > 2**64:
+            return [*found, "`width` is more than 2^64, and there are no more integers than that."]
         if self.low > self.high:
             found.append(
                 f"`range` runs from {self.low} to {self.high}; write the smaller number first."
             )
-        if self.low < SMALLEST_INTEGER or self.high > LARGEST_INTEGER:
-            found.append("`range` leaves the 64-bit integers, -2^63 to 2^63-1; narrow it.")
         span = self.high - self.low + 1
         if self.width < 1:
             found.append(f"`width` is {self.width}; a cell holds at least 1 integer.")
@@ -193,7 +199,10 @@ class NumberColumn(OrderedColumn):
             if isinstance(number, bool) or not isinstance(number, (int, float)):
                 return [*found, f"{number!r} is not a number."]
             if double_of(number) is None:
-                return [*found, f"{number} is not a finite double; give finite bounds and cuts."]
+                return [
+                    *found,
+                    f"{str(number)[:20]} is not a finite double; give finite bounds and cuts.",
+                ]
         low, high = float(self.low), float(self.high)
         if low >= high:
             found.append(f"`bounds` run from {low!r} to {high!r}; write the smaller number first.")
@@ -230,7 +239,7 @@ class NumberColumn(OrderedColumn):
     def value_cells(self) -> int:
         if self.cuts is not None:
             return len(self.cuts) + 1
-        return 2 ** (self.bits or 0)
+        return 1 << (self.bits or 0)
 
     @property
     def value_bounds(self) -> tuple[Fraction, Fraction]:

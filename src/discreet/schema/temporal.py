@@ -225,8 +225,9 @@ class DatetimeColumn(TemporalColumn):
     def __post_init__(self) -> None:
         for name in ("low", "high"):
             end = plain(getattr(self, name))
-            if isinstance(end, Instant):
-                object.__setattr__(self, name, self._python(end.microseconds))
+            moment = end.as_datetime() if isinstance(end, Instant) else None
+            if moment is not None:
+                object.__setattr__(self, name, moment)
         self._refuse_mistakes()
 
     def unit_of(self, value: object) -> int | None:

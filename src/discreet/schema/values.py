@@ -48,7 +48,7 @@ def plain(value: object) -> object:
 
 def _plain(value: Any) -> object:
     kind = type(value)
-    if value is None or kind in (str, int, bool, Fraction):
+    if value is None or kind in (str, int, bool, Fraction, Instant):
         return value
     if kind is float:
         return value if math.isfinite(value) else None
@@ -84,6 +84,13 @@ class Instant:
 
     def __init__(self, microseconds: int) -> None:
         self.microseconds = microseconds
+
+    def as_datetime(self) -> datetime | None:
+        """Without a zone, in UTC; `None` beyond the years that Python's calendar knows."""
+        try:
+            return datetime(1970, 1, 1) + timedelta(microseconds=self.microseconds)
+        except OverflowError:
+            return None
 
 
 def days_of(day: date) -> int:
