@@ -125,9 +125,7 @@ def test_several_measurements_add_to_exactly_the_charge_and_not_a_part_more(ledg
         grant.measure([tenth])
     assert grant.left == Budget.nothing(grant.allowed.notion)
     with pytest.raises(BudgetExceeded):
-        grant.measure(
-            [Request(Marginal(("sex",)), DiscreteLaplace(epsilon=Fraction(1, 10**12)))]
-        )
+        grant.measure([Request(Marginal(("sex",)), DiscreteLaplace(epsilon=Fraction(1, 10**12)))])
 
 
 def test_measurements_are_the_exact_counts_plus_noise_of_the_recorded_law(ledger):
@@ -299,9 +297,7 @@ def test_an_alert_costs_once_and_ends_with_its_first_true(ledger):
 
 def test_an_alert_refuses_counts_of_larger_sensitivity(ledger):
     vault, _ = vault_of(ledger)
-    alert = charge(vault).above_threshold(
-        10, AboveThreshold(epsilon=Fraction(1)), sensitivity=1
-    )
+    alert = charge(vault).above_threshold(10, AboveThreshold(epsilon=Fraction(1)), sensitivity=1)
     with pytest.raises(BadInput, match="single counts"):
         alert.is_above(Marginal(("sex",)))
 
@@ -388,6 +384,10 @@ def test_the_stopping_rule_sees_only_published_numbers(ledger):
     measured = charge(vault).refine(TREE, epsilon=Fraction(1), schedule=SHARES, stop=stop)
     for view, level in zip(seen, measured.levels, strict=False):
         assert view.first is level.first
+        assert view.first.base is None, "a slice would carry finer noise in its base"
+        assert not view.first.flags.writeable
+        assert not view.nodes.flags.writeable
+        assert level.values.base is None
         assert view.first_epsilon == level.first_epsilon == Fraction(1, 8)
 
 
@@ -395,9 +395,7 @@ def test_the_stopping_rule_sees_only_published_numbers(ledger):
 def test_a_stopping_rule_that_returns_something_else_is_refused(ledger, answer):
     vault, _ = vault_of(ledger)
     with pytest.raises(BadInput, match="boolean"):
-        charge(vault).refine(
-            TREE, epsilon=Fraction(1), schedule=SHARES, stop=lambda view: answer
-        )
+        charge(vault).refine(TREE, epsilon=Fraction(1), schedule=SHARES, stop=lambda view: answer)
 
 
 def test_coarse_and_fine_numbers_of_a_stopped_node_have_their_joint_law(ledger):
