@@ -20,9 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
-from discreet.queries.conditions import Condition, Every, Leaf, Node, Normal, NullTest, Opposite
+from discreet.queries.conditions import (
+    Condition,
+    Every,
+    Leaf,
+    Node,
+    Normal,
+    NullTest,
+    Opposite,
+    normal_form,
+)
 from discreet.queries.conditions import atoms as atoms_of
-from discreet.queries.conditions import normal_form
 from discreet.queries.measurable import MOST_CELLS
 from discreet.queries.pieces import Pieces, pieces_of
 from discreet.schema import CategoryColumn, Column, OrderedColumn, Schema
@@ -99,14 +107,24 @@ class Selection:
             if part.is_cut and self.mask.shape[axis] > 1
         ]
 
-    def values(self, axis: int) -> tuple[Floats, Floats, Floats]:
-        """What a row of each cell adds to the sum of the column on `axis`.
+    def hull(self, axis: int) -> tuple[float, float]:
+        """Between which numbers every selected value of the column on `axis` lies."""
+        part = self.pieces[axis]
+        others = tuple(place for place in range(self.mask.ndim) if place != axis)
+        chosen = np.broadcast_to(self.mask.any(axis=others), len(part.cell)) & ~part.is_null
+        if not chosen.any():
+            return np.nan, np.nan
+        low, high = part.values()
+        return float(low[chosen].min()), float(high[chosen].max())
+
+    def values(self, axis: int, center: float = 0.0) -> tuple[Floats, Floats, Floats]:
+        """What a row of each cell adds to the sum of (the column on `axis` - center).
 
         The least, the greatest, and the expected number (0 where the condition rules it out): a
         row of a cell that is only partly selected may add nothing, so 0 is always in between.
         """
         part = self.pieces[axis]
-        low, high = (_along(numbers, axis, self.mask.ndim) for numbers in part.values())
+        low, high = (_along(each - center, axis, self.mask.ndim) for each in part.values())
         chosen = np.broadcast_to(self.mask, _widened(self.mask.shape, axis, len(part.cell)))
         some = self._any_but(axis)
         some = np.broadcast_to(some, _widened(some.shape, axis, len(part.cell)))
@@ -157,7 +175,11 @@ def select(
         for column in columns
     ]
     axes = {column.name: axis for axis, column in enumerate(columns)}
-    named = [len(part.cell) for part, column in zip(pieces, columns, strict=True) if column.name in by_column]
+    named = [
+        len(part.cell)
+        for part, column in zip(pieces, columns, strict=True)
+        if column.name in by_column
+    ]
     cut = any(part.is_cut for part in pieces)
     if prod(named) > (MOST_CUT if cut else MOST_CELLS):
         raise NotAnswerable(

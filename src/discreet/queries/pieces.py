@@ -87,7 +87,9 @@ class Pieces:
             return self.is_null if positive else ~self.is_null
         if isinstance(atom, TruthTest):
             if self.column.kind != "boolean":
-                raise BadQuestion(f"Column {self.column.name!r} is not boolean; IS takes NULL here.")
+                raise BadQuestion(
+                    f"Column {self.column.name!r} is not boolean; IS takes NULL here."
+                )
             found = self._true(Comparison(atom.column, "=", atom.truth)) & ~self.is_null
             return found if positive else ~found
         if isinstance(atom, Membership) and atom.has_null and not positive:
@@ -302,7 +304,9 @@ class NamedPieces(Pieces):
         for atom in atoms:
             if isinstance(atom, Pattern):
                 if not isinstance(column, CategoryColumn):
-                    raise BadQuestion(f"Column {column.name!r} is not of texts; LIKE means nothing there.")
+                    raise BadQuestion(
+                        f"Column {column.name!r} is not of texts; LIKE means nothing there."
+                    )
                 plain = Pattern("", atom.text, atom.ignores_case)
                 if plain not in patterns:
                     patterns.append(plain)
@@ -350,7 +354,8 @@ class NamedPieces(Pieces):
                 found[first + offset] = fit[which]
             return found
         named = {self._found[_key(literal)] for literal in _literals(atom)}
-        found[[code for what, code in named if what == "cell"]] = True
+        cells = [code for what, code in named if what == "cell" and isinstance(code, int)]
+        found[np.array(cells, dtype=np.int64)] = True
         for offset, (text, _, _) in enumerate(self._tail):
             found[first + offset] = text is not None and ("undeclared", text) in named
         if isinstance(atom, Comparison) and atom.operator == "!=":

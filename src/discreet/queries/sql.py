@@ -36,9 +36,7 @@ LONGEST_NUMBER = 60
 MOST_LITERALS = 100_000
 """Literals that one question may compare with."""
 
-SHAPE = (
-    "Ask SELECT count(*), count(col), sum(col) or avg(col) FROM the dataset, with WHERE and GROUP BY."
-)
+SHAPE = "Ask SELECT count(*), count(col), sum(col) or avg(col) FROM the dataset, with WHERE and GROUP BY."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,7 @@ def parse_question(text: str, schema: Schema) -> Question:
 
 
 def _parsed(text: str) -> Any:
-    from sqlglot import Dialect, errors
-    from sqlglot.tokens import TokenType
+    from sqlglot import Dialect, TokenType, errors
 
     dialect = Dialect.get_or_raise(None)
     try:
@@ -106,7 +103,17 @@ _CLAUSES = {
 }  # fmt: skip
 
 
-_KNOWN_PARTS = ("this", "expression", "expressions", "low", "high", "negate", "query", "table", "db")
+_KNOWN_PARTS = (
+    "this",
+    "expression",
+    "expressions",
+    "low",
+    "high",
+    "negate",
+    "query",
+    "table",
+    "db",
+)
 
 
 class _Reader:
@@ -152,9 +159,7 @@ class _Reader:
         where = select.args.get("where")
         condition = self.condition(where.this) if where else ALWAYS
         aggregates = tuple(
-            made
-            for one in select.expressions
-            if (made := self._aggregate(one, groups)) is not None
+            made for one in select.expressions if (made := self._aggregate(one, groups)) is not None
         )
         if not aggregates:
             raise BadQuestion(f"The question has no count, sum or avg. {SHAPE}")
@@ -187,7 +192,9 @@ class _Reader:
         if group is None:
             return ()
         if any(value for key, value in group.args.items() if key != "expressions"):
-            raise BadQuestion("GROUP BY takes plain columns: no ROLLUP, CUBE, GROUPING SETS or ALL.")
+            raise BadQuestion(
+                "GROUP BY takes plain columns: no ROLLUP, CUBE, GROUPING SETS or ALL."
+            )
         found: list[str] = []
         for one in group.expressions:
             if type(one) is not self.exp.Column:
