@@ -21,6 +21,7 @@ import numpy.typing as npt
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
+from discreet.kernel.engines.protocol import LARGEST_MARGINAL
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
@@ -54,6 +55,12 @@ class DirectMarginals:
         sets = _marginals(query_class).sets(schema)
         if len(sets) > MOST_SETS:
             return f"it has {len(sets):,} column sets, and at most {MOST_SETS:,} are released; name the ones you need."
+        largest = max((Marginal(columns).size(schema) for columns in sets), default=1)
+        if largest > LARGEST_MARGINAL:
+            return (
+                f"a table of {largest:,} cells is more than the {LARGEST_MARGINAL:,} that are counted one by "
+                "one; use wider cells or fewer columns."
+            )
         return None
 
     def prepare(
