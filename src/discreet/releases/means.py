@@ -201,7 +201,9 @@ class PreparedMean:
             half_width=half,
             simultaneous=half,
             scale=width,
-            note="" if rows is not None else "give the number of rows: a mean's error depends on it",
+            note=""
+            if rows is not None
+            else "give the number of rows: a mean's error depends on it",
         )
 
     def _quantile(self, confidence: float) -> float:
@@ -230,7 +232,9 @@ class PreparedMean:
         if self.counted:
             count = int(measured[1].values[0])
         else:
-            assert public_rows is not None  # `refusal` asks for an adjacency under which it is public
+            assert (
+                public_rows is not None
+            )  # `refusal` asks for an adjacency under which it is public
             count = public_rows
         mean = self.total.center
         if count > 0:
