@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import EngineFailed
-from discreet.kernel import vault
 from discreet.kernel.engines.protocol import SumRequest, bounding_key, checked_sum
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.noise import DrawnNoise
+from discreet.kernel.test_door import observed_vaults
 from discreet.releases import run
 from discreet.schema import Schema
 
@@ -164,13 +165,16 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> list[TableEngine]:
 
 
 @pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., WatchedNoise]:
-    def install(say: Callable[[int], np.ndarray] | None = None) -> WatchedNoise:
-        noise = WatchedNoise(say)
-        monkeypatch.setattr(vault, "DrawnNoise", lambda: noise)
-        return noise
+def watch() -> Iterator[Callable[..., WatchedNoise]]:
+    """Puts a `WatchedNoise` into every vault that is opened from now on."""
+    with ExitStack() as doors:
 
-    return install
+        def install(say: Callable[[int], np.ndarray] | None = None) -> WatchedNoise:
+            noise = WatchedNoise(say)
+            doors.enter_context(observed_vaults(lambda engine: (engine, noise)))
+            return noise
+
+        yield install
 
 
 @pytest.fixture

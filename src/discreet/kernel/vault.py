@@ -26,10 +26,10 @@ from discreet.errors import BadInput, BudgetExceeded
 from discreet.kernel.engines.protocol import Engine, SumRequest
 from discreet.kernel.ledger import Entry, Ledger
 from discreet.kernel.mechanisms import AboveThreshold, AdditiveMechanism, Exponential
-from discreet.kernel.noise import DrawnNoise, NoiseSource
+from discreet.kernel.noise import NoiseSource, noise_for
 from discreet.kernel.refining import LevelView, Schedule, refine
 from discreet.privacy.adjacency import Adjacency
-from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance, price
 from discreet.queries.measurable import ClampedSum, CountQuery, Counts, PresentCount, Query
 from discreet.queries.scores import Score
@@ -49,8 +49,8 @@ class Vault:
     """A table, its public schema and its ledger. Hands out grants, and no rows."""
 
     def __init__(self, engine: Engine, schema: Schema, ledger: Ledger) -> None:
-        self._engine, self._schema, self._ledger = engine, schema, ledger
-        self._noise: NoiseSource = DrawnNoise()
+        self._schema, self._ledger = schema, ledger
+        self._engine, self._noise = noise_for(engine)
 
     @property
     def schema(self) -> Schema:
@@ -67,12 +67,12 @@ class Vault:
     ) -> Grant:
         """Charge `budget` to the dataset, durably, and return what it allows.
 
+        A dataset without a declared cap is published once: its first charge becomes the cap.
         `request` identifies what is asked: a run that died before reading is taken over
         by the next run with the same request, instead of being paid for twice.
         """
         allowed = allowance(budget, accounting)
         dataset = self._schema.dataset
-        # Without a declared cap the first charge is the cap: published once, and no more.
         cap = self._schema.cap or self._ledger.cap(dataset) or budget
         cost = price(budget, accounting, notion=cap.notion)
         self._ledger.declare(dataset, cap)
@@ -316,6 +316,3 @@ def _sums_for(query: ClampedSum | PresentCount, schema: Schema) -> list[SumReque
 def _saturated(total: int) -> int:
     """Into 64 bits by clamping, which no neighbouring pair moves further apart."""
     return max(-(1 << 61), min(1 << 61, total))
-
-
-__all__ = ["Alert", "Grant", "Notion", "Request", "Vault"]

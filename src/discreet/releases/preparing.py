@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from discreet.errors import BadInput
 from discreet.privacy.budget import Budget, Notion
@@ -38,7 +37,7 @@ class Prospect:
 def read_workload(workload: Workload, schema: Schema) -> tuple[QueryClass, ...]:
     """The classes of a workload, checked against the schema."""
     if isinstance(workload, str) or not isinstance(workload, Sequence):
-        workload = [cast("QueryClass | str", workload)]
+        workload = [workload]
     classes = [parse_class(each) if isinstance(each, str) else each for each in workload]
     if not classes:
         raise BadInput(

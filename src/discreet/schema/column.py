@@ -21,6 +21,8 @@ Outside = Literal["edge", "other", "exclude"]
 Range = tuple[int, int]
 OTHER_LABEL = "(other)"
 NULL_LABEL = "null"
+PLACEHOLDER = "FILL IN"
+"""What a drafted schema says where a person has to."""
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 OPERATORS = (*COMPARISONS, "in", "not in", "between", "is null", "is not null")
@@ -213,6 +215,8 @@ def text_mistakes(text: str, what: str) -> list[str]:
     """Why a text cannot be stored: NUL ends a string in many engines, lone surrogates are not Unicode."""
     if "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         return [f"{what} holds a NUL or half a surrogate pair; take it out."]
+    if text == PLACEHOLDER:
+        return [f"{what} is {PLACEHOLDER}, which marks a blank; write something else."]
     return []
 
 

@@ -128,6 +128,8 @@ class GeometricSampler:
         entropy: EntropySource,
     ) -> NDArray[Any]:
         """Adds a fresh top digit, away from zero, where the top digit ran off its table."""
+        if not rare.size:
+            return drawn
         for end, sign in ((self._size, 1), (~self._size, -1)):
             beyond = rare[top[rare] == end]
             if beyond.size:
