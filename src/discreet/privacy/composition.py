@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import assert_never
 
 from discreet.errors import BadBudget, BadInput
@@ -98,7 +99,7 @@ class Partition:
                     raise BadInput(f"Part {name!r} has {cells}, which is empty or has a step.")
                 spans.append((cells.start, cells.stop, name))
         spans.sort()
-        for (_, stop, one), (start, _, other) in zip(spans, spans[1:], strict=False):
+        for (_, stop, one), (start, _, other) in pairwise(spans):
             if start < stop:
                 raise BadInput(
                     f"Parts {one!r} and {other!r} overlap at cell {start}. Parallel composition "

@@ -19,9 +19,7 @@ from discreet.privacy.conversion_discrete import (
     discrete_gaussian_delta_one_coordinate,
     discrete_gaussian_sigma_squared_one_coordinate,
 )
-from discreet.privacy.exact import Exactable
 from discreet.privacy.conversion_rounding import (
-    RELATIVE_SLACK,
     context,
     non_negative,
     number,
@@ -29,9 +27,11 @@ from discreet.privacy.conversion_rounding import (
     positive,
     round_down,
     round_up,
+    slack_of,
     smallest_passing,
     upper,
 )
+from discreet.privacy.exact import Exactable
 
 __all__ = [
     "delta_from_rho",
@@ -64,7 +64,7 @@ def epsilon_from_rho(rho: Exactable, *, delta: Exactable) -> Fraction:
     ln_delta = ctx.log(number(slack))
     alpha = 1 + _best_order_for_epsilon(float(loss), -float(ln_delta))
     terms = [number(alpha * loss), *_order_terms(alpha, ln_delta)]
-    value = sum(terms) + sum(abs(term) for term in terms) * RELATIVE_SLACK
+    value = sum(terms) + slack_of(sum(abs(term) for term in terms))
     return round_up(value) if value > 0 else Fraction(0)
 
 
@@ -108,7 +108,7 @@ def delta_from_rho(rho: Exactable, *, epsilon: Exactable) -> Fraction:
         -ctx.log(number(order)),
         number(alpha) * (ctx.log(number(order)) - ctx.log(number(alpha))),
     ]
-    exponent = sum(terms) + sum(abs(term) for term in terms) * RELATIVE_SLACK
+    exponent = sum(terms) + slack_of(sum(abs(term) for term in terms))
     return min(Fraction(1), round_up(upper(ctx.exp(exponent)))) if exponent < 0 else Fraction(1)
 
 
@@ -172,7 +172,7 @@ def _gaussian_delta(ratio: Fraction, epsilon: Fraction) -> Any:
     kept = ctx.erfc((loss / mu - mu / 2) / root) / 2
     taken = ctx.exp(loss) * ctx.erfc((loss / mu + mu / 2) / root) / 2
     # The two nearly cancel when mu is small; the slack is relative to the larger one.
-    return upper(kept - taken) + kept * RELATIVE_SLACK
+    return upper(kept - taken) + slack_of(kept)
 
 
 def gaussian_sigma_squared(

@@ -18,13 +18,13 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.privacy.conversion_rounding import (
-    RELATIVE_SLACK,
     context,
     non_negative,
     number,
     open_unit,
     positive,
     round_up,
+    slack_of,
     smallest_passing,
     upper,
 )
@@ -96,7 +96,7 @@ def _delta(square: Fraction, shift: int, epsilon: Fraction) -> Any:
     ctx = context()
     value = (kept - ctx.exp(number(epsilon)) * taken) / ctx.sqrt(2 * ctx.pi * number(square))
     # The normaliser is at least sqrt(2 pi sigma^2), and 1 + e^(-2 pi^2 sigma^2) times it at most.
-    return upper(max(value, ctx.mpf(0))) + kept * RELATIVE_SLACK
+    return upper(max(value, ctx.mpf(0))) + slack_of(kept)
 
 
 def _delta_by_terms(square: Fraction, shift: int, cut: Fraction, last: int, terms: int) -> Any:
@@ -144,7 +144,7 @@ def _tail(square: Fraction, start: int, *, above: bool) -> Any:
     else:  # Cramer's inequality: |He_n(u)| <= 1.09 sqrt(n!) e^(u^2/4)
         rough = 1.09 * ctx.sqrt(ctx.factorial(ORDER) * ctx.pi) * ctx.erfc(u / 2)
     rest = 2 * abs(ctx.bernoulli(ORDER)) / ctx.factorial(ORDER) * rough / sigma ** (ORDER - 1)
-    rest += total * RELATIVE_SLACK
+    rest += slack_of(total)
     return total + rest if above else max(total - rest, ctx.mpf(0))
 
 

@@ -18,8 +18,8 @@ DIGITS = 15
 PRECISION = 400
 """Working bits. Results are wrong by less than 2^-300 relative to their largest term."""
 
-RELATIVE_SLACK = mpmath.mpf(2) ** -250
-"""Added before rounding; far above the working error, far below the digits kept."""
+SLACK_BITS = 250
+"""2^-250, relative, is added before rounding; far above the working error, far below the digits kept."""
 
 _thread = threading.local()
 
@@ -38,15 +38,20 @@ def number(value: Fraction) -> Any:
     return ctx.mpf(value.numerator) / ctx.mpf(value.denominator)
 
 
+def slack_of(magnitude: Any) -> Any:
+    """What rounding can have cost, and much more, in a sum whose terms are of this size."""
+    return context().ldexp(abs(magnitude), -SLACK_BITS)
+
+
 def upper(value: Any) -> Any:
     """Slightly above `value`."""
-    return value + abs(value) * RELATIVE_SLACK
+    return value + slack_of(value)
 
 
 def _rational(value: Any) -> Fraction:
     sign, mantissa, exponent, _ = value._mpf_
-    magnitude = Fraction(int(mantissa)) * Fraction(2) ** exponent
-    return -magnitude if sign else magnitude
+    magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return Fraction(-magnitude if sign else magnitude)
 
 
 def _decimal(value: Any, *, up: bool) -> Fraction:

@@ -10,7 +10,6 @@ May import errors and privacy.exact only.
 from __future__ import annotations
 
 import math
-import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -66,6 +65,7 @@ class NoiseLaw(Protocol):
     @property
     def mgf_limit(self) -> float: ...
     def to_dict(self) -> dict[str, str]: ...
+    def __hash__(self) -> int: ...
 
 
 def miss_probability(confidence: Exactable) -> float:
@@ -149,7 +149,7 @@ def _half_width(law: _SymmetricLaw, miss: float) -> int:
 
 
 def _checked(value: Fraction, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, (Fraction, int)):
+    if type(value) not in (Fraction, int):
         raise BadInput(f"{name} must be an exact Fraction, not {type(value).__name__}.")
     if not SMALLEST <= value <= LARGEST:
         raise BadInput(f"{name} must be positive, from 1e-50 to 1e50.")
@@ -384,26 +384,3 @@ def _characteristic_by_enumeration(law: _SymmetricLaw, t: Floats) -> Floats:
     heavy = mass > 0
     waves = np.cos(np.multiply.outer(t, k[heavy])) @ mass[heavy]
     return np.asarray(law.pmf(0) + waves)
-
-
-_STORED = re.compile(r"[0-9]{1,200}/[1-9][0-9]{0,199}", re.ASCII)
-
-_LAWS: dict[str, tuple[str, type[DiscreteLaplaceLaw] | type[_GaussianLaw]]] = {
-    DiscreteLaplaceLaw.kind: ("scale", DiscreteLaplaceLaw),
-    DiscreteGaussianLaw.kind: ("sigma_squared", DiscreteGaussianLaw),
-    RoundedGaussianLaw.kind: ("sigma_squared", RoundedGaussianLaw),
-}
-
-
-def law_from_dict(data: dict[str, str]) -> NoiseLaw:
-    """The inverse of `to_dict`. An unknown law is refused, never guessed."""
-    kind = data.get("kind")
-    if kind not in _LAWS:
-        raise BadInput(f"Unknown noise law; the known ones are {', '.join(_LAWS)}.")
-    field, law = _LAWS[kind]
-    if set(data) != {"kind", field} or not isinstance(data[field], str):
-        raise BadInput(f"A stored {kind} law has exactly the fields kind and {field}.")
-    if not _STORED.fullmatch(data[field]):
-        raise BadInput(f"A stored {kind} law writes its {field} as numerator/denominator.")
-    made: NoiseLaw = law(Fraction(data[field]))  # type: ignore[assignment]
-    return made

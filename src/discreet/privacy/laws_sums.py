@@ -183,7 +183,7 @@ def _combination_half_width(groups: tuple[tuple[float, NoiseLaw, int], ...], mis
         return 0.0
     if len(groups) == 1:
         weight, law, count = groups[0]
-        return weight * _sum_half_width(law, count, miss) * (1 + 1e-15)
+        return float(weight * _sum_half_width(law, count, miss) * (1 + 1e-15))
     std = math.sqrt(_cumulants_of(groups)[0])
     if miss < SMALLEST_MISS or std < 1e-100:
         return _chernoff_radius(list(groups), miss)
@@ -221,11 +221,13 @@ def _grid_width(
     # A step that divides the largest weight keeps that term on the grid.
     draws = sum(count for _, _, count in heavy)
     fineness = max(GRID_STEPS_PER_STD, GRID_STEPS_PER_DRAW * draws) / std
-    step = largest / math.ceil(largest * fineness)
+    step = 1 / fineness
+    if step < largest:
+        step = largest / math.ceil(largest / step)
     step = max(step, 2.2 * radius / GRID_POINTS)
     reach = math.ceil(radius / step) + 1
     size = 1 << (2 * reach + 1).bit_length()
-    edges = (np.arange(-reach, reach + 2) - 0.5) * step
+    edges = (np.arange(-reach, reach + 2, dtype=np.float64) - 0.5) * step
     outside, slack = 0.0, 0.0
     wave: NDArray[np.complex128] | None = None
     for weight, law, count in heavy:

@@ -62,7 +62,7 @@ class PrivacyLoss:
     def of_atoms(cls, points: Floats, masses: Floats, infinite: float = 0.0) -> PrivacyLoss:
         """From atoms in any order; equal points are merged, empty ones dropped."""
         distinct, where = np.unique(np.asarray(points, dtype=np.float64), return_inverse=True)
-        merged = np.bincount(where.ravel(), weights=masses, minlength=len(distinct))
+        merged = _gathered(where.ravel(), masses, len(distinct))
         kept = merged > 0
         return cls(distinct[kept], merged[kept], infinite)
 
@@ -174,13 +174,17 @@ def split_atoms(points: Floats, masses: Floats, step: float) -> tuple[int, Float
     first = int(lower[0])
     places = (lower - first).astype(np.int64)
     size = int(places[-1]) + 2
-    grid = np.bincount(places, weights=masses * (1 - share), minlength=size)
-    grid += np.bincount(places + 1, weights=masses * share, minlength=size)
-    return first, grid
+    grid = _gathered(places, masses * (1 - share), size)
+    return first, grid + _gathered(places + 1, masses * share, size)
+
+
+def _gathered(places: NDArray[np.int64], masses: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(places, weights=masses, minlength=size), dtype=np.float64)
 
 
 def _compose(parts: list[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
-    infinite = -math.expm1(sum(n * math.log1p(-min(p.infinite, 1 - 1e-16)) for p, n in parts))
+    survival = sum(n * math.log1p(-min(p.infinite, 1 - 1e-16)) for p, n in parts)
+    infinite = max(0.0, -math.expm1(survival))
     if sum(n * math.log(len(part.points)) for part, n in parts) <= math.log(EXACT_ATOMS):
         return _compose_exactly(parts, infinite)
     if len(parts) == 1 and len(parts[0][0].points) == 2:
@@ -193,7 +197,7 @@ def _compose(parts: list[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
     for part, times in parts:
         first, grid = split_atoms(part.points, part.probabilities, step)
         # Circular: what wraps around is bounded by the mass outside [low, high].
-        circle = np.bincount(np.arange(len(grid)) % size, weights=grid, minlength=size)
+        circle = _gathered(np.arange(len(grid)) % size, grid, size)
         waves *= np.fft.rfft(circle) ** times
         origin += first * times
         draws += times
@@ -203,7 +207,7 @@ def _compose(parts: list[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
     # |FFT error|_1 <= sqrt(size) |error|_2, and each factor multiplies the relative error.
     noise = UNIT_ROUNDOFF * (draws + 4 * math.log2(size)) * math.sqrt(size * float(masses @ masses))
     lost = 2 * LOST + noise
-    points = (start + np.arange(size)) * step
+    points = np.arange(start, start + size, dtype=np.float64) * step
     top = sum(float(part.points[-1]) * times for part, times in parts)
     return _with_leftover(points, masses, infinite, lost=lost, top=top)
 
