@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -93,10 +93,19 @@ def traced(
     return trace
 
 
-def check_pair(table: GeneratedTable, neighbour: GeneratedTable, run: Runner) -> list[StepLoss]:
-    """Record on `table`, replay on `neighbour`, and raise `Divergence` at the first thing that gives them away."""
-    one = traced(table, run)
-    other = traced(neighbour, run, recorded=one.tape)
+def check_neighbours(
+    table: GeneratedTable, neighbours: Iterable[GeneratedTable], run: Runner
+) -> list[list[StepLoss]]:
+    """Record on `table`, replay on each neighbour; `Divergence` at the first thing that gives one away."""
+    recorded = traced(table, run)
+    return [
+        compared(recorded, traced(neighbour, run, recorded=recorded.tape))
+        for neighbour in neighbours
+    ]
+
+
+def compared(one: Trace, other: Trace) -> list[StepLoss]:
+    """The losses between a recorded run and its replay, once everything else is found alike."""
     for what in ("error", "log", "charges"):
         if getattr(one, what) != getattr(other, what):
             raise Divergence(f"the {what} of two neighbouring tables differ")
