@@ -350,6 +350,24 @@ def test_an_interrupted_charge_is_all_or_nothing_and_its_rerun_pays_once(
     ledger.begin_reading(entry)
 
 
+def test_an_interrupt_while_taking_in_anothers_charge_leaves_no_half_counted_total(
+    ledger, monkeypatch
+):
+    ledger.declare("people", Budget(epsilon=2))
+    with Ledger.open(ledger.path) as other:
+        pay(other, Budget(epsilon=1), "q")
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.kernel.ledger.book.Record", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.entries()
+    assert ledger.spent("people") == Budget(epsilon=1)
+    assert len(ledger.entries()) == 1
+
+
 # Names
 
 
@@ -469,6 +487,7 @@ def test_a_forked_child_goes_on_with_a_connection_of_its_own(ledger):
     if child == 0:
         code = 1
         try:
+            assert ledger._journal._store is None
             pay(ledger, Budget(epsilon="1/2"), "child")
             code = 0
         finally:
