@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import (
@@ -185,6 +185,7 @@ def test_costs_that_are_nothing_or_too_long_are_refused(ledger):
 ratios = st.fractions(min_value=0, max_value=10).filter(bool)
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(ratios, min_size=1, max_size=20), ratios)
 def test_sums_and_comparisons_agree_with_fractions(parts, cap):
     total = Loss("epsilon", (0, 1), (0, 1))
