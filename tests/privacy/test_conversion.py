@@ -38,7 +38,7 @@ def log_uniform(low: float, high: float) -> st.SearchStrategy[float]:
 rhos, epsilons, deltas = log_uniform(1e-6, 50), log_uniform(1e-3, 30), log_uniform(1e-12, 0.3)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(rho=rhos, delta=deltas)
 def test_epsilon_from_rho_is_at_least_the_exact_gaussian_and_within_a_percent_of_rdp(
     rho: float, delta: float
@@ -54,7 +54,7 @@ def test_epsilon_from_rho_is_at_least_the_exact_gaussian_and_within_a_percent_of
     assert found >= theirs * 0.99 - 1e-9
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(rho=rhos, epsilon=epsilons)
 def test_delta_from_rho_is_at_least_the_exact_gaussian_and_no_order_gives_less(
     rho: float, epsilon: float
@@ -70,7 +70,7 @@ def test_delta_from_rho_is_at_least_the_exact_gaussian_and_no_order_gives_less(
     assert found <= min(1.0, float(below) * TINY + 1e-299)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(epsilon=epsilons, delta=deltas)
 def test_the_rho_of_a_budget_never_exceeds_its_epsilon(epsilon: float, delta: float) -> None:
     limit, slack = Fraction(repr(epsilon)), Fraction(repr(delta))
@@ -80,7 +80,7 @@ def test_the_rho_of_a_budget_never_exceeds_its_epsilon(epsilon: float, delta: fl
     assert epsilon_from_rho(rho * (1 + Fraction(1, 10**6)), delta=slack) > limit
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(rho=rhos, delta=deltas)
 def test_delta_from_rho_inverts_epsilon_from_rho(rho: float, delta: float) -> None:
     epsilon = epsilon_from_rho(rho, delta=delta)
@@ -95,7 +95,7 @@ def test_a_pure_epsilon_costs_half_its_square_exactly() -> None:
     assert rho_from_pure(Fraction(2, 3)) == Fraction(2, 9)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(epsilon=epsilons, delta=deltas, square=st.integers(1, 10**9))
 def test_the_gaussian_calibration_is_the_analytic_one(
     epsilon: float, delta: float, square: int
@@ -107,7 +107,7 @@ def test_the_gaussian_calibration_is_the_analytic_one(
     assert gaussian_delta(sigma_squared=less, l2_squared=square, epsilon=epsilon) > exactly
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(sigma=log_uniform(0.05, 1e4), epsilon=st.floats(0, 30))
 def test_the_gaussian_delta_is_the_independent_one_rounded_up(sigma: float, epsilon: float) -> None:
     found = float(gaussian_delta(sigma_squared=repr(sigma**2), l2_squared=1, epsilon=epsilon))
@@ -168,7 +168,7 @@ def test_the_discrete_gaussian_delta_bounds_both_directions_of_the_definition(
         assert wanted <= found <= wanted * (1 + 1e-8)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(sigma=log_uniform(0.4, 60), shift=st.integers(1, 40), epsilon=log_uniform(0.01, 15))
 def test_the_discrete_gaussian_delta_is_never_below_the_independent_one(
     sigma: float, shift: int, epsilon: float
