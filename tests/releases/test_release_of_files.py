@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.answers.signing import release_digest
+from discreet.artifacts.files import read_release
 from discreet.kernel.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
 from discreet.releases.run import release, release_to_file
@@ -69,8 +71,11 @@ def test_a_release_is_written_whole_and_recorded(table, tmp_path, make_schema):
         ledger=book,
         progress=lambda step, done: told.append((step, done)),
     )
-    assert path.stat().st_size > 0
+    written = read_release(path)
+    assert written.workload == tuple(WORKLOAD)
     assert told[-1] == ("publishing", 1.0)
     with Ledger.open(book) as ledger:
         (entry,) = ledger.entries("people")
     assert entry.state is EntryState.PUBLISHED
+    assert entry.digest == release_digest(path)
+    assert entry.cost == written.budget

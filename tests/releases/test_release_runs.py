@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import pytest
 
-from discreet.artifacts.files import release_bytes
+from discreet.answers.signing import content_digest, release_digest
+from discreet.artifacts.files import release_members
+from discreet.artifacts.release import Release
 from discreet.errors import BadInput, BadSource, BudgetExceeded, EngineFailed
 from discreet.kernel.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
@@ -27,7 +27,7 @@ def test_a_release_is_charged_once_and_published_with_the_digest_of_its_bytes(
     (entry,) = ledger.entries("people")
     assert entry.cost == HALF
     assert entry.state is EntryState.PUBLISHED
-    assert entry.digest == hashlib.sha256(release_bytes(made)).hexdigest()
+    assert entry.digest == content_digest(release_members(made)).hex()
     assert engines[0].closed
 
 
@@ -90,7 +90,7 @@ def test_an_interruption_while_writing_leaves_no_file_and_nothing_published(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "write_release", interrupted)
+    monkeypatch.setattr(run, "write_members", interrupted)
     path = tmp_path / "people.release"
     with pytest.raises(KeyboardInterrupt):
         release_to_file(
@@ -113,7 +113,7 @@ def test_the_file_is_whole_before_the_ledger_says_published(
     publish = Ledger.publish
 
     def watched(self: Ledger, entry: object, digest: str) -> None:
-        seen.append(hashlib.sha256(path.read_bytes()).hexdigest() == digest)
+        seen.append(release_digest(path) == digest)
         publish(self, entry, digest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Ledger, "publish", watched)
@@ -223,6 +223,10 @@ def test_a_ledger_can_be_given_by_its_path(engines, make_schema, make_person, tm
         assert book.spent("people") == HALF
 
 
+def _bytes(made: Release) -> bytes:
+    return b"".join(name.encode() + data for name, data in release_members(made).items())
+
+
 SAID = {
     "add-remove": ["marginals(1)", "means(age)", "sums(income)"],
     "change-one": ["marginals(0)", "means(age)"],
@@ -243,7 +247,7 @@ def test_nothing_but_noisy_numbers_depends_on_the_rows(
     if adjacency == "add-remove":
         tables += [[], [make_person(age=None, sex=None, income=None)]]
     made = {
-        release_bytes(
+        _bytes(
             release(
                 table,
                 make_schema(adjacency),
