@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.answers.reader import open_release
 from discreet.answers.signing import release_digest
+from discreet.answers.verify import verify
 from discreet.artifacts.files import read_release
 from discreet.kernel.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
@@ -79,3 +81,23 @@ def test_a_release_is_written_whole_and_recorded(table, tmp_path, make_schema):
     assert entry.state is EntryState.PUBLISHED
     assert entry.digest == release_digest(path)
     assert entry.cost == written.budget
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [Budget(epsilon=1), Budget(epsilon="1/10", delta="1/10"), Budget(rho="1/10")],
+    ids=str,
+)
+@pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
+def test_a_release_verifies_and_answers(table, tmp_path, make_schema, adjacency, budget):
+    """The cost is recomputed from the recorded laws by code that knows nothing of how it was planned."""
+    path = tmp_path / "people.release"
+    schema = make_schema(adjacency, age='nulls = "exclude"')
+    release_to_file(
+        table, schema, path, budget=budget, workload=WORKLOAD, ledger=tmp_path / "ledger.db"
+    )
+    assert verify(path).ok
+    answers = open_release(path)
+    for question in ("count(*)", "avg(age)", "avg(income)", "sum(income)"):
+        answer = answers.ask(f"SELECT {question} FROM people").only
+        assert answer.lower <= answer.estimate <= answer.upper

@@ -138,6 +138,35 @@ def test_a_charge_that_was_never_read_is_taken_over_and_not_paid_twice(
     assert [entry.state for entry in ledger.entries("people")] == [EntryState.PUBLISHED]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"workload": "marginals(2)"},
+        {"workload": [Marginals(1, weight=2)]},
+        {"confidence": 0.9},
+        {"schema": {"age": 'nulls = "exclude"'}},
+    ],
+    ids=str,
+)
+def test_a_charge_is_not_taken_over_by_another_request(engines, ledger, make_schema, change):
+    change = dict(change)
+    schema = {"cap": "epsilon = 10"}
+    other = make_schema(**(schema | change.pop("schema", {})))
+
+    def stop(step: str, done: float) -> None:
+        if step == "reading" and done == 0:
+            raise KeyboardInterrupt
+
+    asked = {"budget": HALF, "workload": "marginals(1)", "ledger": ledger}
+    with pytest.raises(KeyboardInterrupt):
+        release([], make_schema(**schema), progress=stop, **asked)
+    release([], other, **(asked | change))
+    assert [entry.state for entry in ledger.entries("people")] == [
+        EntryState.CHARGED,
+        EntryState.PUBLISHED,
+    ]
+
+
 REFUSED = {
     "an empty workload": ({"workload": []}, "workload is empty"),
     "an unknown class": ({"workload": "medians(age)"}, "not known"),
