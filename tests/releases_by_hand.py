@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.measurement import Measurement, TreeLevel, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part, Release
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
@@ -20,6 +20,7 @@ from discreet.privacy.laws import (
 )
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Marginal, Query
+from discreet.queries.tree import Tree
 from discreet.schema import (
     BooleanColumn,
     CategoryColumn,
@@ -127,4 +128,31 @@ def release_of_tables(
         public_rows=public_rows,
         claims=(ErrorClaim("marginals(age)", 3.0, 0.95, True, "by hand"),),
         software="discreet test",
+    )
+
+
+def small_tree() -> TreeMeasurement:
+    tree = Tree(columns=("kids",), depths=((0,), (2,)))
+    top = TreeLevel(
+        level=0,
+        nodes=np.zeros((1, 1), dtype=np.uint64),
+        first=np.array([9]),
+        values=np.array([8]),
+        stopped=np.array([False]),
+        first_epsilon=Fraction(1, 8),
+        stopped_epsilon=Fraction(1),
+        refined_epsilon=Fraction(1, 4),
+    )
+    leaves = TreeLevel(
+        level=1,
+        nodes=np.arange(4, dtype=np.uint64).reshape(4, 1),
+        first=np.array([1, 2, 3, 4]),
+        values=np.array([1, 2, 3, 4]),
+        stopped=np.ones(4, dtype=np.bool_),
+        first_epsilon=Fraction(3, 4),
+        stopped_epsilon=Fraction(3, 4),
+        refined_epsilon=Fraction(0),
+    )
+    return TreeMeasurement(
+        tree=tree, levels=(top, leaves), path_epsilon=Fraction(1), cost=Cost.pure(Fraction(1))
     )

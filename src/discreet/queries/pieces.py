@@ -81,7 +81,7 @@ class Pieces:
     def truth(self, atom: Atom, *, positive: bool) -> Bools:
         """Where the atom is true, or where it is false: nulls are neither, but for IS tests."""
         if isinstance(atom, NullTest):
-            if self.column.null_cell is None:
+            if self.column.null_cell is None and positive:
                 raise NotAnswerable(
                     f"The schema leaves nulls of column {self.column.name!r} out of every count, "
                     "so no release of it can tell how many there are."
