@@ -1,0 +1,81 @@
+"""How results are printed: tables for people, JSON for programs.
+
+rich is loaded only here, and only when there is something to print.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import click
+
+
+def print_json(data: Any) -> None:
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def print_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    right: Iterable[int] = (),
+) -> None:
+    """A table; `right` numbers the columns that align right. Cell text is never read as markup."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    aligned = set(right)
+    table = Table(box=box.SIMPLE_HEAD, title=None if title is None else Text(title), pad_edge=False)
+    table.title_justify = "left"
+    for index, header in enumerate(headers):
+        table.add_column(
+            Text(header), justify="right" if index in aligned else "left", overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console(file=sys.stdout, soft_wrap=False)
+    if not console.is_terminal:  # a pipe has no width: lines are as long as they need to be
+        console = Console(file=sys.stdout, width=max(console.measure(table).maximum, 40))
+    console.print(table)
+
+
+def say(text: str) -> None:
+    """A line for people, on standard error, so that standard output holds results alone."""
+    click.echo(text, err=True)
+
+
+class Advance(Protocol):
+    """Called with the fraction done, from 0 to 1."""
+
+    def __call__(self, done: float, /) -> None: ...
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Advance]:
+    """A bar on a terminal; nothing in a pipe. It shows time, never a number of rows."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task(label, total=None)
+
+        def advance(done: float) -> None:
+            progress.update(task, total=1.0, completed=min(max(done, 0.0), 1.0))
+
+        yield advance
