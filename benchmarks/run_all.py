@@ -49,7 +49,13 @@ def main() -> int:
         print(f"No such benchmark: {', '.join(sorted(unknown))}.", file=sys.stderr)
         return 2
     table = Table(box=box.SIMPLE_HEAD)
-    for name, side in (("benchmark", "left"), ("bar", "left"), ("value", "right"), ("limit", "right"), ("ok", "left")):
+    for name, side in (
+        ("benchmark", "left"),
+        ("bar", "left"),
+        ("value", "right"),
+        ("limit", "right"),
+        ("ok", "left"),
+    ):
         table.add_column(name, justify=side)  # type: ignore[arg-type]
     missed = 0
     for script in scripts:
@@ -60,7 +66,11 @@ def main() -> int:
             missed += not line["ok"]
             verdict = Text("yes", style="green") if line["ok"] else Text("MISSED", style="bold red")
             table.add_row(
-                script.stem, Text(str(line["bar"])), shown(line["value"]), shown(line["limit"]), verdict
+                script.stem,
+                Text(str(line["bar"])),
+                shown(line["value"]),
+                shown(line["limit"]),
+                verdict,
             )
     Console().print(table)
     return 1 if missed else 0

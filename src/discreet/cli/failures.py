@@ -25,9 +25,7 @@ from discreet.errors import DiscreetError
 DONE, CHECK_FAILED, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
 DEBUG_VARIABLE = "DISCREET_DEBUG"
 
-INTERRUPTED_TEXT = (
-    "Interrupted. No file was half-written. A charge already made stands: see `discreet ledger show`."
-)
+INTERRUPTED_TEXT = "Interrupted. No file was half-written. A charge already made stands: see `discreet ledger show`."
 
 
 class CheckFailed(click.ClickException):

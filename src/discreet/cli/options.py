@@ -45,9 +45,15 @@ def budget_options(function: Function) -> Function:
     for option in (
         click.option("--rho", metavar="NUMBER", help="The budget under zCDP, instead of epsilon."),
         click.option(
-            "--delta", metavar="NUMBER", default="0", show_default=True, help="Allows Gaussian noise."
+            "--delta",
+            metavar="NUMBER",
+            default="0",
+            show_default=True,
+            help="Allows Gaussian noise.",
         ),
-        click.option("--epsilon", metavar="NUMBER", help="The budget of the whole, such as 1 or 1/2."),
+        click.option(
+            "--epsilon", metavar="NUMBER", help="The budget of the whole, such as 1 or 1/2."
+        ),
     ):
         function = option(function)
     return function

@@ -89,7 +89,9 @@ def check(ctx: click.Context, schema_path: Path, as_json: bool) -> None:
         return
     unit = schema.unit
     person = (
-        "one row" if unit.identifier is None else f"at most {unit.max_rows} rows of a {unit.identifier}"
+        "one row"
+        if unit.identifier is None
+        else f"at most {unit.max_rows} rows of a {unit.identifier}"
     )
     print_table(
         ("column", "kind", "cells", "nulls"),

@@ -44,11 +44,9 @@ def _grid(marks: Sequence[float], axis: Axis, left: float, right: float) -> list
 def columns(name: str, title: str, bars: Sequence[Bar]) -> Markup:
     """Upright bars, for an ordered column; special cells stand apart at the right."""
     left, right, top, bottom, height = 64.0, WIDTH - 8, 14.0, 208.0, 250.0
-    axis, marks = axis_over(
-        [value for bar in bars for value in (bar.lower, bar.upper)], start=bottom, end=top, about=4
-    )
+    axis, marks = axis_over(_ends(bars), start=bottom, end=top, about=4)
     apart = 0.8 if any(bar.special for bar in bars) else 0.0
-    step = (right - left) / (len(bars) + apart)
+    step = (right - left) / max(len(bars) + apart, 1)
     gap = min(2.0, step * 0.15)
     boxes: dict[bool, list[tuple[float, float, float, float]]] = {False: [], True: []}
     whiskers, hovers, labels = [], [], []
@@ -86,9 +84,7 @@ def rows(name: str, title: str, bars: Sequence[Bar]) -> Markup:
     """Lying bars, for categories: their names read best on lines of their own."""
     longest = max((len(bar.label) for bar in bars), default=0)
     left, right, top, line = min(220.0, 24 + 7.2 * longest), WIDTH - 90, 8.0, 26.0
-    axis, marks = axis_over(
-        [value for bar in bars for value in (bar.lower, bar.upper)], start=left, end=right
-    )
+    axis, marks = axis_over(_ends(bars), start=left, end=right)
     bottom = top + line * len(bars)
     zero = axis.at(0)
     boxes: dict[bool, list[tuple[float, float, float, float]]] = {False: [], True: []}
@@ -124,6 +120,10 @@ def rows(name: str, title: str, bars: Sequence[Bar]) -> Markup:
         *texts,
         *(hovers if len(bars) <= MOST_HOVERS else ()),
     )
+
+
+def _ends(bars: Sequence[Bar]) -> list[float]:
+    return [value for bar in bars for value in (bar.lower, bar.estimate, bar.upper)]
 
 
 def _upright_whisker(x: float, low: float, high: float, cap: float) -> str:
@@ -194,9 +194,7 @@ def heat_map(name: str, title: str, heat: Heat) -> tuple[Markup, list[tuple[int,
     every_down = max(1, math.ceil(13 / tall))
     every_across = max(1, math.ceil(max(map(len, heat.across), default=1) * 8 / wide))
     labels = [
-        element(
-            "text", label[:26], x=left - 8, y=top + (row + 0.5) * tall + 4, text_anchor="end"
-        )
+        element("text", label[:26], x=left - 8, y=top + (row + 0.5) * tall + 4, text_anchor="end")
         for row, label in enumerate(heat.down)
         if row % every_down == 0
     ]
@@ -221,9 +219,7 @@ def heat_map(name: str, title: str, heat: Heat) -> tuple[Markup, list[tuple[int,
     )
     edges = [largest * (level / LEVELS) ** 2 for level in range(LEVELS + 1)]
     used = sorted(level for level in boxes if level)
-    return drawn, [
-        (level, max(edges[level - 1], heat.half_width), edges[level]) for level in used
-    ]
+    return drawn, [(level, max(edges[level - 1], heat.half_width), edges[level]) for level in used]
 
 
 def _runs(levels: Sequence[int]) -> list[tuple[int, int, int]]:

@@ -1,4 +1,4 @@
-"""The page: its content, gathered by `contents`, in one template with autoescaping on."""
+"""The page: its content, gathered by `gathering`, in one template with autoescaping on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from discreet.report.contents import Content, gather
+from discreet.report.content import Content
+from discreet.report.gathering import gather
 
 if TYPE_CHECKING:
     from discreet.answers import ReleaseReader

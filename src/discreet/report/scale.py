@@ -45,6 +45,8 @@ class Axis:
     end: float
 
     def at(self, value: float) -> float:
+        if math.isnan(value):
+            return self.at(0.0)
         part = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
         return self.start + part * (self.end - self.start)
 
@@ -52,7 +54,13 @@ class Axis:
 def axis_over(
     values: Sequence[float], *, start: float, end: float, about: int = 5
 ) -> tuple[Axis, list[float]]:
-    """An axis that shows zero and every finite value, and its ticks."""
+    """An axis that shows zero and every finite value, a little more, and its ticks.
+
+    It ends where the values do: a whisker below zero must not cost a third of the chart.
+    """
     finite = [value for value in values if math.isfinite(value)] or [0.0]
-    marks = ticks(min(0.0, *finite), max(0.0, *finite), about=about)
-    return Axis(marks[0], marks[-1], start, end), marks
+    low, high = min(0.0, *finite), max(0.0, *finite)
+    if high == low:
+        high = low + 1.0
+    marks = [mark for mark in ticks(low, high, about=about) if low <= mark <= high]
+    return Axis(low, high, start, end), marks

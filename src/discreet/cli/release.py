@@ -1,0 +1,62 @@
+"""`discreet release`: publish a table once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from discreet.cli.options import (
+    FILE,
+    budget_of,
+    budget_options,
+    confidence_option,
+    force_option,
+    json_option,
+    ledger_option,
+    schema_option,
+    workload_of,
+    workload_option,
+)
+
+
+@click.command()
+@click.argument("table", type=str)
+@schema_option
+@workload_option
+@budget_options
+@click.option("-o", "--output", type=FILE, required=True, help="The release file to write.")
+@ledger_option
+@click.option(
+    "--sign", "key_path", metavar="KEY", type=FILE, help="Sign with this Ed25519 private key (PEM)."
+)
+@confidence_option
+@force_option
+@json_option
+def command(
+    table: str,
+    schema_path: Path,
+    classes: tuple[str, ...],
+    epsilon: str | None,
+    delta: str,
+    rho: str | None,
+    output: Path,
+    ledger_path: Path | None,
+    key_path: Path | None,
+    confidence: float,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Publish a table once: charge the ledger, read the rows, add noise, write one release file.
+
+    The table is a Parquet file or glob, a CSV file, or file.duckdb::table. The budget is that of the
+    whole release. The charge is durable before the first row is read and is never refunded, not
+    even after an error or Ctrl-C; a release beyond the dataset's cap is refused before anything is
+    read.
+
+    \b
+    Examples:
+      discreet release people.parquet --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
+      discreet release people.csv --schema people.toml --epsilon 1/2 --delta 1e-9 \\
+          --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
+    """
