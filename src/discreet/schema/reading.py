@@ -1,0 +1,253 @@
+"""A schema from TOML text: every mistake is gathered, none stops the reading."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+from discreet.errors import BadBudget, BadSchema
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.budget import Budget
+from discreet.schema.column import Column
+from discreet.schema.csv_options import CsvOptions
+from discreet.schema.named import BooleanColumn, CategoryColumn
+from discreet.schema.numeric import UNCUT, IntegerColumn, NumberColumn
+from discreet.schema.table import Table, named, suggestion
+from discreet.schema.temporal import (
+    DATE_GRANULARITIES,
+    DATETIME_GRANULARITIES,
+    DateColumn,
+    DatetimeColumn,
+)
+from discreet.schema.values import Instant, microseconds_of, plain
+
+MOST_BYTES = 64 * 2**20
+"""A schema longer than this is a mistake, or an attack on the parser."""
+MOST_COLUMNS = 10_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    """What has been read so far, mistakes included."""
+
+    dataset: str = ""
+    people: int | None = None
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+    identifier: str | None = None
+    max_rows: int = 1
+    cap: Budget | None = None
+    names: list[str] = field(default_factory=list)
+    columns: list[Column] = field(default_factory=list)
+    csv: CsvOptions = field(default_factory=CsvOptions)
+    mistakes: list[str] = field(default_factory=list)
+
+
+def read(text: str) -> Parts:
+    """The parts of a schema, and all that is wrong with them one by one."""
+    parts = Parts(dataset="?", names=["?"])  # stand-ins, until the text is known to be TOML
+    if len(text) > MOST_BYTES:
+        parts.mistakes.append(f"it is longer than {MOST_BYTES} characters; no schema needs that.")
+        return parts
+    try:
+        data = tomllib.loads(text.removeprefix("\ufeff"))
+    except RecursionError:
+        parts.mistakes.append("it is nested too deeply; a schema has tables of plain values.")
+        return parts
+    except ValueError as error:
+        parts.mistakes.append(f"it is not TOML: {error}.")
+        return parts
+    top = Table(data, "At the top", parts.mistakes)
+    top.only("dataset", "people", "adjacency", "unit", "cap", "csv", "columns")
+    # a name of the wrong type has its mistake already; the stand-in avoids a second one
+    parts.dataset = top.text("dataset", "?" if "dataset" in data else "", hint="the dataset's name")
+    parts.people = top.whole("people", None, hint="roughly how many people the table is about")
+    parts.adjacency = Adjacency(top.choice("adjacency", tuple(Adjacency), Adjacency.ADD_REMOVE))
+    _unit(top.table("unit"), parts)
+    _cap(top.table("cap"), parts)
+    _csv(top.table("csv"), parts)
+    columns = top.table("columns")
+    parts.names = [] if columns is not None or "columns" not in data else ["?"]
+    if columns is not None:
+        _columns(columns.data, parts)
+    return parts
+
+
+def _unit(table: Table | None, parts: Parts) -> None:
+    if table is None:
+        return
+    table.only("identifier", "max_rows")
+    parts.identifier = table.text("identifier", None, hint="the column that identifies a person")
+    rows = table.whole("max_rows", 1, hint="how many rows of a person are kept at most")
+    if rows < 1:
+        table.wrong(f"`max_rows` is {rows}; it must be at least 1.")
+    elif rows != 1 and "identifier" not in table.data:
+        table.wrong("`max_rows` needs an `identifier`: without one, the unit is a single row.")
+    else:
+        parts.max_rows = rows
+
+
+def _cap(table: Table | None, parts: Parts) -> None:
+    if table is None:
+        return
+    table.only("epsilon", "delta", "rho")
+    amounts: dict[str, Any] = {}
+    for name in ("epsilon", "delta", "rho"):
+        value = table.data.get(name)
+        if value is not None and not table.unfilled(name, value, 'a number, as in "1/2"'):
+            amounts[name] = value
+    if len(amounts) < len(table.data.keys() & {"epsilon", "delta", "rho"}):
+        return
+    try:
+        parts.cap = Budget(**amounts)
+    except BadBudget as error:
+        table.wrong(str(error))
+
+
+def _csv(table: Table | None, parts: Parts) -> None:
+    if table is None:
+        return
+    table.only("header", "names", "delimiter", "quote", "trim", "null_strings", "encoding")
+    usual = CsvOptions()
+    names = table.texts("names", None, hint="the file's columns in order")
+    try:
+        parts.csv = CsvOptions(
+            header=table.flag("header", names is None),
+            names=names,
+            delimiter=table.text("delimiter", usual.delimiter),
+            quote=table.text("quote", usual.quote),
+            trim=table.flag("trim", usual.trim),
+            null_strings=table.texts("null_strings", usual.null_strings),
+            encoding=table.text("encoding", usual.encoding),
+        )
+    except BadSchema as error:
+        parts.mistakes += error.mistakes
+
+
+def _columns(tables: dict[str, Any], parts: Parts) -> None:
+    parts.names = list(tables)
+    if len(tables) > MOST_COLUMNS:
+        parts.mistakes.append(f"There are {len(tables)} columns; at most {MOST_COLUMNS} are read.")
+        return
+    for name, data in tables.items():
+        where = f"Column {name!r}"
+        if not isinstance(data, dict):
+            parts.mistakes.append(f"{where} is {named(data)}; declare it as a table with a `kind`.")
+            continue
+        table = Table(data, where, parts.mistakes)
+        kind = data.get("kind")
+        if kind is None:
+            table.wrong(f"`kind` is missing; write one of {', '.join(KINDS)}.")
+        elif table.unfilled("kind", kind, f"one of {', '.join(KINDS)}"):
+            pass
+        elif not isinstance(kind, str) or kind not in KINDS:
+            hint = suggestion(kind, KINDS) or f"; write one of {', '.join(KINDS)}."
+            table.wrong(f"`kind` is {kind!r}{hint}")
+        else:
+            try:
+                column = KINDS[kind](name, table)
+            except BadSchema as error:
+                parts.mistakes += error.mistakes
+            else:
+                parts.columns += [] if column is None else [column]
+
+
+def _category(name: str, table: Table) -> Column | None:
+    table.only("kind", "values", "other", "nulls")
+    values = table.category_values()
+    other, nulls = table.flag("other", True), table.nulls()
+    return None if values is None else CategoryColumn(name, values, other, nulls)
+
+
+def _boolean(name: str, table: Table) -> Column | None:
+    table.only("kind", "nulls")
+    return BooleanColumn(name, table.nulls())
+
+
+def _integer(name: str, table: Table) -> Column | None:
+    table.only("kind", "range", "width", "outside", "nulls")
+    ends = table.pair("range", (int,), "the lowest and the highest integer, as in [0, 119]")
+    width = table.whole("width", 1, hint="how many integers share a cell")
+    outside, nulls = table.outside(), table.nulls()
+    return None if ends is None else IntegerColumn(name, ends[0], ends[1], width, outside, nulls)
+
+
+def _number(name: str, table: Table) -> Column | None:
+    table.only("kind", "bounds", "bits", "cuts", "closed", "outside", "nulls")
+    ends = table.pair(
+        "bounds", (int, float), "the lowest and the highest number, as in [0.0, 100.0]"
+    )
+    before = len(table.mistakes)
+    bits = table.whole("bits", None, hint="as in 10, for 2^10 equal cells")
+    cuts = table.numbers("cuts")
+    closed = table.choice("closed", ("left", "right"), "left")
+    outside, nulls = table.outside(), table.nulls()
+    if ends is None:
+        if "bits" not in table.data and "cuts" not in table.data:
+            table.wrong(UNCUT)
+        return None
+    if len(table.mistakes) > before and bits is None and cuts is None:
+        bits = 1 if "bits" in table.data or "cuts" in table.data else None
+    return NumberColumn(name, ends[0], ends[1], bits, cuts, closed, outside, nulls)  # type: ignore[arg-type]
+
+
+def _date(name: str, table: Table) -> Column | None:
+    table.only("kind", "range", "granularity", "outside", "nulls")
+    ends = _moments(table, "the first and the last date, as in [2000-01-01, 2029-12-31]", _as_date)
+    granularity = table.choice("granularity", DATE_GRANULARITIES, "day")
+    outside, nulls = table.outside(), table.nulls()
+    return None if ends is None else DateColumn(name, *ends, granularity, outside, nulls)
+
+
+def _datetime(name: str, table: Table) -> Column | None:
+    table.only("kind", "range", "granularity", "outside", "nulls")
+    hint = "the first and the last moment, as in [2000-01-01T00:00:00, 2029-12-31T23:59:59]"
+    ends = _moments(table, hint, _as_datetime)
+    granularity = table.choice("granularity", DATETIME_GRANULARITIES, "second")
+    outside, nulls = table.outside(), table.nulls()
+    return None if ends is None else DatetimeColumn(name, *ends, granularity, outside, nulls)
+
+
+def _moments(table: Table, hint: str, convert: Callable[[Any], Any]) -> tuple[Any, Any] | None:
+    ends = table.pair("range", (date, str), hint)
+    if ends is None:
+        return None
+    low, high = convert(ends[0]), convert(ends[1])
+    if low is None or high is None:
+        table.wrong(f"`range` is {[str(end) for end in ends]}; give {hint}.")
+        return None
+    return low, high
+
+
+def _as_date(end: date | str) -> date | None:
+    if isinstance(end, datetime):
+        return None
+    if isinstance(end, date):
+        return end
+    try:
+        return date.fromisoformat(end)
+    except ValueError:
+        return None
+
+
+def _as_datetime(end: date | str) -> datetime | None:
+    moment = plain(end)
+    if not isinstance(moment, Instant):
+        instant = microseconds_of(end)
+        if instant is None:
+            return None
+        moment = Instant(instant)
+    return moment.as_datetime()
+
+
+KINDS: dict[str, Callable[[str, Table], Column | None]] = {
+    "category": _category,
+    "boolean": _boolean,
+    "integer": _integer,
+    "number": _number,
+    "date": _date,
+    "datetime": _datetime,
+}
+"""Each kind's name in TOML, and what reads it."""

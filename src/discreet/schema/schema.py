@@ -1,0 +1,180 @@
+"""`Schema`: everything that is public about a table before anyone has looked at its rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+from discreet.errors import BadInput, BadSchema
+from discreet.privacy.adjacency import Adjacency, PrivacyUnit
+from discreet.privacy.budget import Budget
+from discreet.privacy.exact import LONGEST
+from discreet.schema.column import Column, folded, text_mistakes
+from discreet.schema.csv_options import CsvOptions, clashes
+from discreet.schema.reading import MOST_BYTES, Parts, read
+from discreet.schema.writing import write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """The declared facts of a dataset. Its name is what the ledger keeps the spending under."""
+
+    dataset: str
+    columns: tuple[Column, ...]
+    people: int | None = None
+    """Roughly how many people the table is about: a public number, for plans only."""
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+    unit: PrivacyUnit = field(default_factory=PrivacyUnit)
+    cap: Budget | None = None
+    """The most that may ever be spent on this dataset."""
+    csv: CsvOptions = field(default_factory=CsvOptions)
+    _places: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        parts = Parts(
+            dataset=self.dataset,
+            people=self.people,
+            names=names,
+            identifier=self.unit.identifier,
+            cap=self.cap,
+            csv=self.csv,
+        )
+        if found := joint_mistakes(parts):
+            raise BadSchema(found)
+        object.__setattr__(self, "_places", {name: place for place, name in enumerate(names)})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """The schema in a TOML file; `BadSchema` lists every mistake in it."""
+        where = str(path)
+        try:
+            with Path(path).open("rb") as file:
+                data = file.read(MOST_BYTES + 1)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise BadSchema([f"it cannot be read: {reason}."], where=where) from None
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise BadSchema(
+                [f"it is not UTF-8 text (byte {error.start} is wrong); save it as UTF-8."],
+                where=where,
+            ) from None
+        return cls._from_text(text, where)
+
+    @classmethod
+    def loads(cls, text: str) -> Schema:
+        """The schema in a TOML text; `BadSchema` lists every mistake in it."""
+        return cls._from_text(text, "The schema")
+
+    @classmethod
+    def _from_text(cls, text: str, where: str) -> Schema:
+        parts = read(text)
+        found = parts.mistakes + joint_mistakes(parts)
+        if found:
+            raise BadSchema(found, where=where)
+        return cls(
+            dataset=parts.dataset,
+            people=parts.people,
+            adjacency=parts.adjacency,
+            unit=PrivacyUnit(parts.identifier, parts.max_rows),
+            cap=parts.cap,
+            columns=tuple(parts.columns),
+            csv=parts.csv,
+        )
+
+    def dumps(self) -> str:
+        """The schema as TOML, such that `Schema.loads` gives back an equal one."""
+        return write(
+            dataset=self.dataset,
+            people=self.people,
+            adjacency=self.adjacency,
+            unit=self.unit,
+            cap=self.cap,
+            csv=self.csv,
+            columns=self.columns,
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of the canonical form: equal for equal schemas, however their files are written."""
+        return hashlib.sha256(b"discreet schema 1\n" + self.dumps().encode("utf-8")).hexdigest()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> Column:
+        """The column of that name, exactly or as a SQL engine folds it."""
+        place = self._places.get(name)
+        if place is not None:
+            return self.columns[place]
+        for column in self.columns:
+            if folded(column.name) == folded(name):
+                return column
+        raise BadInput(unknown_column(name, self.names))
+
+    def sizes(self, columns: Iterable[str]) -> tuple[int, ...]:
+        """How many cells each of the columns has."""
+        return tuple(self.column(name).cells for name in columns)
+
+
+def unknown_column(name: str, names: tuple[str, ...]) -> str:
+    """The sentences for a column that the schema does not declare."""
+    near = get_close_matches(name, names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    listed = ", ".join(repr(one) for one in names[:20]) + (", ..." if len(names) > 20 else "")
+    return f"There is no column {name!r} in the schema.{hint} It declares {listed}."
+
+
+def joint_mistakes(parts: Parts) -> list[str]:
+    """Mistakes that show only when the parts are put together."""
+    found: list[str] = []
+    if not parts.dataset:
+        found.append('`dataset` is missing; name the dataset, as in `dataset = "people"`.')
+    found += text_mistakes(parts.dataset or "", "`dataset`")
+    if parts.people is not None and parts.people < 1:
+        found.append(f"`people` is {parts.people}; it must be at least 1, or left out.")
+    if not parts.names:
+        found.append(
+            'There are no columns; declare each as in `[columns.age]`, `kind = "integer"`.'
+        )
+    found += [
+        f"Columns {left!r} and {right!r} are one name to a SQL engine, which folds case; rename one."
+        for left, right in clashes(parts.names)
+    ]
+    identifier = parts.identifier
+    if identifier is not None:
+        if not identifier:
+            found.append("[unit]: `identifier` is empty; name the column that identifies a person.")
+        found += text_mistakes(identifier, "[unit]: `identifier`")
+        if folded(identifier) in map(folded, parts.names):
+            found.append(
+                f"[unit]: the identifier {identifier!r} is also declared as a column; "
+                "an identifier says whose a row is and is never published, so take the column out."
+            )
+    if parts.csv.names is not None:
+        there = set(map(folded, parts.csv.names))
+        wanted = [*parts.names, *([identifier] if identifier else [])]
+        found += [
+            f"[csv]: `names` does not list {name!r}; it must list every column of the file, in order."
+            for name in wanted
+            if folded(name) not in there
+        ]
+    if parts.cap is not None and any(
+        len(str(number)) > LONGEST for number in (parts.cap.amount, parts.cap.delta)
+    ):
+        found.append(f"[cap]: a number is longer than {LONGEST} characters; round it.")
+    return found
+
+
+def check(text: str) -> list[str]:
+    """Every mistake in a TOML text, one sentence each; empty when `Schema.loads` would accept it."""
+    try:
+        Schema.loads(text)
+    except BadSchema as error:
+        return list(error.mistakes)
+    return []

@@ -1,0 +1,121 @@
+"""A schema as TOML text: canonical, so that equal schemas give equal texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime
+
+from discreet.privacy.adjacency import Adjacency, PrivacyUnit
+from discreet.privacy.budget import Budget
+from discreet.schema.column import Column
+from discreet.schema.csv_options import CsvOptions
+from discreet.schema.named import BooleanColumn, CategoryColumn
+from discreet.schema.numeric import IntegerColumn, NumberColumn
+from discreet.schema.temporal import DateColumn, DatetimeColumn
+
+Scalar = str | bool | int | float | date | datetime
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_SHORT_LINE = 96
+
+
+def write(
+    *,
+    dataset: str,
+    people: int | None,
+    adjacency: Adjacency,
+    unit: PrivacyUnit,
+    cap: Budget | None,
+    csv: CsvOptions,
+    columns: Sequence[Column],
+) -> str:
+    lines = [line("dataset", dataset)]
+    if people is not None:
+        lines.append(line("people", people))
+    lines.append(line("adjacency", adjacency.value))
+    if unit.identifier is not None:
+        lines += [
+            "",
+            "[unit]",
+            line("identifier", unit.identifier),
+            line("max_rows", unit.max_rows),
+        ]
+    if cap is not None:
+        # exact, as text: a TOML float would round a rational such as 1/3
+        lines += [
+            "",
+            "[cap]",
+            line(cap.notion.value, str(cap.amount)),
+            line("delta", str(cap.delta)),
+        ]
+    if csv != CsvOptions():
+        lines += ["", "[csv]", line("header", csv.header)]
+        lines += [] if csv.names is None else [line("names", list(csv.names))]
+        lines += [
+            line("delimiter", csv.delimiter),
+            line("quote", csv.quote),
+            line("trim", csv.trim),
+        ]
+        lines += [line("null_strings", list(csv.null_strings)), line("encoding", csv.encoding)]
+    for column in columns:
+        lines += ["", f"[columns.{key(column.name)}]", line("kind", column.kind), *_fields(column)]
+        lines.append(line("nulls", column.nulls))
+    return "\n".join(lines) + "\n"
+
+
+def _fields(column: Column) -> list[str]:
+    match column:
+        case CategoryColumn():
+            return [line("values", list(column.values)), line("other", column.other)]
+        case BooleanColumn():
+            return []
+        case IntegerColumn():
+            fields = [line("range", [column.low, column.high]), line("width", column.width)]
+        case NumberColumn():
+            fields = [line("bounds", [column.low, column.high])]
+            if column.bits is not None:
+                fields.append(line("bits", column.bits))
+            if column.cuts is not None:
+                fields.append(line("cuts", list(column.cuts)))
+            fields.append(line("closed", column.closed))
+        case DateColumn() | DatetimeColumn():
+            fields = [line("range", [column.low, column.high])]
+            fields.append(line("granularity", column.granularity))
+        case _:
+            raise TypeError(f"The kind {column.kind!r} has no TOML form.")
+    return [*fields, line("outside", column.outside)]
+
+
+def line(name: str, value: Scalar | Sequence[Scalar]) -> str:
+    """`name = value`."""
+    if not isinstance(value, list):
+        return f"{name} = {scalar(value)}"
+    parts = [scalar(part) for part in value]
+    short = f"{name} = [{', '.join(parts)}]"
+    if len(short) <= _SHORT_LINE:
+        return short
+    return "\n".join([f"{name} = [", *(f"    {part}," for part in parts), "]"])
+
+
+def key(name: str) -> str:
+    """A TOML key: bare where it can be, else quoted."""
+    return name if _BARE.fullmatch(name) else quoted(name)
+
+
+def scalar(value: Scalar | Sequence[Scalar]) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return quoted(value)
+        case int() | float():
+            return repr(value)
+        case date():  # datetime as well
+            return value.isoformat()
+    raise TypeError(f"A {type(value).__name__} has no TOML form here.")
+
+
+def quoted(text: str) -> str:
+    """A basic string, with every control character escaped."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda one: f"\\u{ord(one[0]):04x}", escaped) + '"'
