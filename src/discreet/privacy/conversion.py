@@ -1,0 +1,192 @@
+"""From one notion of privacy to another, and from a guarantee to a noise scale.
+
+Every result is an exact rational, rounded against us: losses and noise scales up,
+allowances down. The arithmetic is mpmath's, with a working precision far beyond the
+slack that is added before rounding to `DIGITS` decimal digits.
+
+May import errors, and the exact and conversion_* modules of privacy only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import BadBudget
+from discreet.privacy.conversion_discrete import (
+    discrete_gaussian_delta_one_coordinate,
+    discrete_gaussian_sigma_squared_one_coordinate,
+)
+from discreet.privacy.conversion_rounding import (
+    context,
+    non_negative,
+    number,
+    open_unit,
+    positive,
+    round_down,
+    round_up,
+    slack_of,
+    smallest_passing,
+    upper,
+)
+from discreet.privacy.exact import Exactable
+
+__all__ = [
+    "delta_from_rho",
+    "discrete_gaussian_delta_one_coordinate",
+    "discrete_gaussian_sigma_squared_one_coordinate",
+    "epsilon_from_rho",
+    "gaussian_delta",
+    "gaussian_sigma_squared",
+    "rho_from_budget",
+    "rho_from_pure",
+]
+
+
+def rho_from_pure(epsilon: Exactable) -> Fraction:
+    """epsilon-DP is (epsilon^2 / 2)-zCDP (Bun and Steinke 2016, prop. 1.4). Exact."""
+    return non_negative(epsilon, "epsilon") ** 2 / 2
+
+
+def epsilon_from_rho(rho: Exactable, *, delta: Exactable) -> Fraction:
+    """The epsilon that rho-zCDP gives at `delta`, rounded up.
+
+    Theorem: Canonne, Kamath, Steinke 2020, cor. 13: for every alpha > 1,
+    epsilon = alpha rho + (ln(1/delta) + (alpha-1) ln(1-1/alpha) - ln alpha) / (alpha-1).
+    Any alpha gives a valid bound, so only the last evaluation has to be careful.
+    """
+    loss, slack = non_negative(rho, "rho"), open_unit(delta, "delta")
+    if loss == 0:
+        return Fraction(0)
+    ctx = context()
+    ln_delta = ctx.log(number(slack))
+    alpha = 1 + _best_order_for_epsilon(float(loss), -float(ln_delta))
+    terms = [number(alpha * loss), *_order_terms(alpha, ln_delta)]
+    value = sum(terms) + slack_of(sum(abs(term) for term in terms))
+    return round_up(value) if value > 0 else Fraction(0)
+
+
+def _order_terms(alpha: Fraction, ln_delta: Any) -> list[Any]:
+    """The two parts of epsilon(alpha) - alpha rho."""
+    ctx = context()
+    order = number(alpha - 1)
+    return [-(ln_delta + ctx.log(number(alpha))) / order, ctx.log(order) - ctx.log(number(alpha))]
+
+
+def _best_order_for_epsilon(rho: float, ln_inverse_delta: float) -> Fraction:
+    """alpha - 1 where the derivative of epsilon(alpha) vanishes: rho (alpha-1)^2 = ln(1/(delta alpha))."""
+    return _root(lambda order: rho * order**2 + math.log1p(order) - ln_inverse_delta)
+
+
+def _root(increasing: Callable[[float], float]) -> Fraction:
+    """Where an increasing function of a positive number crosses 0, roughly, as a rational."""
+    low, high = -200.0, 200.0  # of ln(order)
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if increasing(math.exp(middle)) > 0 else (middle, high)
+    return Fraction(math.exp(high))
+
+
+def delta_from_rho(rho: Exactable, *, epsilon: Exactable) -> Fraction:
+    """The delta that rho-zCDP gives at `epsilon`, rounded up, at most 1.
+
+    Theorem: Canonne, Kamath, Steinke 2020, cor. 13: for every alpha > 1,
+    delta = exp((alpha-1)(alpha rho - epsilon)) / (alpha-1) * (1 - 1/alpha)^alpha.
+    """
+    loss, limit = non_negative(rho, "rho"), non_negative(epsilon, "epsilon")
+    if loss == 0:
+        return Fraction(0)
+    rate, bound = float(loss), float(limit)
+    order = _root(
+        lambda order: (2 * order + 1) * rate - bound + math.log(order) - math.log1p(order)
+    )
+    alpha, ctx = 1 + order, context()
+    terms = [
+        number(order * (alpha * loss - limit)),
+        -ctx.log(number(order)),
+        number(alpha) * (ctx.log(number(order)) - ctx.log(number(alpha))),
+    ]
+    exponent = sum(terms) + slack_of(sum(abs(term) for term in terms))
+    return min(Fraction(1), round_up(upper(ctx.exp(exponent)))) if exponent < 0 else Fraction(1)
+
+
+def rho_from_budget(*, epsilon: Exactable, delta: Exactable) -> Fraction:
+    """The largest rho whose `epsilon_from_rho` at `delta` is within epsilon, rounded down."""
+    limit, slack = positive(epsilon, "epsilon"), open_unit(delta, "delta")
+    ctx = context()
+    ln_delta = ctx.log(number(slack))
+
+    def allowance(order: Fraction) -> Any:
+        return (number(limit) - sum(_order_terms(1 + order, ln_delta))) / number(1 + order)
+
+    guess = _largest_allowance(float(limit), -float(ln_delta), allowance)
+    shrink = Fraction(1, 10**14)
+    while True:
+        rho = round_down(guess * number(1 - shrink))
+        if epsilon_from_rho(rho, delta=slack) <= limit:
+            return rho
+        shrink *= 4
+        if shrink > Fraction(1, 10**4):  # pragma: no cover
+            raise BadBudget("No rho fits this epsilon and delta.")
+
+
+def _largest_allowance(
+    epsilon: float, ln_inverse_delta: float, allowance: Callable[[Fraction], Any]
+) -> Any:
+    """The best rho over alpha: where rho(alpha)'s own optimal order is alpha."""
+
+    def excess(ln_order: float) -> float:
+        # rho (alpha-1)^2 - ln(1/(delta alpha)) at rho = allowance(alpha): its sign says on
+        # which side of the best alpha we are.
+        order = math.exp(ln_order)
+        gain = (ln_inverse_delta - math.log1p(order)) / order + ln_order - math.log1p(order)
+        rho = (epsilon - gain) / (1 + order)
+        return rho * order**2 - (ln_inverse_delta - math.log1p(order))
+
+    low, high = -200.0, 200.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if excess(middle) > 0 else (middle, high)
+    return allowance(Fraction(math.exp(high)))
+
+
+def gaussian_delta(
+    *, sigma_squared: Exactable, l2_squared: Exactable, epsilon: Exactable
+) -> Fraction:
+    """The exact delta of Gaussian noise at `epsilon`, rounded up. Holds for rounded noise too.
+
+    Theorem: Balle and Wang 2018, thm 8, with D the L2 sensitivity:
+    delta = Phi(D/2s - eps s/D) - e^eps Phi(-D/2s - eps s/D).
+    """
+    ratio = positive(l2_squared, "l2_squared") / positive(sigma_squared, "sigma_squared")
+    return round_up(_gaussian_delta(ratio, non_negative(epsilon, "epsilon")))
+
+
+def _gaussian_delta(ratio: Fraction, epsilon: Fraction) -> Any:
+    """An upper bound, as an mpmath number; ratio is D^2 / sigma^2."""
+    ctx = context()
+    mu, loss = ctx.sqrt(number(ratio)), number(epsilon)
+    root = ctx.sqrt(ctx.mpf(2))
+    kept = ctx.erfc((loss / mu - mu / 2) / root) / 2
+    taken = ctx.exp(loss) * ctx.erfc((loss / mu + mu / 2) / root) / 2
+    # The two nearly cancel when mu is small; the slack is relative to the larger one.
+    return upper(kept - taken) + slack_of(kept)
+
+
+def gaussian_sigma_squared(
+    *, epsilon: Exactable, delta: Exactable, l2_squared: Exactable
+) -> Fraction:
+    """The smallest variance of (continuous or rounded) Gaussian noise for (epsilon, delta), rounded up.
+
+    Guarantee:   (epsilon, delta)-DP, for every epsilon > 0, not only below 1.
+    Sensitivity: L2, squared; any number of coordinates may change.
+    Theorem:     Balle and Wang 2018, thm 8 (necessary and sufficient).
+    """
+    loss, slack = positive(epsilon, "epsilon"), open_unit(delta, "delta")
+    square = positive(l2_squared, "l2_squared")
+    target = number(slack)
+    return smallest_passing(
+        lambda variance: _gaussian_delta(square / variance, loss) <= target, square
+    )

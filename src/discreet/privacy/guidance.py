@@ -1,0 +1,74 @@
+"""Plain words about a budget, before it is spent.
+
+Nothing here reads a row: the number of people is the rough, public one that the schema
+declares, never the true one.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import assert_never
+
+from discreet.errors import BadInput
+from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.conversion import epsilon_from_rho
+from discreet.privacy.exact import decimal_text
+
+LARGE_EPSILON = Fraction(5)
+LARGE_DELTA = Fraction(1, 10**6)
+
+
+def guidance(budget: Budget, *, people: int | None) -> list[str]:
+    """Warnings about `budget`, most serious first; empty when there is nothing to say."""
+    if people is not None and (
+        isinstance(people, bool) or not isinstance(people, int) or people < 1
+    ):
+        raise BadInput(f"people is {people!r}; it must be a whole number of at least 1, or None.")
+    match budget.notion:
+        case Notion.EPSILON:
+            return [*_about_delta(budget.delta, people), *_about_epsilon(budget.epsilon, "")]
+        case Notion.RHO:
+            return [*_about_delta(budget.delta, people), *_about_rho(budget.rho, people)]
+    assert_never(budget.notion)
+
+
+def _about_epsilon(epsilon: Fraction, origin: str) -> list[str]:
+    if epsilon <= LARGE_EPSILON:
+        return []
+    return [
+        f"{origin or 'epsilon is '}{decimal_text(epsilon)}, above {LARGE_EPSILON}: one person's presence may "
+        f"make an output up to {_factor(epsilon)} times as likely, so an attacker can learn much "
+        "about a single person. Prefer an epsilon of 1 or less; 5 is a usual upper limit."
+    ]
+
+
+def _factor(epsilon: Fraction) -> str:
+    # e^700 is the last power that a float holds.
+    return (
+        f"{math.exp(epsilon):,.0f}" if epsilon < 20 else f"10^{float(epsilon) / math.log(10):.0f}"
+    )
+
+
+def _about_delta(delta: Fraction, people: int | None) -> list[str]:
+    if people is not None and delta * people >= 1:
+        return [
+            f"delta is {float(delta):.3g}, and about 1 in {people:,} people is {1 / people:.3g}: a mechanism "
+            "with such a delta may publish somebody's row outright. Use a delta far below "
+            f"1/{people:,}."
+        ]
+    if delta > LARGE_DELTA:
+        return [
+            f"delta is {float(delta):.3g}, above 1e-06: with up to this probability the promise "
+            "of epsilon does not hold. Use 1e-06 or less."
+        ]
+    return []
+
+
+def _about_rho(rho: Fraction, people: int | None) -> list[str]:
+    if rho == 0:
+        return []
+    delta = LARGE_DELTA if people is None else min(LARGE_DELTA, Fraction(1, 10 * people))
+    epsilon = epsilon_from_rho(rho, delta=delta)
+    origin = f"rho {decimal_text(rho)} amounts, at delta {float(delta):.3g}, to epsilon "
+    return _about_epsilon(epsilon, origin)

@@ -1,0 +1,266 @@
+"""The privacy loss as a random variable: ln(P(output) / Q(output)), the output drawn from P.
+
+Where a guarantee is one number, the loss shows how it is reached: its mean, its tail,
+the whole curve delta(epsilon), and what composition does to all of them.
+
+For charts, audits and second opinions. Caps are enforced by `Budget` addition and by
+`conversion`, never by these float64 numbers; yet they too err upwards only: where a
+distribution is put on a grid, each piece of mass moves to the two grid points around it
+such that its probability under P and under Q stay the same. The original pair is a
+post-processing of the new one (one forgets which neighbour was taken), so by
+Blackwell's theorem delta(epsilon) can only grow, also under composition. (This is the
+"connect the dots" of Doroshenko et al. 2022, never below the truth.)
+
+`loss_mechanisms` has the losses of the mechanisms.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadInput
+
+Floats = NDArray[np.float64]
+
+EXACT_ATOMS = 4096
+"""Compositions with at most so many atoms are exact; others go through a grid."""
+GRID_POINTS = 1 << 16
+LOST = 1e-18
+"""Mass that may fall outside the grid on either side; it is counted at the largest loss."""
+FLOAT_SLACK = 1e-12
+UNIT_ROUNDOFF = 2.0**-52
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrivacyLoss:
+    """A distribution of the privacy loss: atoms in increasing order, and mass at infinity."""
+
+    points: Floats
+    probabilities: Floats
+    infinite: float = 0.0
+
+    def __post_init__(self) -> None:
+        points = np.array(self.points, dtype=np.float64)
+        masses = np.array(self.probabilities, dtype=np.float64)
+        total = float(masses.sum()) + self.infinite
+        if points.ndim != 1 or points.shape != masses.shape or not points.size:
+            raise BadInput("A privacy loss needs as many probabilities as points, at least one.")
+        if not np.all(np.isfinite(points)) or np.any(np.diff(points) <= 0):
+            raise BadInput("The points of a privacy loss must be finite and increasing.")
+        if np.any(masses < 0) or self.infinite < 0 or not abs(total - 1) < 1e-6:
+            raise BadInput("The probabilities of a privacy loss must be positive and sum to 1.")
+        points.flags.writeable = masses.flags.writeable = False
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "probabilities", masses)
+
+    @classmethod
+    def of_atoms(cls, points: Floats, masses: Floats, infinite: float = 0.0) -> PrivacyLoss:
+        """From atoms in any order; equal points are merged, empty ones dropped."""
+        distinct, where = np.unique(np.asarray(points, dtype=np.float64), return_inverse=True)
+        merged = _gathered(where.ravel(), masses, len(distinct))
+        kept = merged > 0
+        return cls(distinct[kept], merged[kept], infinite)
+
+    @property
+    def mean(self) -> float:
+        """The expected loss, that is the Kullback-Leibler divergence from P to Q."""
+        if self.infinite > 1e-15:  # less is a tail that was cut off
+            return math.inf
+        return float(self.points @ self.probabilities)
+
+    @property
+    def largest(self) -> float:
+        """The largest possible loss: the epsilon of pure differential privacy, or infinity."""
+        return math.inf if self.infinite > 0 else float(self.points[-1])
+
+    @overload
+    def tail(self, t: float) -> float: ...
+    @overload
+    def tail(self, t: Floats) -> Floats: ...
+    def tail(self, t: float | Floats) -> float | Floats:
+        """P(loss > t), exact for the atoms held (a grid moves each by less than one step)."""
+        above = np.append(np.cumsum(self.probabilities[::-1])[::-1], 0.0) + self.infinite
+        found = np.minimum(above[np.searchsorted(self.points, t, side="right")], 1.0)
+        return found if isinstance(t, np.ndarray) else float(found)
+
+    @overload
+    def delta(self, epsilon: float) -> float: ...
+    @overload
+    def delta(self, epsilon: Floats) -> Floats: ...
+    def delta(self, epsilon: float | Floats) -> float | Floats:
+        """The hockey-stick divergence E max(0, 1 - e^(epsilon - loss)), rounded up."""
+        wanted = np.atleast_1d(np.asarray(epsilon, dtype=np.float64))
+        values = np.empty(wanted.shape)
+        for place, level in enumerate(wanted.ravel()):
+            start = int(np.searchsorted(self.points, level, side="right"))
+            gaps = -np.expm1(level - self.points[start:])
+            values.ravel()[place] = self.probabilities[start:] @ gaps
+        values = np.minimum(values * (1 + FLOAT_SLACK) + self.infinite, 1.0)
+        return values if isinstance(epsilon, np.ndarray) else float(values[0])
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest epsilon >= 0 with delta(epsilon) <= delta, rounded up; infinity if none."""
+        if not 0 <= delta < 1:
+            raise BadInput(f"delta is {delta}; it must be at least 0 and below 1.")
+        if self.infinite > delta:
+            return math.inf
+        if self.delta(0.0) <= delta:
+            return 0.0
+        low, high = 0, len(self.points) - 1  # delta at the last point is the infinite mass only
+        while low < high:
+            middle = (low + high) // 2
+            fits = self.points[middle] > 0 and self.delta(float(self.points[middle])) <= delta
+            low, high = (low, middle) if fits else (middle + 1, high)
+        # Between two points delta(epsilon) = above - e^epsilon reach.
+        after = slice(high, None)
+        above = float(self.probabilities[after].sum()) + self.infinite
+        origin = float(self.points[high])
+        reach = float(self.probabilities[after] @ np.exp(origin - self.points[after]))
+        solved = origin + math.log(max(above - delta, 1e-300) / reach)
+        step = max(abs(solved), 1.0) * FLOAT_SLACK
+        while solved < origin and self.delta(solved) > delta:
+            solved, step = solved + step, 2 * step
+        return max(0.0, min(solved, origin))
+
+    def compose(self, other: PrivacyLoss) -> PrivacyLoss:
+        """The loss of both mechanisms together (independent noise, also when chosen adaptively)."""
+        return _compose([(self, 1), (other, 1)])
+
+    def self_compose(self, times: int) -> PrivacyLoss:
+        """The loss of `times` uses: an upper bound, see the module's docstring."""
+        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+            raise BadInput(f"times is {times!r}; it must be a whole number of at least 1.")
+        return self if times == 1 else _compose([(self, times)])
+
+    def plot_data(self, points: int = 200) -> LossCurve:
+        """Curves for a chart: `points` equally spaced losses from the first to the last that matter."""
+        if points < 2:
+            raise BadInput(f"points is {points}; a curve needs at least 2.")
+        total = np.cumsum(self.probabilities)
+        first = self.points[min(int(np.searchsorted(total, 1e-4)), len(total) - 1)]
+        last = self.points[min(int(np.searchsorted(total, total[-1] - 1e-9)), len(total) - 1)]
+        low, high = min(float(first), 0.0), max(float(last), 0.0)
+        grid = np.linspace(low, high if high > low else low + 1, points)
+        tail = self.tail(grid)
+        delta = self.delta(np.maximum(grid, 0.0))
+        return LossCurve(tuple(grid.tolist()), tuple(tail.tolist()), tuple(delta.tolist()))
+
+
+@dataclass(frozen=True, slots=True)
+class LossCurve:
+    """`tail[i]` is P(loss > loss[i]); `delta[i]` is delta at epsilon = max(0, loss[i])."""
+
+    loss: tuple[float, ...]
+    tail: tuple[float, ...]
+    delta: tuple[float, ...]
+
+
+def split_atoms(points: Floats, masses: Floats, step: float) -> tuple[int, Floats]:
+    """Each atom to the grid points (multiples of `step`) around it, keeping its mass under P and Q.
+
+    Returns the first grid index and the masses. With an atom at distance r above the lower
+    point, the upper one gets the share (1 - e^-r) / (1 - e^-step).
+    """
+    lower = np.floor(points / step)
+    rest = np.clip(points - lower * step, 0.0, step)
+    share = np.expm1(-rest) / math.expm1(-step)
+    # An atom on the grid stays there; rounding may only send it up.
+    share = np.where(rest < step * 1e-9, rest / step, np.minimum(share * (1 + 1e-14), 1.0))
+    first = int(lower[0])
+    places = (lower - first).astype(np.int64)
+    size = int(places[-1]) + 2
+    grid = _gathered(places, masses * (1 - share), size)
+    return first, grid + _gathered(places + 1, masses * share, size)
+
+
+def _gathered(places: NDArray[np.int64], masses: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(places, weights=masses, minlength=size), dtype=np.float64)
+
+
+def _compose(parts: list[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
+    survival = sum(n * math.log1p(-min(p.infinite, 1 - 1e-16)) for p, n in parts)
+    infinite = max(0.0, -math.expm1(survival))
+    if sum(n * math.log(len(part.points)) for part, n in parts) <= math.log(EXACT_ATOMS):
+        return _compose_exactly(parts, infinite)
+    if len(parts) == 1 and len(parts[0][0].points) == 2:
+        return _compose_binary(parts[0][0], parts[0][1], infinite)
+    low, high = (_extent(parts, sign) for sign in (-1, 1))
+    step = (high - low) / GRID_POINTS
+    size = 2 * GRID_POINTS
+    waves = np.ones(size // 2 + 1, dtype=np.complex128)
+    origin, draws = 0, 0
+    for part, times in parts:
+        first, grid = split_atoms(part.points, part.probabilities, step)
+        # Circular: what wraps around is bounded by the mass outside [low, high].
+        circle = _gathered(np.arange(len(grid)) % size, grid, size)
+        waves *= np.fft.rfft(circle) ** times
+        origin += first * times
+        draws += times
+    masses = np.fft.irfft(waves, size)
+    start = math.floor(low / step) - GRID_POINTS // 4
+    masses = np.maximum(np.roll(masses, -((start - origin) % size)), 0.0)
+    # |FFT error|_1 <= sqrt(size) |error|_2, and each factor multiplies the relative error.
+    noise = UNIT_ROUNDOFF * (draws + 4 * math.log2(size)) * math.sqrt(size * float(masses @ masses))
+    lost = 2 * LOST + noise
+    points = np.arange(start, start + size, dtype=np.float64) * step
+    top = sum(float(part.points[-1]) * times for part, times in parts)
+    return _with_leftover(points, masses, infinite, lost=lost, top=top)
+
+
+def _with_leftover(
+    points: Floats, masses: Floats, infinite: float, *, lost: float, top: float
+) -> PrivacyLoss:
+    """Scale to total mass 1, keeping `lost` at the largest possible loss, `top`."""
+    over = points > top  # only rounding put mass there: the loss cannot exceed its maximum
+    lost += float(masses[over].sum())
+    points, masses = points[~over], masses[~over]
+    masses = masses * ((1 - infinite - lost) / float(masses.sum()))
+    return PrivacyLoss.of_atoms(np.append(points, top), np.append(masses, lost), infinite)
+
+
+def _compose_exactly(parts: list[tuple[PrivacyLoss, int]], infinite: float) -> PrivacyLoss:
+    points, masses = np.zeros(1), np.ones(1)
+    for part, times in parts:
+        for _ in range(times):
+            points = np.add.outer(points, part.points).ravel()
+            masses = np.multiply.outer(masses, part.probabilities).ravel()
+    return PrivacyLoss.of_atoms(points, masses, infinite)
+
+
+def _compose_binary(part: PrivacyLoss, times: int, infinite: float) -> PrivacyLoss:
+    """Two atoms: the number of upper ones is binomial, so no grid is needed."""
+    up = np.arange(times + 1, dtype=np.float64)
+    low, high = part.points
+    logs = np.array(
+        [math.lgamma(times + 1) - math.lgamma(k + 1) - math.lgamma(times - k + 1) for k in up]
+    )
+    below, above = np.log(part.probabilities)
+    masses = np.exp(logs + up * above + (times - up) * below)
+    return PrivacyLoss.of_atoms(up * high + (times - up) * low, masses, infinite)
+
+
+def _extent(parts: list[tuple[PrivacyLoss, int]], sign: int) -> float:
+    """A bound b with P(sign * total > sign * b) <= LOST, by Chernoff's bound."""
+    total = sum(times * float(part.points[-1 if sign > 0 else 0]) for part, times in parts)
+    spread = math.sqrt(sum(times * _variance(part) for part, times in parts))
+    if spread == 0:
+        return total
+    best = math.inf
+    for t in np.geomspace(0.1 / spread, 100 / spread, 60):
+        exponent = -math.log(LOST)
+        for part, times in parts:
+            scaled = sign * t * part.points
+            peak = float(scaled.max())
+            exponent += times * (peak + math.log(float(part.probabilities @ np.exp(scaled - peak))))
+        best = min(best, exponent / t)
+    return min(total, best) if sign > 0 else max(total, -best)
+
+
+def _variance(part: PrivacyLoss) -> float:
+    mean = float(part.points @ part.probabilities)
+    return float((part.points - mean) ** 2 @ part.probabilities)
