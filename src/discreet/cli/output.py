@@ -6,6 +6,7 @@ rich is loaded only here, and only when there is something to print.
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -46,22 +47,31 @@ def print_table(
     console.print(table)
 
 
+def plain_number(value: float | None) -> str:
+    """A number for a table: whole where it is large, four digits where it is small."""
+    if value is None or not math.isfinite(value):
+        return "unknown" if value is None or math.isnan(value) else "unbounded"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
 def say(text: str) -> None:
     """A line for people, on standard error, so that standard output holds results alone."""
     click.echo(text, err=True)
 
 
 class Advance(Protocol):
-    """Called with the fraction done, from 0 to 1."""
+    """Called with the running step and the fraction of it that is done, from 0 to 1."""
 
-    def __call__(self, done: float, /) -> None: ...
+    def __call__(self, step: str, done: float, /) -> None: ...
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Advance]:
-    """A bar on a terminal; nothing in a pipe. It shows time, never a number of rows."""
+def progress_bar() -> Iterator[Advance]:
+    """A bar on a terminal; nothing in a pipe. It shows steps and time, never a number of rows."""
     if not sys.stderr.isatty():
-        yield lambda done: None
+        yield lambda step, done: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -73,9 +83,11 @@ def progress_bar(label: str) -> Iterator[Advance]:
         console=Console(stderr=True),
         transient=True,
     ) as progress:
-        task = progress.add_task(label, total=None)
+        task = progress.add_task("starting", total=None)
 
-        def advance(done: float) -> None:
-            progress.update(task, total=1.0, completed=min(max(done, 0.0), 1.0))
+        def advance(step: str, done: float) -> None:
+            progress.update(
+                task, description=step, total=1.0, completed=min(max(done, 0.0), 1.0)
+            )
 
         yield advance

@@ -60,3 +60,27 @@ def command(
       discreet release people.csv --schema people.toml --epsilon 1/2 --delta 1e-9 \\
           --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
     """
+    from discreet.cli.files import refuse_overwriting
+    from discreet.cli.output import plain_number, print_json, print_table, progress_bar
+    from discreet.releases import release_to_file
+    from discreet.schema import Schema
+
+    refuse_overwriting(output, force=force)
+    key = None if key_path is None else _private_key(key_path)
+    schema = Schema.load(schema_path)
+    workload = workload_of(classes)
+    if epsilon is None and rho is None:
+        raise click.UsageError("Give a budget for the whole release: --epsilon or --rho.")
+    budget = budget_of(epsilon, delta, rho)
+    with progress_bar() as advance:
+        made = release_to_file(
+            table,
+            schema,
+            output,
+            budget=budget,
+            workload=workload,
+            ledger=ledger_path,
+            confidence=confidence,
+            progress=advance,
+            overwrite=force,
+        )

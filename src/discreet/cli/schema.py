@@ -35,13 +35,13 @@ def draft(table: str, output: Path | None, force: bool) -> None:
       discreet schema draft people.csv -o people.toml
     """
     from discreet.cli.files import refuse_overwriting, write_text
-    from discreet.kernel.engines import describe
+    from discreet.kernel.engines import column_names_and_types
     from discreet.schema.drafting import draft as drafted
 
     if output is not None:
         refuse_overwriting(output, force=force)
-    names, types = describe(table)
-    text = drafted(names, types)
+    described = column_names_and_types(table)
+    text = drafted([name for name, _ in described], dict(described))
     if output is None:
         click.echo(text, nl=False)
         return
