@@ -114,16 +114,19 @@ def refine(
         laws = [DiscreteLaplaceLaw(scale=1 / each) for each in epsilons]
         exact = count(tree.columns, tree.shifts(level), alive)
         noisy = noise.chain(exact, laws, step=next_step("refine"))
+        first = noisy[-1].copy()  # a copy: a slice would carry the finer numbers in its `base`
+        for shown in (first, alive):
+            shown.flags.writeable = False
         if is_last:
             stopped = np.ones(len(alive), dtype=np.bool_)
         else:
-            stopped = _decided(stop, level, alive, noisy[2], epsilons[2], tuple(levels))
+            stopped = _decided(stop, level, alive, first, epsilons[2], tuple(levels))
         levels.append(
             TreeLevel(
                 level=level,
                 nodes=alive,
-                first=noisy[-1],
-                values=noisy[0] if is_last else np.where(stopped, noisy[0], noisy[1]),
+                first=first,
+                values=noisy[0].copy() if is_last else np.where(stopped, noisy[0], noisy[1]),
                 stopped=stopped,
                 first_epsilon=epsilons[-1],
                 stopped_epsilon=left,

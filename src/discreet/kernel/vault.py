@@ -29,7 +29,7 @@ from discreet.kernel.mechanisms import AboveThreshold, AdditiveMechanism, Expone
 from discreet.kernel.noise import DrawnNoise, NoiseSource
 from discreet.kernel.refining import LevelView, Schedule, refine
 from discreet.privacy.adjacency import Adjacency
-from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance, price
 from discreet.queries.measurable import ClampedSum, CountQuery, Counts, Query
 from discreet.queries.scores import Score
@@ -67,14 +67,15 @@ class Vault:
     ) -> Grant:
         """Charge `budget` to the dataset, durably, and return what it allows.
 
+        A dataset without a declared cap is published once: its first charge becomes the cap.
         `request` identifies what is asked: a run that died before reading is taken over
         by the next run with the same request, instead of being paid for twice.
         """
         allowed = allowance(budget, accounting)
         dataset = self._schema.dataset
-        cap = self._schema.cap if self._schema.cap is not None else budget
-        notion = self._ledger.declare(dataset, cap)
-        cost = price(budget, accounting, notion=notion)
+        cap = self._schema.cap or self._ledger.cap(dataset) or budget
+        cost = price(budget, accounting, notion=cap.notion)
+        self._ledger.declare(dataset, cap)
         entry = self._ledger.charge(
             dataset, cost, purpose=purpose, request=request, analyst=analyst
         )
@@ -296,6 +297,3 @@ class Alert:
 def _saturated(total: int) -> int:
     """Into 64 bits by clamping, which no neighbouring pair moves further apart."""
     return max(-(1 << 61), min(1 << 61, total))
-
-
-__all__ = ["Alert", "Grant", "Notion", "Request", "Vault"]

@@ -25,8 +25,11 @@ class QueryClass(Protocol):
     """A named family of queries."""
 
     name: ClassVar[str]
-    weight: Fraction
-    """How much this class matters beside the others of the same release."""
+
+    @property
+    def weight(self) -> Fraction:
+        """How much this class matters beside the others of the same release."""
+        ...
 
     @property
     def text(self) -> str:

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from discreet.errors import BadInput, BadRelease
 from discreet.privacy.adjacency import (
     Adjacency,
-    PrivacyUnit,
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
@@ -36,7 +35,9 @@ class CountQuery(Protocol):
     """Integers computed from the exact counts of one marginal."""
 
     kind: ClassVar[str]
-    columns: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
 
     def size(self, schema: Schema) -> int:
         """How many integers the answer has: public, from the schema alone."""
@@ -123,7 +124,7 @@ class CellCount:
 
     def evaluate(self, counts: Counts) -> Counts:
         chosen = np.array(sorted(set(self.cells)), dtype=np.int64)
-        return counts.reshape(-1)[chosen].sum(dtype=np.int64, keepdims=True)
+        return np.array([counts.reshape(-1)[chosen].sum(dtype=np.int64)], dtype=np.int64)
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "columns": list(self.columns), "cells": list(self.cells)}
@@ -207,18 +208,3 @@ def query_from_dict(data: dict[str, Any]) -> Query:
         if isinstance(error, BadInput):
             raise
         raise BadRelease("A stored query is not readable by this version.") from None
-
-
-__all__ = [
-    "MOST_CELLS",
-    "QUERIES",
-    "Adjacency",
-    "CellCount",
-    "ClampedSum",
-    "CountQuery",
-    "Counts",
-    "Marginal",
-    "PrivacyUnit",
-    "Query",
-    "query_from_dict",
-]

@@ -17,8 +17,10 @@ from discreet.schema import Schema
 class Score(Protocol):
     """How good each candidate is, computed from the exact counts of some marginals."""
 
-    marginals: tuple[tuple[str, ...], ...]
-    """The column sets that are read."""
+    @property
+    def marginals(self) -> tuple[tuple[str, ...], ...]:
+        """The column sets that are read."""
+        ...
 
     def candidates(self, schema: Schema) -> int: ...
 

@@ -1,0 +1,15 @@
+"""The ledger: a durable, tamper-evident record of every charge against a dataset.
+
+Invariant: what `charge` has granted is on disk, under the hash chain and under the
+high-water mark, before it returns; nothing refunds it. A refused charge reads nothing
+and writes nothing.
+
+May import errors and privacy, and the standard library.
+"""
+
+from discreet.kernel.ledger.entry import Entry, EntryState, EntryView
+from discreet.kernel.ledger.ledger import Ledger
+from discreet.kernel.ledger.place import default_place
+from discreet.kernel.ledger.repair import accept_mark
+
+__all__ = ["Entry", "EntryState", "EntryView", "Ledger", "accept_mark", "default_place"]

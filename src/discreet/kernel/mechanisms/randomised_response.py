@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from mpmath import iv, mpf
+from mpmath.ctx_iv import MPIntervalContext
 
 from discreet.errors import BadBudget, BadInput
 from discreet.kernel import samplers
@@ -105,20 +106,33 @@ class RandomisedResponse:
         return 0.5 / math.sqrt(people) / slope
 
 
+_INTERVALS = MPIntervalContext()
+"""Directed rounding in a context of its own: mpmath's shared one has a precision that others set."""
+_INTERVALS.prec = 96
+
+
+def _enclosed(value: Fraction) -> Any:
+    return _INTERVALS.mpf(value.numerator) / _INTERVALS.mpf(value.denominator)
+
+
 def _lower_exp(exponent: Fraction) -> Fraction:
     """A rational just below exp(exponent)."""
-    value = iv.exp(iv.mpf(exponent.numerator) / iv.mpf(exponent.denominator))
-    return _as_fraction(value.a) * (1 - Fraction(1, 2**48))
+    return _ends(_INTERVALS.exp(_enclosed(exponent)))[0]
 
 
 def _upper_log(value: Fraction) -> Fraction:
     """A rational just above ln(value), for value > 1."""
-    enclosure = iv.log(iv.mpf(value.numerator) / iv.mpf(value.denominator))
-    upper = _as_fraction(enclosure.b)
+    upper = _ends(_INTERVALS.log(_enclosed(value)))[1]
     return Fraction(math.ceil(upper * 2**60), 2**60)
 
 
-def _as_fraction(number: object) -> Fraction:
-    sign, mantissa, exponent, _ = mpf(number)._mpf_
-    magnitude = Fraction(int(mantissa)) * Fraction(2) ** exponent
-    return -magnitude if sign else magnitude
+def _ends(enclosure: Any) -> tuple[Fraction, Fraction]:
+    """Both ends of an interval, exactly."""
+
+    def exactly(end: tuple[int, int, int, int]) -> Fraction:
+        sign, mantissa, exponent, _ = end
+        magnitude = Fraction(int(mantissa)) * Fraction(2) ** exponent
+        return -magnitude if sign else magnitude
+
+    low, high = enclosure._mpi_
+    return exactly(low), exactly(high)

@@ -1,0 +1,34 @@
+"""Exact samplers of secret noise: integers out, and no float decides an outcome.
+
+| function | law |
+|---|---|
+| `discrete_laplace`, `geometric` | two-sided and one-sided geometric, by independent digits |
+| `discrete_gaussian` | rejection from discrete Laplace (Canonne, Kamath, Steinke 2020) |
+| `rounded_gaussian` | a normal number rounded to the nearest integer |
+| `noise_chain` | discrete Laplace at several scales, each a coarsening of the finer |
+| `select_exponential` | the exponential mechanism's choice |
+| `bernoulli_exp`, `uniform_below` | coins of probability exp(-n unit), uniform integers |
+
+Each takes `entropy=`, for tests and audits; without it the system's entropy is used.
+No sampler accepts a seed.
+"""
+
+from __future__ import annotations
+
+from discreet.kernel.samplers.bernoulli import bernoulli_exp
+from discreet.kernel.samplers.chain import noise_chain
+from discreet.kernel.samplers.gaussian import discrete_gaussian, rounded_gaussian
+from discreet.kernel.samplers.laplace import discrete_laplace, geometric
+from discreet.kernel.samplers.selection import select_exponential
+from discreet.kernel.samplers.uniform import uniform_below
+
+__all__ = [
+    "bernoulli_exp",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "geometric",
+    "noise_chain",
+    "rounded_gaussian",
+    "select_exponential",
+    "uniform_below",
+]

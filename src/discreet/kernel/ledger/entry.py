@@ -1,0 +1,54 @@
+"""What the ledger hands out: an `Entry` to whoever pays, an `EntryView` to whoever looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from discreet.privacy.budget import Budget
+
+
+class EntryState(StrEnum):
+    """How far a charge has come. It only moves forward, and no state refunds."""
+
+    CHARGED = "charged"  # paid; no row was read
+    READING = "reading"  # rows may have been read
+    PUBLISHED = "published"  # the noisy answer may have left
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The right to read once, held by whoever has its newest `token`."""
+
+    id: int
+    dataset: str
+    analyst: str | None
+    cost: Budget
+    request: str
+    token: str
+    taken_over: bool
+    """True when an earlier run had paid and never read: nothing more was charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """One charge as a reviewer sees it."""
+
+    id: int
+    dataset: str
+    analyst: str | None
+    cost: Budget
+    purpose: str
+    request: str
+    state: EntryState
+    charged_at: str
+    claims: int
+    """How many later runs took this charge over before anything was read."""
+    answered: bool
+    digest: str | None
+    """Of what was published."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Charged, perhaps read, and nothing to show for it: the run ended in between, or still runs."""
+        return self.state is EntryState.READING and not self.answered

@@ -1,0 +1,317 @@
+"""`Ledger`: what each dataset may lose, has lost, and to which question.
+
+A charge is checked against the cap and written in one IMMEDIATE transaction, so no two
+processes can both take the last of a budget. It is on disk, and under the high-water
+mark, before `charge` returns. See `account` for the theorems behind the caps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from discreet.errors import BadInput, EntryTaken, Refused
+from discreet.kernel.ledger.account import checked
+from discreet.kernel.ledger.book import Book
+from discreet.kernel.ledger.chain import Body, Draft, draft
+from discreet.kernel.ledger.entry import Entry, EntryState, EntryView
+from discreet.kernel.ledger.journal import Journal, mark_file
+from discreet.kernel.ledger.names import name_of, name_or_none, text_of
+from discreet.kernel.ledger.place import settle
+from discreet.kernel.ledger.store import damaged
+from discreet.privacy.budget import Budget
+
+DATASET = "The dataset's name"
+ANALYST = "The analyst's name"
+
+PATIENCE = 30
+"""Seconds to wait for other processes before `LedgerBusy`."""
+
+
+class Ledger:
+    """Durable, append-only, for any number of processes and threads. Open it with `Ledger.open`.
+
+    Guarantee:  over everything charged to a dataset, also by adaptively chosen requests, the
+                loss is at most its cap, if every reading of the rows follows `begin_reading`.
+    Theorem:    account.py names the filters: basic composition for (epsilon, delta), zCDP for
+                (rho, delta).
+    Key:        the dataset's declared name in Unicode NFC, never a path: a copy, or next month's
+                snapshot of the same people, spends from the same cap.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str | None = None,
+        *,
+        mark: Path | str | None = None,
+        patience: int = PATIENCE,
+    ) -> Self:
+        """Open the ledger at `path` (see `place` for the default), or begin one there, and check all of it.
+
+        `mark` puts the high-water mark elsewhere, such as on another disk, where a restored
+        backup does not bring an old mark along.
+        """
+        place = settle(path)
+        marks = mark_file(place, mark, patience=patience)
+        return cls(Journal.open(place, marks, patience=patience))
+
+    @property
+    def path(self) -> Path:
+        return self._journal.path
+
+    def close(self) -> None:
+        """Let go of the files. What was charged stays charged."""
+        self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Caps
+
+    def declare(self, dataset: str, cap: Budget) -> None:
+        """Fix the cap of `dataset`, and with it the notion; again with the same cap is no change."""
+        self._declare(name_of(dataset, what=DATASET), None, cap)
+
+    def declare_analyst_cap(self, dataset: str, analyst: str, cap: Budget) -> None:
+        """Bound what `analyst` may spend of the dataset's cap.
+
+        What the analyst has already spent counts. The dataset's cap still holds for all
+        analysts together, which is what protects against those who pool their answers.
+        """
+        self._declare(name_of(dataset, what=DATASET), name_of(analyst, what=ANALYST), cap)
+
+    def _declare(self, dataset: str, analyst: str | None, cap: Budget) -> None:
+        loss = checked(cap, what="The cap")
+
+        def decide(book: Book) -> Draft | None:
+            account = book.accounts.get(dataset) if analyst is None else book.account(dataset)
+            if account is not None:
+                account.same_notion(loss)
+                old = account.cap_of(analyst)
+                if old == loss:
+                    return None
+                if old is not None:
+                    raise Refused(
+                        f"Refused: the cap of {_whose(dataset, analyst)} was declared as {old.budget()}, and "
+                        f"{cap} is another one. Nothing was changed. Use the declared cap, or raise "
+                        "it with raise_cap and a reason."
+                    )
+            return draft("declare", dataset=dataset, analyst=analyst, cap=loss.text)
+
+        self._journal.append(decide)
+
+    def raise_cap(
+        self, dataset: str, cap: Budget, *, reason: str, analyst: str | None = None
+    ) -> None:
+        """Put a higher cap in place of the declared one, for a recorded reason.
+
+        The promise made under the old cap ends here: from now on the loss is bounded by
+        the new one.
+        """
+        dataset = name_of(dataset, what=DATASET)
+        analyst = name_or_none(analyst, what=ANALYST)
+        text_of(reason, what="The reason")
+        loss = checked(cap, what="The cap")
+
+        def decide(book: Book) -> Draft | None:
+            account = book.account(dataset)
+            account.same_notion(loss)
+            old = account.cap_of(analyst)
+            if old is None:
+                raise BadInput(
+                    f"{_whose(dataset, analyst).capitalize()} has no cap to raise. Declare one first."
+                )
+            if not loss.covers(old):
+                raise BadInput(
+                    f"The cap of {_whose(dataset, analyst)} is {old.budget()}, and {cap} does not cover it: a "
+                    "cap is only raised. Nothing was changed."
+                )
+            if old == loss:
+                return None
+            return draft("raise", dataset=dataset, analyst=analyst, cap=loss.text, reason=reason)
+
+        self._journal.append(decide)
+
+    # The life of a charge
+
+    def charge(
+        self, dataset: str, cost: Budget, *, purpose: str, request: str, analyst: str | None = None
+    ) -> Entry:
+        """Pay `cost` from the dataset's cap, and the analyst's if one is declared, before any row is read.
+
+        Durable when it returns. `BudgetExceeded` when a cap forbids it, and then nothing was
+        written. `request` is a digest of everything that is asked; a charge for the same
+        request, cost and analyst that was paid and never read is taken over, not paid again,
+        and whoever held it before may no longer read.
+        """
+        dataset = name_of(dataset, what=DATASET)
+        analyst = name_or_none(analyst, what=ANALYST)
+        text_of(purpose, what="The purpose")
+        text_of(request, what="The request's digest")
+        loss = checked(cost, what="The cost")
+        token = os.urandom(16).hex()
+
+        def decide(book: Book) -> Draft:
+            account = book.account(dataset)
+            account.same_notion(loss)
+            earlier = book.waiting.get((dataset, analyst, request, loss.text))
+            if earlier is not None:
+                return draft("claim", entry=earlier.id, token=token)
+            spent, mine = account.after(loss, analyst)
+            return draft(
+                "charge",
+                dataset=dataset,
+                analyst=analyst,
+                cost=loss.text,
+                spent=spent.text,
+                analyst_spent=None if mine is None else mine.text,
+                purpose=purpose,
+                request=request,
+                token=token,
+            )
+
+        seq, body = self._append_one(decide)
+        return Entry(
+            id=body.get("entry", seq),
+            dataset=dataset,
+            analyst=analyst,
+            cost=cost,
+            request=request,
+            token=token,
+            taken_over=body["kind"] == "claim",
+        )
+
+    def begin_reading(self, entry: Entry) -> None:
+        """Turn the charge into a reading: once, and only for the newest holder; else `EntryTaken`.
+
+        A compare-and-swap on token and state inside one IMMEDIATE transaction, so exactly
+        one run ever reads on one charge. Rows may be read when this returns, not before.
+        """
+
+        def decide(book: Book) -> Draft:
+            record = book.held(entry)
+            if record.state is not EntryState.CHARGED:
+                raise EntryTaken(
+                    f"Refused: entry {entry.id} on dataset '{entry.dataset}' has had its one reading. "
+                    "No further row is read on it. Ask again to pay for another."
+                )
+            return draft("reading", entry=entry.id, token=entry.token)
+
+        self._append_one(decide)
+
+    def record_answer(self, entry: Entry, payload: bytes) -> None:
+        """Keep the noisy answer, durably and under the chain, before it leaves."""
+        content = bytes(payload)
+        digest = hashlib.sha256(content).hexdigest()
+
+        def decide(book: Book) -> Draft | None:
+            record = book.held(entry)
+            if record.answer is not None:
+                if record.answer[1] == digest:
+                    return None
+                raise Refused(f"Refused: entry {entry.id} has an answer, and a charge buys one.")
+            if record.state is not EntryState.READING:
+                raise BadInput(
+                    f"Entry {entry.id} is {record.state}; an answer needs a reading first."
+                )
+            return draft("answer", content, entry=entry.id, token=entry.token, sha256=digest)
+
+        self._journal.append(decide)
+
+    def publish(self, entry: Entry, digest: str) -> None:
+        """Note, before it leaves, that what has digest `digest` is published on this charge."""
+        text_of(digest, what="The digest")
+
+        def decide(book: Book) -> Draft | None:
+            record = book.held(entry)
+            if record.state is EntryState.PUBLISHED:
+                if record.digest == digest:
+                    return None
+                raise Refused(f"Refused: entry {entry.id} published something else already.")
+            if record.state is not EntryState.READING:
+                raise BadInput(
+                    f"Entry {entry.id} is {record.state}; publishing needs a reading first."
+                )
+            return draft("publish", entry=entry.id, token=entry.token, digest=digest)
+
+        self._journal.append(decide)
+
+    # Looking
+
+    def recorded_answer(
+        self, dataset: str, request: str, *, analyst: str | None = None
+    ) -> bytes | None:
+        """The newest answer recorded for this request on this dataset, paid for by this analyst."""
+        dataset = name_of(dataset, what=DATASET)
+        analyst = name_or_none(analyst, what=ANALYST)
+        with self._journal.newest() as (book, store):
+            record = book.answers.get((dataset, analyst, request))
+            if record is None or record.answer is None:
+                return None
+            seq, digest = record.answer
+            payload = store.payload_at(seq)
+            if not isinstance(payload, bytes) or hashlib.sha256(payload).hexdigest() != digest:
+                raise damaged(self.path, f"the answer in event {seq} was altered")
+            return payload
+
+    def spent(self, dataset: str, *, analyst: str | None = None) -> Budget:
+        """What was charged to the dataset so far, or the analyst's share of it."""
+        dataset = name_of(dataset, what=DATASET)
+        analyst = name_or_none(analyst, what=ANALYST)
+        with self._journal.newest() as (book, _):
+            return book.account(dataset).spent_by(analyst).budget()
+
+    def cap(self, dataset: str, *, analyst: str | None = None) -> Budget | None:
+        """The declared cap; None if there is none, and then the dataset cannot be charged at all."""
+        dataset = name_of(dataset, what=DATASET)
+        analyst = name_or_none(analyst, what=ANALYST)
+        with self._journal.newest() as (book, _):
+            account = book.accounts.get(dataset)
+            cap = None if account is None else account.cap_of(analyst)
+            return None if cap is None else cap.budget()
+
+    def datasets(self) -> list[str]:
+        """Every declared dataset, in order of declaration."""
+        with self._journal.newest() as (book, _):
+            return list(book.accounts)
+
+    def entries(self, dataset: str | None = None) -> list[EntryView]:
+        """Every charge, oldest first; `EntryView.is_lost` marks those with nothing to show for them."""
+        wanted = name_or_none(dataset, what=DATASET)
+        with self._journal.newest() as (book, _):
+            records = book.records.values()
+            return [record.view() for record in records if wanted in (None, record.dataset)]
+
+    def verify(self) -> None:
+        """Walk the whole chain again, recompute every total, check every page.
+
+        `LedgerDamaged` if anything is off.
+        """
+        self._journal.verify()
+
+    def _append_one(self, decide: Callable[[Book], Draft]) -> tuple[int, Body]:
+        written = self._journal.append(decide)
+        assert written is not None  # this `decide` always drafts
+        return written
+
+
+def _whose(dataset: str, analyst: str | None) -> str:
+    return (
+        f"dataset '{dataset}'" if analyst is None else f"analyst '{analyst}' on dataset '{dataset}'"
+    )
