@@ -89,7 +89,7 @@ class Entropy:
     def _bytes(self, size: int) -> NDArray[np.uint8]:
         # The cipher wants room for one more block than it writes.
         room = np.empty(size + BLOCK_BYTES, np.uint8)
-        view = memoryview(room)
+        view = room.data
         done = 0
         while done < size:
             piece = min(size - done, len(_ZEROS))

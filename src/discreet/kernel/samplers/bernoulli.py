@@ -74,17 +74,16 @@ class DigitCoins:
         """One coin per numerator. The highest digits come first: they fail most often."""
         standing = np.arange(numerators.size)
         left = numerators
-        for digit in reversed(range(int(numerators.max(initial=0)).bit_length())):
-            bit = (left >> np.uint64(digit)) & np.uint64(1) != 0
-            tossed = np.flatnonzero(bit)
+        digits = (1 << DIGITS) - 1  # those not yet tossed
+        while digit := (int(np.bitwise_or.reduce(left)) & digits).bit_length():
+            digits = (1 << digit - 1) - 1
+            tossed = np.flatnonzero(left >> np.uint64(digit - 1) & np.uint64(1))
             coins = toss_threshold(
-                self._thresholds, digit, tossed.size, entropy, word_bits=self._word_bits
+                self._thresholds, digit - 1, tossed.size, entropy, word_bits=self._word_bits
             )
-            failed = tossed[~coins]
-            if failed.size:
-                keep = np.ones(standing.size, np.bool_)
-                keep[failed] = False
-                standing, left = standing[keep], left[keep]
+            keep = np.ones(standing.size, np.bool_)
+            keep[tossed[~coins]] = False
+            standing, left = standing[keep], left[keep]
         result = np.zeros(numerators.size, np.bool_)
         result[standing] = True
         return result

@@ -79,14 +79,18 @@ def complement(a: Enclosure, precision: int) -> Enclosure:
 
 def divide(a: Enclosure, b: Enclosure, precision: int) -> Enclosure:
     """Encloses a / b; too coarse a divisor gives a useless, still valid, enclosure."""
-    return (a[0] << precision) // b[1], ceil_divide(a[1] << precision, max(b[0], 1))
+    return (a[0] << precision) // b[1], -((-a[1] << precision) // max(b[0], 1))
 
 
-def powers(base: Enclosure, count: int, precision: int) -> list[Enclosure]:
-    """Encloses base^1 ... base^count."""
-    result = [base]
-    for _ in range(count - 1):
-        result.append(multiply(result[-1], base, precision))
+def below_powers(base: Enclosure, count: int, precision: int) -> list[Enclosure]:
+    """Encloses 1 - base^k for k = 1..count. Most of the time to make a table goes here."""
+    one = 1 << precision
+    base_low, base_high = base
+    low, high = base
+    result = []
+    for _ in range(count):
+        result.append((one - high, one - low))
+        low, high = low * base_low >> precision, -(-high * base_high >> precision)
     return result
 
 
@@ -111,11 +115,8 @@ class Thresholds:
         while True:
             spare = precision - bits
             enclosures = self._enclose(precision)
-            floors = tuple(low >> spare for low, _ in enclosures)
-            if all(
-                low == min(high >> spare, last)
-                for low, (_, high) in zip(floors, enclosures, strict=True)
-            ):
+            floors = tuple([low >> spare for low, _ in enclosures])
+            if floors == tuple([min(high >> spare, last) for _, high in enclosures]):
                 return floors
             precision *= 2
 

@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -127,15 +127,15 @@ class DiscreteGaussianSampler:
         margin = MARGIN * 2.0**self._word_bits
         accepted = chance >= 1.0 + margin
         for i in np.flatnonzero((chance > -margin) != accepted):
-            exponent = (abs(int(drawn[i])) - self._centre) ** 2 / (2 * self._sigma_squared)
-            accepted[i] = _decide(
-                lambda _f, _bits, exponent=exponent: (exponent, exponent),
-                int(words[i]),
-                0,
-                self._word_bits,
-                entropy,
-            )
-        return drawn[accepted]
+            exponents = partial(self._exponents, int(drawn[i]))
+            accepted[i] = _decide(exponents, int(words[i]), 0, self._word_bits, entropy)
+        kept: NDArray[Any] = drawn[accepted]
+        return kept
+
+    def _exponents(self, drawn: int, _f: int, _bits: int) -> tuple[Fraction, Fraction]:
+        """E, known exactly: there is no fraction."""
+        exponent = (abs(drawn) - self._centre) ** 2 / (2 * self._sigma_squared)
+        return exponent, exponent
 
 
 class RoundedGaussianSampler:
@@ -181,16 +181,14 @@ class RoundedGaussianSampler:
         margin = MARGIN * 2.0**self._word_bits + FRACTION_REACH
         accepted = chance >= 1.0 + margin
         for i in np.flatnonzero((chance > -margin) != accepted):
+            exponents = partial(self._exponents, int(drawn[i]))
             accepted[i] = _decide(
-                lambda f, bits, whole=int(drawn[i]): self._exponents(whole, f, bits),
-                int(words[i]),
-                int(fractions[i]),
-                self._word_bits,
-                entropy,
+                exponents, int(words[i]), int(fractions[i]), self._word_bits, entropy
             )
         rounded = (drawn[accepted].astype(np.int64) + self._units // 2) // self._units
         negative = entropy.words(rounded.size, np.uint8) >> np.uint8(7)
-        return np.where(negative, -rounded, rounded)
+        signed: NDArray[Any] = np.where(negative, -rounded, rounded)
+        return signed
 
     def _exponents(self, whole: int, f: int, bits: int) -> tuple[Fraction, Fraction]:
         """The least and the greatest E while the fraction lies in [f, f+1) / 2^bits."""

@@ -26,11 +26,10 @@ from discreet.kernel.entropy import EntropySource, current_entropy
 from discreet.kernel.samplers.exact import (
     Enclosure,
     Thresholds,
-    complement,
+    below_powers,
     divide,
     exp_minus,
     multiply,
-    powers,
 )
 from discreet.kernel.samplers.limits import check_count, check_scale
 from discreet.kernel.samplers.table import WIDE, DigitTable, Widths
@@ -89,7 +88,7 @@ class GeometricSampler:
         reach = max(1, -(-table_scales * scale.numerator // scale.denominator))
         bits = (reach - 1).bit_length()
         low_bits = max(0, bits - digit_bits)
-        self._integer = np.int32 if bits < 30 else np.int64
+        self._integer: np.dtype[Any] = np.dtype(np.int32 if bits < 30 else np.int64)
         self._shift = low_bits
         self._size = min(reach, 1 << digit_bits)
         self._top = _top_table(scale, low_bits, self._size, signed=signed, widths=widths)
@@ -104,19 +103,19 @@ class GeometricSampler:
     def draw(self, count: int, entropy: EntropySource) -> NDArray[Any]:
         """`count` draws as int32 or int64."""
         top, rare = self._top.draw(count, entropy)
-        drawn = top.astype(self._integer)
+        drawn: NDArray[Any] = top.astype(self._integer)
         drawn <<= self._shift
         if self._lower:
             low = self._draw_lower(count, entropy)
             if self._signed:  # -1 - G is the complement of G, lower digits included
-                low ^= (top >> 15) & self._integer((1 << self._shift) - 1)
+                low ^= (top >> 15) & self._integer.type((1 << self._shift) - 1)
             drawn |= low
         return self._extend(drawn, top, rare, entropy)
 
     def _draw_lower(self, count: int, entropy: EntropySource) -> NDArray[Any]:
-        low = np.zeros(count, self._integer)
+        low: NDArray[Any] = np.zeros(count, self._integer)
         for shift, table in self._lower:
-            digit = table.draw(count, entropy)[0].astype(self._integer)
+            digit: NDArray[Any] = table.draw(count, entropy)[0].astype(self._integer)
             digit <<= shift
             low |= digit
         return low
@@ -129,6 +128,8 @@ class GeometricSampler:
         entropy: EntropySource,
     ) -> NDArray[Any]:
         """Adds a fresh top digit, away from zero, where the top digit ran off its table."""
+        if not rare.size:
+            return drawn
         for end, sign in ((self._size, 1), (~self._size, -1)):
             beyond = rare[top[rare] == end]
             if beyond.size:
@@ -162,7 +163,7 @@ def _top_table(
 
         def enclose(precision: int) -> Sequence[Enclosure]:
             ratio = exp_minus(Fraction(1 << shift) / scale, precision)
-            return [complement(power, precision) for power in powers(ratio, size, precision)]
+            return below_powers(ratio, size, precision)
 
         return DigitTable(Thresholds(enclose), digits, rare=[size], widths=widths)
 
@@ -171,7 +172,7 @@ def _top_table(
         p = exp_minus(1 / scale, precision)
         total = (one[0] + p[0], one[1] + p[1])
         ratio = exp_minus(Fraction(1 << shift) / scale, precision)
-        below = [complement(power, precision) for power in powers(ratio, size, precision)]
+        below = below_powers(ratio, size, precision)
         positive = [divide(b, total, precision) for b in below]
         negative = []
         for b in below:
@@ -189,7 +190,7 @@ def _lower_table(scale: Fraction, shift: int, bits: int, widths: Widths) -> Digi
 
     def enclose(precision: int) -> Sequence[Enclosure]:
         ratio = exp_minus(Fraction(1 << shift) / scale, precision)
-        below = [complement(power, precision) for power in powers(ratio, size, precision)]
+        below = below_powers(ratio, size, precision)
         return [divide(b, below[-1], precision) for b in below[:-1]]
 
     return DigitTable(Thresholds(enclose), range(size), widths=widths)

@@ -14,17 +14,19 @@ from discreet.errors import BadInput
 
 LARGEST_SCALE: Final = Fraction(2**40)
 SMALLEST_SCALE: Final = Fraction(1, 2**40)
+LARGEST_VARIANCE: Final = LARGEST_SCALE**2
+SMALLEST_VARIANCE: Final = SMALLEST_SCALE**2
 
 
-def _positive_rational(value: Fraction, *, name: str) -> Fraction:
+def _positive_rational(value: object, *, name: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, (Fraction, int)):
         raise BadInput(
             f"{name} must be an exact rational (a Fraction or an int), not {type(value).__name__}. "
             "Nothing was drawn."
         )
-    if value <= 0:
+    if value.numerator <= 0:
         raise BadInput(f"{name} must be positive, not {value}. Nothing was drawn.")
-    return Fraction(value)
+    return value if isinstance(value, Fraction) else Fraction(value)
 
 
 def check_scale(scale: Fraction, *, name: str = "scale") -> Fraction:
@@ -42,7 +44,7 @@ def check_scale(scale: Fraction, *, name: str = "scale") -> Fraction:
 def check_sigma_squared(sigma_squared: Fraction) -> Fraction:
     """`sigma_squared`, if int64 noise of that variance cannot overflow."""
     sigma_squared = _positive_rational(sigma_squared, name="sigma_squared")
-    if not SMALLEST_SCALE**2 <= sigma_squared <= LARGEST_SCALE**2:
+    if not SMALLEST_VARIANCE <= sigma_squared <= LARGEST_VARIANCE:
         raise BadInput(
             f"sigma_squared is about {_magnitude(sigma_squared)}; noise is drawn at sigma from "
             "2^-40 to 2^40 (1.1e12), where 64-bit integers cannot overflow. Nothing was drawn. "

@@ -51,14 +51,11 @@ class DigitTable:
         self._widths = widths
         self._outcomes = np.array(outcomes, np.int16)
         self._floors = np.array(thresholds.floors(widths.second), np.uint64)
-        cells = 1 << widths.first
-        in_cell = np.bincount(
-            (self._floors >> np.uint64(widths.second - widths.first)).astype(np.int64),
-            minlength=cells,
-        )
-        table = self._outcomes[np.cumsum(in_cell)]
-        table[(in_cell > 0) | np.isin(table, np.array(rare, np.int16))] = UNDECIDED
-        self._table = table
+        cells = self._floors >> np.uint64(widths.second - widths.first)
+        ends = np.concatenate(([0], cells.astype(np.int64), [1 << widths.first]))
+        decided = np.where(np.isin(outcomes, rare), UNDECIDED, self._outcomes)
+        self._table = np.repeat(decided.astype(np.int16), np.diff(ends))
+        self._table[ends[1:-1]] = UNDECIDED
 
     def draw(self, count: int, entropy: EntropySource) -> tuple[NDArray[np.int16], NDArray[Any]]:
         """`count` outcomes, and the positions that the look-up did not decide."""
