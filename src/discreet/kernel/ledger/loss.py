@@ -21,6 +21,8 @@ GRAINS = 10**100
 
 
 def _plus(one: Ratio, other: Ratio) -> Ratio:
+    if not other[0]:
+        return one
     top, bottom = one[0] * other[1] + other[0] * one[1], one[1] * other[1]
     shared = gcd(top, bottom)
     top, bottom = top // shared, bottom // shared

@@ -5,13 +5,16 @@ can tell that it is old. The mark holds the number and the hash of the newest ev
 that anyone relied on. It is written after the event is durable and before the caller
 hears of it, so it may lag behind the ledger (a crash in between) but never lead it.
 
-It only moves forward, under a file lock, and is replaced whole: write beside, fsync,
-rename, fsync the directory.
+It only moves forward, under a file lock. The file has two slots, each a disk block of its
+own with its own checksum; a write goes to the slot that does not hold the newest mark, so
+a write cut short leaves the mark before it. (Writing a new file and renaming it is as
+safe, and costs three waits for the disk on every charge instead of one.)
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 import time
@@ -20,11 +23,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.errors import LedgerBusy, LedgerDamaged, LedgerError
+from discreet.errors import LedgerBusy, LedgerDamaged
 from discreet.kernel.ledger import steps
 from discreet.kernel.ledger.place import make_private_file, sync_directory
 
-_FORMAT = re.compile(rb"discreet-ledger-mark 1 (0|[1-9][0-9]{0,17}) ([0-9a-f]{64})\n")
+_SLOT = 4096
+_FORMAT = re.compile(
+    rb"(discreet-ledger-mark 1 (0|[1-9][0-9]{0,17}) ([0-9a-f]{64}) )([0-9a-f]{64}) *\n"
+)
 _LONGEST_PAUSE_MS = 10
 
 
@@ -36,6 +42,18 @@ class Mark:
     hash: str
 
 
+def _slot_of(mark: Mark) -> bytes:
+    text = f"discreet-ledger-mark 1 {mark.seq} {mark.hash} ".encode()
+    return (text + hashlib.sha256(text).hexdigest().encode()).ljust(_SLOT - 1) + b"\n"
+
+
+def _mark_in(slot: bytes) -> Mark | None:
+    found = _FORMAT.fullmatch(slot)
+    if found is None or hashlib.sha256(found[1]).hexdigest().encode() != found[4]:
+        return None
+    return Mark(int(found[2]), found[3].decode())
+
+
 class MarkFile:
     """The mark on disk."""
 
@@ -44,48 +62,55 @@ class MarkFile:
 
     def read(self) -> Mark | None:
         """The mark; None when there is no file."""
+        found = self._read()
+        return None if found is None else found[0]
+
+    def _read(self) -> tuple[Mark, int] | None:
+        """The newest mark and the place of the other slot."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
             return None
-        except OSError as error:
-            raise LedgerError(
-                f"The ledger's mark {self.path} cannot be read: {error.strerror}."
-            ) from error
-        if not (found := _FORMAT.fullmatch(content)):
-            raise LedgerDamaged(
-                f"The ledger's mark {self.path} is not readable, so an older copy of the ledger could "
-                f"not be told from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
-            )
-        return Mark(int(found[1]), found[2].decode())
+        first, second = _mark_in(content[:_SLOT]), _mark_in(content[_SLOT:])
+        if first is not None and (second is None or first.seq >= second.seq):
+            return first, _SLOT
+        if second is not None:
+            return second, 0
+        raise LedgerDamaged(
+            f"The ledger's mark {self.path} is not readable, so an older copy of the ledger could "
+            f"not be told from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
+        )
 
     def advance(self, mark: Mark) -> None:
         """Move forward to `mark`, durably; a mark that is already further stays."""
         with self.locked():
-            current = self.read()
-            if current is None:
+            found = self._read()
+            if found is None:
                 raise LedgerDamaged(
                     f"The ledger's mark {self.path} vanished while the ledger was in use. "
                     f"The last event stands. {HOW_TO_ACCEPT}"
                 )
-            if current.seq >= mark.seq:
-                # Whoever wrote it may have been killed before the directory was synced.
-                sync_directory(self.path.parent)
-            else:
-                self.replace(mark)
+            current, other_slot = found
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                if current.seq < mark.seq:
+                    os.pwrite(descriptor, _slot_of(mark), other_slot)
+                    steps.step("after-mark-written")
+                # Also for a mark found further on: its writer may have been killed before this.
+                os.fdatasync(descriptor)
+            finally:
+                os.close(descriptor)
 
     def replace(self, mark: Mark) -> None:
-        """Write `mark` over whatever is there. Only under `locked`."""
+        """Put `mark` in place of whatever is there, as a new file. Only under `locked`."""
         beside = self.path.with_name(self.path.name + ".new")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
-            os.write(descriptor, f"discreet-ledger-mark 1 {mark.seq} {mark.hash}\n".encode())
+            os.write(descriptor, 2 * _slot_of(mark))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        steps.step("after-mark-written")
         beside.replace(self.path)
-        steps.step("after-mark-renamed")
         sync_directory(self.path.parent)
 
     @contextmanager

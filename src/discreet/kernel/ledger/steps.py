@@ -7,15 +7,15 @@ variable or argument reaches it.
 
 from __future__ import annotations
 
-STEPS = (
+OF_AN_EVENT = (
     "before-begin",
     "after-begin",
     "after-insert",
     "after-commit",
     "after-mark-written",
-    "after-mark-renamed",
     "after-mark",
 )
+OF_A_NEW_LEDGER = ("after-first-mark", "after-creation")
 
 
 def step(name: str) -> None:

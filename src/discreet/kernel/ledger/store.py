@@ -54,6 +54,9 @@ def plain_errors(path: Path) -> Iterator[None]:
         if code == sqlite3.SQLITE_MISMATCH:
             raise damaged(path, "an event was altered") from error
         raise damaged(path, f"SQLite says '{error}'") from error
+    except UnicodeDecodeError as error:
+        # A damaged schema makes an error message that Python cannot read.
+        raise damaged(path, "its tables or triggers were altered") from error
     except OSError as error:
         raise unwritable(path, error.strerror or str(error)) from error
 

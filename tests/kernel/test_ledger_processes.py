@@ -1,0 +1,324 @@
+"""Many processes on one ledger, and processes killed in the middle of a charge.
+
+A kill -9 loses nothing that the system was handed, so it cannot show a missing fsync;
+`test_commits_wait_for_the_disk` pins that setting instead.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.kernel.ledger import EntryState, Ledger, steps
+from discreet.kernel.ledger.mark import MarkFile
+from discreet.privacy.budget import Budget
+
+ROOT = Path(discreet.__file__).parent
+COST = Budget(epsilon="1/10", delta="1e-12")
+
+# The packages' own __init__ files are skipped: hundreds of children start, and need the ledger alone.
+PREAMBLE = """
+import os, signal, sys, types
+root = sys.argv[1]
+for name in ("discreet", "discreet.kernel", "discreet.privacy"):
+    sys.modules[name] = package = types.ModuleType(name)
+    package.__path__ = [os.path.join(root, *name.split(".")[1:])]
+from discreet.errors import BudgetExceeded, EntryTaken
+from discreet.kernel.ledger import Ledger, steps
+from discreet.privacy.budget import Budget
+COST = Budget(epsilon="1/10", delta="1e-12")
+def say(*words):
+    os.write(1, (" ".join(map(str, words)) + "\\n").encode())
+"""
+
+RACER = (
+    PREAMBLE
+    + """
+ledger = Ledger.open(sys.argv[2], patience=300)
+say("ready")
+for line in sys.stdin:
+    dataset, attempts = line.split()
+    granted = 0
+    for number in range(int(attempts)):
+        try:
+            entry = ledger.charge(dataset, COST, purpose="race", request=f"{os.getpid()} {number}")
+        except BudgetExceeded:
+            continue
+        ledger.begin_reading(entry)
+        granted += 1
+    say(granted)
+"""
+)
+
+CLAIMER = (
+    PREAMBLE
+    + """
+ledger = Ledger.open(sys.argv[2], patience=300)
+say("ready")
+for line in sys.stdin:
+    entry = ledger.charge("people", COST, purpose="same", request=line.strip())
+    try:
+        ledger.begin_reading(entry)
+        say(entry.id)
+    except EntryTaken:
+        say(0)
+"""
+)
+
+VICTIM = (
+    PREAMBLE
+    + """
+who, moment, left = sys.argv[3], sys.argv[4], int(sys.argv[5])
+def step(name):
+    global left
+    if name == moment:
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+if moment in steps.OF_A_NEW_LEDGER:
+    steps.step = step
+ledger = Ledger.open(sys.argv[2], patience=300)
+steps.step = step
+say("ready")
+number = 0
+while True:
+    request = f"{who} {number}"
+    say("asked", request)
+    entry = ledger.charge("people", COST, purpose="victim", request=request)
+    say("granted", request)
+    ledger.begin_reading(entry)
+    say("reading", request)
+    ledger.record_answer(entry, request.encode())
+    say("answered", request)
+    ledger.publish(entry, request)
+    say("published", request)
+    number += 1
+"""
+)
+
+
+def start(program: str, path: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-S", "-E", "-c", program, str(ROOT), str(path), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+@contextmanager
+def running(program: str, path: Path, count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    children = [start(program, path) for _ in range(count)]
+    try:
+        for child in children:
+            assert child.stdout and child.stdout.readline() == b"ready\n"
+        yield children
+    finally:
+        for child in children:
+            child.communicate(timeout=60)
+    assert [child.returncode for child in children] == [0] * count
+
+
+def ask_all(children: Sequence[subprocess.Popen[bytes]], line: str) -> list[int]:
+    """Send `line` to all at once, and gather what each says."""
+    for child in children:
+        assert child.stdin
+        child.stdin.write(line.encode() + b"\n")
+        child.stdin.flush()
+    return [int(child.stdout.readline()) for child in children if child.stdout]
+
+
+def race(path: Path, *, processes: int, rounds: int, attempts: int, room: int) -> None:
+    """In each round the processes race for `room` charges; exactly that many are granted."""
+    with Ledger.open(path) as ledger, running(RACER, path, processes) as children:
+        for number in range(rounds):
+            dataset = f"round-{number}"
+            ledger.declare(dataset, COST.times(room))
+            assert sum(ask_all(children, f"{dataset} {attempts}")) == room
+            assert ledger.spent(dataset) == ledger.cap(dataset)
+            assert len(ledger.entries(dataset)) == room
+        ledger.verify()
+
+
+def test_two_processes_race_for_the_last_charge_and_one_gets_it(tmp_path):
+    race(tmp_path / "ledger.db", processes=2, rounds=20, attempts=1, room=1)
+
+
+def test_eight_processes_with_25_charges_each_share_exactly_100(tmp_path):
+    race(tmp_path / "ledger.db", processes=8, rounds=1, attempts=25, room=100)
+
+
+@pytest.mark.trust
+def test_64_processes_race_20_times_for_100_charges(tmp_path):
+    race(tmp_path / "ledger.db", processes=64, rounds=20, attempts=5, room=100)
+
+
+def test_of_processes_that_ask_the_same_at_once_exactly_one_reads_on_each_charge(tmp_path):
+    path = tmp_path / "ledger.db"
+    with Ledger.open(path) as ledger, running(CLAIMER, path, 4) as children:
+        ledger.declare("people", COST.times(1000))
+        for number in range(15):
+            readers = [entry for entry in ask_all(children, f"question-{number}") if entry]
+            charges = [view for view in ledger.entries() if view.request == f"question-{number}"]
+            assert sorted(readers) == [view.id for view in charges]
+            assert all(view.state is EntryState.READING for view in charges)
+
+
+def test_processes_that_open_a_new_ledger_at_once_make_one(tmp_path):
+    for number in range(2):
+        with running(RACER, tmp_path / f"{number}.db", 4):
+            pass
+        with Ledger.open(tmp_path / f"{number}.db") as ledger:
+            assert ledger._journal._book.seq == 1
+
+
+def test_the_ledger_needs_no_heavy_import():
+    program = (
+        PREAMBLE + "say(*sorted({'numpy', 'scipy', 'duckdb', 'cryptography'} & set(sys.modules)))"
+    )
+    assert start(program, Path("unused")).communicate()[0] == b"\n"
+
+
+# Kills
+
+
+@dataclass
+class Toll:
+    """What killed processes had said before they fell silent."""
+
+    kills: int = 0
+    said: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, output: bytes) -> None:
+        self.kills += 1
+        for line in output.decode().splitlines(keepends=True):
+            word, _, request = line.partition(" ")
+            if request.endswith("\n"):  # a line cut short was not said
+                self.said.setdefault(word, set()).add(request.strip())
+
+    def settle(self, path: Path) -> None:
+        """Nothing that was granted is lost, and each kill cost at most the one charge in flight."""
+        marks = MarkFile(path.with_name("ledger.db.mark"), lock=path.with_name("none"), patience=0)
+        mark = marks.read()
+        with Ledger.open(path) as ledger:
+            # Each kill leaves at most one event that the mark had not reached; the next event heals.
+            assert mark is not None
+            assert mark.seq <= ledger._journal._book.seq <= mark.seq + self.kills
+            entries = {view.request: view for view in ledger.entries()}
+            assert len(entries) == len(ledger.entries())
+            granted = self.said.get("granted", set())
+            assert granted <= set(entries) <= self.said.get("asked", set())
+            assert len(entries) <= len(granted) + self.kills
+            assert ledger.spent("people") == COST.times(len(entries))
+            for request in self.said.get("reading", set()):
+                assert entries[request].state is not EntryState.CHARGED
+            for request in self.said.get("answered", set()):
+                assert ledger.recorded_answer("people", request) == request.encode()
+            for request in self.said.get("published", set()):
+                assert entries[request].digest == request
+            ledger.verify()
+
+
+def ledger_for_victims(path: Path) -> Path:
+    with Ledger.open(path) as ledger:
+        ledger.declare("people", COST.times(10**6))
+    return path
+
+
+def kill_at(path: Path, toll: Toll, moment: str, occurrence: int) -> None:
+    child = start(VICTIM, path, f"{toll.kills}", moment, str(occurrence))
+    output = child.communicate(timeout=60)[0]
+    assert child.returncode == -signal.SIGKILL
+    toll.add(output)
+
+
+def kill_some_time(path: Path, toll: Toll, *, together: int) -> None:
+    """Let `together` processes charge, and kill each at a moment of its own."""
+    children = [start(VICTIM, path, f"{toll.kills}-{one}", "never", "0") for one in range(together)]
+    outputs = []
+    for child in children:
+        assert child.stdout
+        outputs.append(child.stdout.readline())
+    for child in children:
+        time.sleep(random.uniform(0, 0.03))
+        os.kill(child.pid, signal.SIGKILL)
+    for child, first in zip(children, outputs, strict=True):
+        assert first == b"ready\n"
+        assert child.stdout and child.stdin
+        toll.add(child.stdout.read())  # not communicate, which passes over what readline buffered
+        child.stdout.close()
+        child.stdin.close()
+        child.wait(60)
+        assert child.returncode == -signal.SIGKILL
+
+
+def kill_many(path: Path, *, kills: int) -> None:
+    """Half at named moments of each of the four events of a charge, half at random ones."""
+    ledger_for_victims(path)
+    toll = Toll()
+    named = [(moment, event) for event in range(1, 5) for moment in steps.OF_AN_EVENT]
+    for number in range(kills // 2):
+        moment, event = named[number % len(named)]
+        kill_at(path, toll, moment, event + 4 * random.randrange(2))
+        if number % 25 == 0:
+            toll.settle(path)
+    while toll.kills < kills:
+        kill_some_time(path, toll, together=2)
+        if toll.kills % 50 == 0:
+            toll.settle(path)
+    toll.settle(path)
+    assert toll.said["published"]
+
+
+def test_50_kills_lose_no_granted_charge_and_cost_at_most_one_each(tmp_path):
+    kill_many(tmp_path / "ledger.db", kills=50)
+
+
+@pytest.mark.trust
+def test_1000_kills_lose_no_granted_charge_and_cost_at_most_one_each(tmp_path):
+    kill_many(tmp_path / "ledger.db", kills=1000)
+
+
+@pytest.mark.parametrize("moment", steps.OF_AN_EVENT)
+def test_a_rerun_after_a_kill_pays_once_if_nothing_was_read(tmp_path, moment):
+    path = ledger_for_victims(tmp_path / "ledger.db")
+    toll = Toll()
+    kill_at(path, toll, moment, 1)
+    with Ledger.open(path) as ledger:
+        paid = moment not in ("before-begin", "after-begin", "after-insert")
+        assert len(ledger.entries()) == paid
+        entry = ledger.charge("people", COST, purpose="rerun", request="0 0")
+        assert entry.taken_over == paid
+        assert ledger.spent("people") == COST
+        ledger.begin_reading(entry)
+
+
+@pytest.mark.parametrize("moment", steps.OF_AN_EVENT)
+def test_a_rerun_after_a_kill_pays_again_if_rows_may_have_been_read(tmp_path, moment):
+    path = ledger_for_victims(tmp_path / "ledger.db")
+    kill_at(path, Toll(), moment, 2)
+    with Ledger.open(path) as ledger:
+        reading = moment not in ("before-begin", "after-begin", "after-insert")
+        assert ledger.entries()[0].is_lost == reading
+        entry = ledger.charge("people", COST, purpose="rerun", request="0 0")
+        assert entry.taken_over == (not reading)
+        assert len(ledger.entries()) == 1 + reading
+
+
+@pytest.mark.parametrize("moment", steps.OF_A_NEW_LEDGER)
+def test_a_kill_while_a_ledger_is_begun_leaves_one_that_opens(tmp_path, moment):
+    path = tmp_path / "ledger.db"
+    kill_at(path, Toll(), moment, 1)
+    ledger_for_victims(path)
+    with Ledger.open(path) as ledger:
+        ledger.verify()
