@@ -31,7 +31,7 @@ from discreet.kernel.refining import LevelView, Schedule, refine
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance, price
-from discreet.queries.measurable import ClampedSum, CountQuery, Counts, Query
+from discreet.queries.measurable import ClampedSum, CountQuery, Counts, PresentCount, Query
 from discreet.queries.scores import Score
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
@@ -236,25 +236,29 @@ class Grant:
     def _read(self, queries: Sequence[Query]) -> list[Counts]:
         """Exact answers: never returned by a verb, only handed to the noise."""
         self._begin_reading()
-        counting = [query for query in queries if isinstance(query, CountQuery)]
-        summing = [query for query in queries if isinstance(query, ClampedSum)]
-        column_sets = list(dict.fromkeys(query.columns for query in counting))
-        marginals = (
-            dict(zip(column_sets, self._engine.marginals(column_sets), strict=True))
-            if column_sets
-            else {}
-        )
-        sums = iter(
-            self._engine.sums([SumRequest(q.column, q.grid, q.center) for q in summing])
-            if summing
-            else ()
-        )
+        marginals: dict[tuple[str, ...], Counts] = {}
+        columns = {query.columns: None for query in queries if isinstance(query, CountQuery)}
+        if () in columns:  # the marginal over no column is the number of rows
+            del columns[()]
+            marginals[()] = np.array([self._engine.row_count()], dtype=np.int64)
+        if columns:
+            marginals |= zip(columns, self._engine.marginals(list(columns)), strict=True)
+        wanted = {
+            request: None
+            for query in queries
+            if not isinstance(query, CountQuery)
+            for request in _sums_for(query, self._schema)
+        }
+        totals = dict(zip(wanted, self._engine.sums(list(wanted)), strict=True)) if wanted else {}
         answers: list[Counts] = []
         for query in queries:
-            if isinstance(query, ClampedSum):
-                answers.append(np.array([_saturated(next(sums))], dtype=np.int64))
-            else:
+            if isinstance(query, CountQuery):
                 answers.append(query.evaluate(marginals[query.columns]))
+                continue
+            exact = [totals[request] for request in _sums_for(query, self._schema)]
+            if isinstance(query, ClampedSum) and query.center:
+                exact[0] -= int(query.center * query.grid) * exact[1]
+            answers.append(np.array([_saturated(exact[0])], dtype=np.int64))
         return answers
 
     def _next_step(self, verb: str) -> str:
@@ -292,6 +296,21 @@ class Alert:
             exact, self._bar, law, step=self._grant._next_step("above")
         )
         return self.over
+
+
+def _sums_for(query: ClampedSum | PresentCount, schema: Schema) -> list[SumRequest]:
+    """What the engine adds up for a query: the sum, and, to centre it, how many rows are in it.
+
+    A value clamped to 1 counts its row. The center lies on the grid, so taking it off once for
+    each row after rounding is the same as before.
+    """
+    rows = SumRequest(query.column, 1, Fraction(1), Fraction(1))
+    if isinstance(query, PresentCount):
+        return [rows]
+    bounds = schema.column(query.column).value_bounds
+    assert bounds is not None  # `sensitivity` has refused any other column
+    total = SumRequest(query.column, query.grid, Fraction(bounds[0]), Fraction(bounds[1]))
+    return [total, rows] if query.center else [total]
 
 
 def _saturated(total: int) -> int:

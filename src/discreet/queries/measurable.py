@@ -140,6 +140,7 @@ class ClampedSum:
 
     A row contributes the integer round(grid * (clamp(value) - center)); a null contributes 0.
     Centring halves the sensitivity under add-remove: a mean is then center + sum / count.
+    The center lies on the grid, so that it can be taken off after rounding.
     """
 
     column: str
@@ -151,6 +152,11 @@ class ClampedSum:
         if self.grid < 1:
             raise BadInput(
                 f"The grid of a sum over {self.column} is {self.grid}; it must be at least 1."
+            )
+        if (Fraction(self.center) * self.grid).denominator != 1:
+            raise BadInput(
+                f"The center of a sum over {self.column} is {self.center}, which is not a multiple of "
+                f"the grid's step 1/{self.grid}."
             )
 
     def unit_bounds(self, schema: Schema) -> tuple[int, int]:
@@ -193,11 +199,43 @@ class ClampedSum:
         return cls(column=data["column"], grid=data["grid"], center=Fraction(data["center"]))
 
 
-Query = CountQuery | ClampedSum
+@dataclass(frozen=True, slots=True)
+class PresentCount:
+    """Count the rows that `ClampedSum` adds up: those with a value in the column's domain.
 
-QUERIES: dict[str, type[Marginal] | type[CellCount] | type[ClampedSum]] = {
-    query.kind: query for query in (Marginal, CellCount, ClampedSum)
-}
+    Unlike `CellCount` it needs no list of cells, of which a column may have 2^64.
+    One unit moves it by at most its rows, under either adjacency.
+    """
+
+    column: str
+    kind: ClassVar[str] = "present-count"
+
+    def size(self, schema: Schema) -> int:
+        column = schema.column(self.column)
+        if column.value_bounds is None:
+            raise BadInput(
+                f"Column {self.column} is of kind {column.kind}; only the values of integer and number "
+                "columns can be counted this way."
+            )
+        return 1
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        rows = schema.unit.max_rows
+        return Sensitivity(l1=rows, l2_squared=rows * rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "column": self.column}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PresentCount:
+        return cls(column=data["column"])
+
+
+Query = CountQuery | ClampedSum | PresentCount
+
+QUERIES: dict[
+    str, type[Marginal] | type[CellCount] | type[ClampedSum] | type[PresentCount]
+] = {query.kind: query for query in (Marginal, CellCount, ClampedSum, PresentCount)}
 
 
 def query_from_dict(data: dict[str, Any]) -> Query:

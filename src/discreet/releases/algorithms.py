@@ -1,0 +1,50 @@
+"""The table of release algorithms: which ones serve a query class, the preferred one first.
+
+Adding an algorithm is a file and a line here; the contract tests go through the table.
+"""
+
+from __future__ import annotations
+
+from discreet.errors import BadInput
+from discreet.queries.classes import QueryClass
+from discreet.releases.marginals_direct import DirectMarginals
+from discreet.releases.means import MeanOfAllRows, MeanOfValues
+from discreet.releases.protocol import Algorithm, ClassError, Prepared
+from discreet.releases.sums import ClampedSums
+from discreet.schema import Schema
+
+ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
+    "marginals": (DirectMarginals(),),
+    "means": (MeanOfAllRows(), MeanOfValues()),
+    "sums": (ClampedSums(),),
+}
+
+
+def algorithm_for(
+    query_class: QueryClass, schema: Schema, *, named: str | None = None
+) -> Algorithm:
+    """The first algorithm of the table that serves the class, or the one named, if it does."""
+    options = ALGORITHMS.get(query_class.name, ())
+    if not options:
+        raise BadInput(
+            f"No algorithm releases {query_class.text}; there are some for "
+            f"{', '.join(sorted(ALGORITHMS))}. Nothing was read or charged."
+        )
+    if named is not None:
+        chosen = [each for each in options if each.name == named]
+        if not chosen:
+            raise BadInput(
+                f"{query_class.text} has no algorithm {named!r}; choose among "
+                f"{', '.join(each.name for each in options)}. Nothing was read or charged."
+            )
+        options = tuple(chosen)
+    refusals: list[str] = []
+    for each in options:
+        refusal = each.refusal(query_class, schema)
+        if refusal is None:
+            return each
+        refusals.append(refusal)
+    raise BadInput(f"{query_class.text}: {refusals[-1]} Nothing was read or charged.")
+
+
+__all__ = ["ALGORITHMS", "Algorithm", "ClassError", "Prepared", "algorithm_for"]

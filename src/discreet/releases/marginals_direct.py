@@ -1,0 +1,189 @@
+"""Marginals by independent noise on every cell: the plainest release, and the benchmark for others.
+
+Guarantee:   the share: epsilon-DP (discrete Laplace), (epsilon, delta)-DP (rounded Gaussian), or
+             rho-zCDP (discrete Gaussian).
+Adjacency:   the schema's.
+Sensitivity: a unit's rows lie in one cell each of every marginal: `Marginal.sensitivity`.
+Theorem:     the mechanism's, and composition over the column sets.
+Error:       each cell's noise law is exact; over a whole class the draws are independent, so
+             P(all errors <= h) is the product of P(|X| <= h).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.errors import BadInput
+from discreet.kernel.engines.protocol import LARGEST_MARGINAL
+from discreet.kernel.vault import Grant, Request
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.classes import Marginals, QueryClass
+from discreet.queries.measurable import Marginal
+from discreet.releases.noise_choice import (
+    check_drawable,
+    mean_absolute,
+    mechanism_for,
+    simultaneous_bound,
+)
+from discreet.releases.protocol import ClassError
+from discreet.releases.splitting import shares, weights_for_least_squares
+from discreet.schema import Schema
+
+PER_CELL = "exact quantile of the noise law of one cell"
+ALL_CELLS = "independent draws: product of the cells' exact noise laws"
+MOST_SETS = 10_000
+"""Tables of one class; beyond, each gets too little of the budget to be of use."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectMarginals:
+    """Independent noise on each cell of each column set, the budget split for least squared error."""
+
+    name: ClassVar[str] = "direct"
+    kind: ClassVar[str] = "marginals"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        sets = _marginals(query_class).sets(schema)
+        if len(sets) > MOST_SETS:
+            return f"it has {len(sets):,} column sets, and at most {MOST_SETS:,} are released; name the ones you need."
+        largest = max((Marginal(columns).size(schema) for columns in sets), default=1)
+        if largest > LARGEST_MARGINAL:
+            return (
+                f"a table of {largest:,} cells is more than the {LARGEST_MARGINAL:,} that are counted one by "
+                "one; use wider cells or fewer columns."
+            )
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedMarginals:
+        queries = [Marginal(columns) for columns in _marginals(query_class).sets(schema)]
+        sizes = [query.size(schema) for query in queries]
+        # All sets have the same sensitivity, so only their sizes weigh.
+        weights = weights_for_least_squares(sizes, [1.0] * len(sizes), accounting)
+        requests: list[Request] = []
+        laws: list[NoiseLaw] = []
+        for query, size, part in zip(queries, sizes, shares(share, weights), strict=True):
+            mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
+            law = mechanism.law(query.sensitivity(schema), size=size)
+            check_drawable(law, what=query_class.text)
+            requests.append(Request(query, mechanism))
+            laws.append(law)
+        return PreparedMarginals(
+            query_class=_marginals(query_class),
+            share=share,
+            schema=schema,
+            requests=tuple(requests),
+            laws=tuple(laws),
+            sizes=tuple(sizes),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedMarginals:
+    """Every column set of the class with its noise."""
+
+    query_class: Marginals
+    share: Budget
+    schema: Schema
+    requests: tuple[Request, ...]
+    laws: tuple[NoiseLaw, ...]
+    sizes: tuple[int, ...]
+    algorithm: ClassVar[str] = DirectMarginals.name
+
+    def costs(self) -> tuple[Cost, ...]:
+        return tuple(request.mechanism.cost() for request in self.requests)
+
+    def noise(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "query": request.query.to_dict(),
+                "numbers": size,
+                "law": law.to_dict(),
+                "std": law.std,
+                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
+            }
+            for request, law, size in zip(self.requests, self.laws, self.sizes, strict=True)
+        ]
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        cells = sum(self.sizes)
+        weighted = zip(self.laws, self.sizes, strict=True)
+        return ClassError(
+            queries=cells,
+            unit="rows",
+            expected=sum(mean_absolute(law) * size for law, size in weighted) / cells,
+            half_width=self._half_width(confidence),
+            simultaneous=self._simultaneous(confidence),
+            scale=None if rows is None else float(rows),
+        )
+
+    def _half_width(self, confidence: float) -> float:
+        return float(max(law.half_width(confidence) for law in set(self.laws)))
+
+    def _simultaneous(self, confidence: float) -> float:
+        return float(
+            simultaneous_bound(list(zip(self.laws, self.sizes, strict=True)), confidence)
+        )
+
+    def finish(
+        self,
+        grant: Grant,
+        measured: Sequence[Measurement],
+        *,
+        public_rows: int | None,
+        confidence: float,
+    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        part = Part(
+            kind=DirectMarginals.kind,
+            query_class=self.query_class,
+            algorithm=self.algorithm,
+            measurements=tuple(measured),
+            estimates={
+                f"counts {place}": non_negative(each.values) for place, each in enumerate(measured)
+            },
+            facts={
+                "estimates": "counts i are the noisy counts of measurement i, with negative ones set to 0"
+            },
+        )
+        claims = (
+            ErrorClaim(
+                query_class=self.query_class.text,
+                bound=self._half_width(confidence),
+                confidence=confidence,
+                simultaneous=False,
+                theorem=PER_CELL,
+            ),
+            ErrorClaim(
+                query_class=self.query_class.text,
+                bound=self._simultaneous(confidence),
+                confidence=confidence,
+                simultaneous=True,
+                theorem=ALL_CELLS,
+            ),
+        )
+        return part, claims
+
+
+def non_negative(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Counts that look like counts: whole, since the noise is, and never below 0.
+
+    Post-processing, so free. It biases sums of many cells upwards, so intervals are taken from
+    the measurements instead; a true count is never negative, so no single count's error grows.
+    """
+    return np.maximum(values, 0)
+
+
+def _marginals(query_class: QueryClass) -> Marginals:
+    if not isinstance(query_class, Marginals):
+        raise BadInput(f"{query_class.text} is no class of marginals.")
+    return query_class

@@ -1,0 +1,210 @@
+"""`plan`: what a budget buys, before any row is read; inversely, the epsilon or the rows that an error needs.
+
+A plan and a release are prepared by the same code, so the noise that is planned is the noise that is
+drawn. Nothing here can open a table: the number of rows is what the caller says, or what the schema
+declares roughly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from discreet.errors import BadInput
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting
+from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.guidance import guidance
+from discreet.releases.preparing import Prospect, Workload, check_confidence, prepare
+from discreet.releases.protocol import ClassError, Prepared
+from discreet.releases.targets import (
+    TargetError,
+    least_epsilon,
+    least_rows,
+    target_part,
+)
+from discreet.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassPlan:
+    """One query class of a plan."""
+
+    query_class: str
+    algorithm: str
+    share: Budget
+    """Its part of the budget, in the accounting's own currency."""
+    error: ClassError
+    noise: tuple[Mapping[str, Any], ...]
+    """Query, law, standard deviation and sensitivity of each measurement."""
+
+    def to_dict(self) -> dict[str, Any]:
+        error = self.error
+        return {
+            "class": self.query_class,
+            "algorithm": self.algorithm,
+            "share": self.share.to_dict(),
+            "queries": error.queries,
+            "unit": error.unit,
+            "expected_error": error.expected,
+            "half_width": error.half_width,
+            "simultaneous_bound": error.simultaneous,
+            "relative_error": error.relative,
+            "note": error.note,
+            "noise": [dict(each) for each in self.noise],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a release with this budget and workload will be good for."""
+
+    dataset: str
+    budget: Budget
+    charge: Budget
+    """What the ledger will be charged: the budget, without a delta that is of no use."""
+    accounting: Accounting
+    rows_assumed: int | None
+    confidence: float
+    classes: tuple[ClassPlan, ...]
+    warnings: tuple[str, ...]
+    solved: Literal["epsilon", "rows"] | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a class, for a table."""
+        return [
+            {
+                "class": each.query_class,
+                "algorithm": each.algorithm,
+                "share": str(each.share),
+                "noise": _laws(each),
+                "queries": each.error.queries,
+                "expected_error": each.error.expected,
+                "half_width": each.error.half_width,
+                "simultaneous_bound": each.error.simultaneous,
+                "relative_error": each.error.relative,
+                "unit": each.error.unit,
+                "note": each.error.note,
+            }
+            for each in self.classes
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "dataset": self.dataset,
+            "budget": self.budget.to_dict(),
+            "charge": self.charge.to_dict(),
+            "accounting": self.accounting.value,
+            "rows": self.rows_assumed,
+            "confidence": self.confidence,
+            "solved": self.solved,
+            "classes": [each.to_dict() for each in self.classes],
+            "warnings": list(self.warnings),
+        }
+
+
+def plan(
+    schema: Schema,
+    *,
+    workload: Workload,
+    budget: Budget | None = None,
+    rows: int | None = None,
+    target: TargetError | None = None,
+    solve: Literal["epsilon", "rows"] | None = None,
+    delta: Exactable = 0,
+    confidence: float = 0.95,
+    algorithms: Mapping[str, str] | None = None,
+) -> Plan:
+    """The expected errors of a release; no data is opened, ever.
+
+    With a `budget`: its errors. With a `target` and `solve="epsilon"`: the least epsilon (three
+    significant digits, rounded up) that meets it, at `delta`. With a `budget`, a `target` and
+    `solve="rows"`: the least number of rows that meets it. `rows` defaults to the schema's `people`.
+    """
+    known = _rows(schema, rows)
+    confidence = check_confidence(confidence)
+    if target is None:
+        if solve is not None:
+            raise BadInput(f"Solving for {solve} needs a target error.")
+        if budget is None:
+            raise BadInput("A plan needs a budget, or a target error to solve for.")
+        prospect = prepare(schema, budget=budget, workload=workload, algorithms=algorithms)
+        return _plan(prospect, known, confidence)
+    match solve or ("epsilon" if budget is None else "rows"):
+        case "epsilon":
+            if budget is not None:
+                raise BadInput(
+                    "Solving for epsilon takes no budget: it is the answer. Give a delta if you want one."
+                )
+            slack = exact(delta, name="delta")
+
+            def at(epsilon: Fraction) -> Prospect:
+                return prepare(
+                    schema,
+                    budget=Budget(epsilon=epsilon, delta=slack),
+                    workload=workload,
+                    algorithms=algorithms,
+                )
+
+            return _plan(least_epsilon(at, target, rows=known), known, confidence, solved="epsilon")
+        case "rows":
+            if budget is None:
+                raise BadInput("Solving for rows needs a budget.")
+            prospect = prepare(schema, budget=budget, workload=workload, algorithms=algorithms)
+            needed = least_rows(target_part(prospect, target), target)
+            return _plan(prospect, needed, confidence, solved="rows")
+        case other:
+            raise BadInput(f"A plan solves for 'epsilon' or for 'rows', not for {other!r}.")
+
+
+def _rows(schema: Schema, rows: int | None) -> int | None:
+    if rows is None:
+        return schema.people if isinstance(schema, Schema) else None
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise BadInput(f"rows is {rows!r}; it must be a whole number of at least 1.")
+    return rows
+
+
+def _plan(
+    prospect: Prospect,
+    rows: int | None,
+    confidence: float,
+    *,
+    solved: Literal["epsilon", "rows"] | None = None,
+) -> Plan:
+    return Plan(
+        dataset=prospect.schema.dataset,
+        budget=prospect.asked,
+        charge=prospect.charge,
+        accounting=prospect.accounting,
+        rows_assumed=rows,
+        confidence=confidence,
+        classes=tuple(_class_plan(part, rows, confidence) for part in prospect.parts),
+        warnings=tuple(guidance(prospect.charge, people=prospect.schema.people)),
+        solved=solved,
+    )
+
+
+def _class_plan(part: Prepared, rows: int | None, confidence: float) -> ClassPlan:
+    return ClassPlan(
+        query_class=part.query_class.text,
+        algorithm=part.algorithm,
+        share=part.share,
+        error=part.error(rows=rows, confidence=confidence),
+        noise=tuple(part.noise()),
+    )
+
+
+def _laws(each: ClassPlan) -> str:
+    """The laws of a class in few words: `discrete-laplace 2`, or a range of standard deviations."""
+    kinds = sorted({entry["law"]["kind"] for entry in each.noise})
+    spreads = [entry["std"] for entry in each.noise]
+    low, high = min(spreads), max(spreads)
+    spread = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+    return f"{' and '.join(kinds)}, std {spread}"
+
+
+__all__ = ["ClassPlan", "Plan", "TargetError", "plan"]

@@ -1,0 +1,161 @@
+"""From a budget and a workload to noise: everything that is decided before a row is read.
+
+The same code serves the planner and the release, so what was planned is what is done.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from discreet.errors import BadInput
+from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.cost import Accounting, allowance
+from discreet.queries.classes import QueryClass, parse_class
+from discreet.releases.algorithms import algorithm_for
+from discreet.releases.protocol import Prepared
+from discreet.releases.splitting import shares
+from discreet.schema import Schema
+
+Workload = Sequence[QueryClass | str] | QueryClass | str
+USUAL_ROWS = 1_000_000
+"""Where two accountings are compared and nobody said how many rows there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospect:
+    """A release in all that public facts decide."""
+
+    schema: Schema
+    asked: Budget
+    charge: Budget
+    """What is charged: `asked`, without a delta that no mechanism uses."""
+    accounting: Accounting
+    parts: tuple[Prepared, ...]
+
+
+def read_workload(workload: Workload, schema: Schema) -> tuple[QueryClass, ...]:
+    """The classes of a workload, checked against the schema."""
+    if isinstance(workload, str) or not isinstance(workload, Sequence):
+        workload = [cast("QueryClass | str", workload)]
+    classes = [parse_class(each) if isinstance(each, str) else each for each in workload]
+    if not classes:
+        raise BadInput(
+            "The workload is empty. Say what the release is for, as in marginals(2) or means(age). "
+            "Nothing was read or charged."
+        )
+    seen: set[str] = set()
+    for each in classes:
+        for needed in ("name", "text", "weight", "check"):
+            if not hasattr(each, needed):
+                raise BadInput(
+                    f"A workload lists query classes such as Marginals(2), not {type(each).__name__}. "
+                    "Nothing was read or charged."
+                )
+        if each.text in seen:
+            raise BadInput(
+                f"{each.text} stands twice in the workload; give it a weight instead. "
+                "Nothing was read or charged."
+            )
+        seen.add(each.text)
+        each.check(schema)
+    return tuple(classes)
+
+
+def check_confidence(confidence: float) -> float:
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
+        raise BadInput(f"confidence is {confidence!r}; it must be a number between 0 and 1.")
+    if not 0 < confidence < 1:
+        raise BadInput(f"confidence is {confidence:g}; it must lie between 0 and 1.")
+    return float(confidence)
+
+
+def prepare(
+    schema: Schema,
+    *,
+    budget: Budget,
+    workload: Workload,
+    algorithms: Mapping[str, str] | None = None,
+) -> Prospect:
+    """Choose accounting, algorithms and noise, from public facts only.
+
+    Where a delta allows both, the accounting is the one with the smaller error: the weighted
+    geometric mean of the classes' expected errors, which no choice of units can sway.
+    """
+    if not isinstance(schema, Schema):
+        raise BadInput(f"The schema must be a Schema, not {type(schema).__name__}.")
+    if not isinstance(budget, Budget):
+        raise BadInput(f"The budget must be a Budget, not {type(budget).__name__}.")
+    classes = read_workload(workload, schema)
+    named = dict(algorithms or {})
+    strangers = set(named) - {each.text for each in classes}
+    if strangers:
+        raise BadInput(
+            f"An algorithm is named for {min(strangers)}, which is not in the workload. "
+            "Nothing was read or charged."
+        )
+    prospects = [
+        _under(accounting, schema, budget, classes, named)
+        for accounting in _accountings(budget, schema)
+    ]
+    return min(prospects, key=_score)
+
+
+def _accountings(budget: Budget, schema: Schema) -> list[Accounting]:
+    cap = schema.cap
+    if budget.notion is Notion.RHO:
+        if cap is not None and cap.notion is Notion.EPSILON:
+            raise BadInput(
+                "The schema's cap counts epsilon, and the budget is given in rho. Give the budget as an "
+                "epsilon and a delta. Nothing was read or charged."
+            )
+        return [Accounting.CONCENTRATED]
+    if budget.is_pure:
+        return [Accounting.BASIC]
+    if cap is not None and cap.notion is Notion.RHO:
+        return [Accounting.CONCENTRATED]
+    return [Accounting.BASIC, Accounting.CONCENTRATED]
+
+
+def _under(
+    accounting: Accounting,
+    schema: Schema,
+    budget: Budget,
+    classes: tuple[QueryClass, ...],
+    named: Mapping[str, str],
+) -> Prospect:
+    allowed = allowance(budget, accounting)
+    parts = tuple(
+        algorithm_for(each, schema, named=named.get(each.text)).prepare(
+            each, schema, share=share, accounting=accounting
+        )
+        for each, share in zip(
+            classes, shares(allowed, [each.weight for each in classes]), strict=True
+        )
+    )
+    charge = budget
+    if accounting is Accounting.BASIC and not any(
+        cost.delta for part in parts for cost in part.costs()
+    ):
+        charge = Budget(epsilon=budget.epsilon)
+    return Prospect(
+        schema=schema, asked=budget, charge=charge, accounting=accounting, parts=parts
+    )
+
+
+def _score(prospect: Prospect) -> float:
+    rows = prospect.schema.people or USUAL_ROWS
+    total = 0.0
+    for part in prospect.parts:
+        expected = part.error(rows=rows, confidence=0.95).expected
+        assert expected is not None
+        total += float(part.query_class.weight) * math.log(max(expected, 1e-300))
+    return total
+
+
+def purpose(prospect: Prospect) -> str:
+    """What the ledger notes beside the charge."""
+    listed = ", ".join(part.query_class.text for part in prospect.parts)
+    return f"release: {listed}" if len(listed) <= 400 else f"release: {listed[:400]}..."

@@ -1,0 +1,234 @@
+"""`release`: from a table to a `Release`; every charge durable before any row is read.
+
+The order, and nothing else: check everything that public facts decide; open the table; charge; read
+and add noise; publish. What fails before the charge costs nothing; what fails after it stays paid,
+whatever the reason, for runs that are killed until one pleases would break the guarantee.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import discreet
+from discreet.artifacts.files import release_bytes, write_release
+from discreet.artifacts.release import ErrorClaim, Part, Release
+from discreet.errors import BadInput
+from discreet.kernel.engines import open_engine
+from discreet.kernel.engines.protocol import Engine
+from discreet.kernel.ledger import Ledger
+from discreet.kernel.vault import Grant, Vault
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.budget import Budget
+from discreet.releases.preparing import Prospect, Workload, check_confidence, prepare, purpose
+from discreet.schema import Schema
+
+Progress = Callable[[str, float], None]
+"""Called with the running step (one of `STEPS`) and the fraction of it that is done."""
+STEPS = ("opening", "charging", "reading", "publishing")
+
+
+def release(
+    source: object,
+    schema: Schema,
+    *,
+    budget: Budget,
+    workload: Workload,
+    ledger: Ledger | Path | str | None = None,
+    confidence: float = 0.95,
+    algorithms: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Release:
+    """Release `source` for `workload` at the cost of `budget`, charged to the schema's dataset.
+
+    `budget` is for the whole release. `ledger` is an open ledger, a path, or `None` for the default
+    place. `confidence` is that of the error claims. `algorithms` names, for the text of a class, an
+    algorithm other than the preferred one.
+    """
+    run = _Run(schema, budget, workload, confidence, algorithms, progress)
+    return run.go(
+        source,
+        ledger,
+        memory_limit=memory_limit,
+        threads=threads,
+        publish=lambda made: hashlib.sha256(release_bytes(made)).hexdigest(),
+    )
+
+
+def release_to_file(
+    source: object,
+    schema: Schema,
+    path: Path | str,
+    *,
+    budget: Budget,
+    workload: Workload,
+    ledger: Ledger | Path | str | None = None,
+    confidence: float = 0.95,
+    algorithms: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    overwrite: bool = False,
+) -> Release:
+    """As `release`, and written to `path`, whole or not at all, before the ledger says `published`.
+
+    A file that is there already is refused before anything is charged, unless `overwrite`: it may
+    be a release that was paid for.
+    """
+    run = _Run(schema, budget, workload, confidence, algorithms, progress)
+    place = _checked_place(path, overwrite=overwrite)
+
+    def written(made: Release) -> str:
+        write_release(made, place)
+        return hashlib.sha256(place.read_bytes()).hexdigest()
+
+    return run.go(source, ledger, memory_limit=memory_limit, threads=threads, publish=written)
+
+
+class _Run:
+    """One release on its way."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        budget: Budget,
+        workload: Workload,
+        confidence: float,
+        algorithms: Mapping[str, str] | None,
+        progress: Progress | None,
+    ) -> None:
+        self.confidence = check_confidence(confidence)
+        self.prospect = prepare(schema, budget=budget, workload=workload, algorithms=algorithms)
+        self._progress = progress
+
+    def go(
+        self,
+        source: object,
+        ledger: Ledger | Path | str | None,
+        *,
+        memory_limit: str | None,
+        threads: int | None,
+        publish: Callable[[Release], str],
+    ) -> Release:
+        prospect = self.prospect
+        limits: dict[str, Any] = {} if memory_limit is None else {"memory_limit": memory_limit}
+        self._tell("opening", 0.0)
+        with (
+            _opened(ledger) as book,
+            open_engine(
+                source,
+                prospect.schema,
+                threads=threads,
+                progress=lambda done: self._tell("reading", done),
+                **limits,
+            ) as engine,
+        ):
+            return self._with(engine, book, publish)
+
+    def _with(self, engine: Engine, book: Ledger, publish: Callable[[Release], str]) -> Release:
+        prospect = self.prospect
+        self._tell("charging", 0.0)
+        vault = Vault(engine, prospect.schema, book)
+        with vault.charge(
+            prospect.charge,
+            purpose=purpose(prospect),
+            request=request_digest(prospect, self.confidence),
+            accounting=prospect.accounting,
+        ) as grant:
+            self._tell("reading", 0.0)
+            made = self._measured(grant)
+            self._tell("publishing", 0.0)
+            grant.publish(publish(made))
+        self._tell("publishing", 1.0)
+        return made
+
+    def _measured(self, grant: Grant) -> Release:
+        prospect = self.prospect
+        schema = prospect.schema
+        rows = grant.public_rows() if _rows_are_public(schema) else None
+        requests = [request for part in prospect.parts for request in part.requests]
+        measured = iter(grant.measure(requests) if requests else ())
+        parts: list[Part] = []
+        claims: list[ErrorClaim] = []
+        for prepared in prospect.parts:
+            own = [next(measured) for _ in prepared.requests]
+            part, claimed = prepared.finish(
+                grant, own, public_rows=rows, confidence=self.confidence
+            )
+            parts.append(part)
+            claims.extend(claimed)
+        return Release(
+            schema=schema,
+            budget=prospect.charge,
+            accounting=prospect.accounting,
+            parts=tuple(parts),
+            public_rows=rows,
+            claims=tuple(claims),
+            software=f"discreet {discreet.__version__}",
+        )
+
+    def _tell(self, step: str, done: float) -> None:
+        if self._progress is not None:
+            self._progress(step, done)
+
+
+def request_digest(prospect: Prospect, confidence: float) -> str:
+    """Identifies what is asked, of the dataset's declared name; never of a path or of rows."""
+    asked = {
+        "schema": prospect.schema.digest(),
+        "dataset": prospect.schema.dataset,
+        "workload": [
+            [part.query_class.text, str(part.query_class.weight), part.algorithm]
+            for part in prospect.parts
+        ],
+        "budget": prospect.charge.to_dict(),
+        "accounting": prospect.accounting.value,
+        "confidence": repr(confidence),
+    }
+    text = json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(b"discreet release 1\n" + text.encode()).hexdigest()
+
+
+def _rows_are_public(schema: Schema) -> bool:
+    return schema.adjacency is Adjacency.CHANGE_ONE and schema.unit.identifier is None
+
+
+@contextmanager
+def _opened(ledger: Ledger | Path | str | None) -> Iterator[Ledger]:
+    """A ledger for the length of a run; one that the caller opened stays open."""
+    if isinstance(ledger, Ledger):
+        yield ledger
+        return
+    with Ledger.open(ledger) as book:
+        yield book
+
+
+def _checked_place(path: Path | str, *, overwrite: bool) -> Path:
+    """A path that can be written, as far as can be known beforehand."""
+    place = Path(path)
+    if place.is_dir():
+        raise BadInput(f"{place} is a directory; name a file. Nothing was read or charged.")
+    if place.exists() and not overwrite:
+        raise BadInput(
+            f"{place} exists, and may be a release that was paid for. Nothing was read or charged. "
+            "Name another file, or allow overwriting."
+        )
+    if not place.parent.is_dir():
+        raise BadInput(
+            f"The directory {place.parent} does not exist. Nothing was read or charged."
+        )
+    if not os.access(place.parent, os.W_OK):
+        raise BadInput(
+            f"The directory {place.parent} cannot be written to. Nothing was read or charged."
+        )
+    return place
+
+
+__all__ = ["STEPS", "Progress", "release", "release_to_file", "request_digest"]

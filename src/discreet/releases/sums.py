@@ -1,0 +1,139 @@
+"""Sums of a numeric column, its values clamped to the declared bounds.
+
+Guarantee:   the share, by one use of an additive mechanism on an integer.
+Adjacency:   the schema's.
+Sensitivity: the largest step from one row's value to none (add-remove) or to another (change-one),
+             times the unit's rows: `ClampedSum.sensitivity`.
+Theorem:     the mechanism's.
+Error:       exact quantile of the noise law, divided by the grid. It is the error against the sum of
+             the values after clamping and rounding to the grid; integers are not rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.errors import BadInput
+from discreet.kernel.vault import Grant, Request
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.classes import QueryClass, Sums
+from discreet.queries.measurable import ClampedSum
+from discreet.releases.fixed_point import bounds_of, fixed_point_sum
+from discreet.releases.noise_choice import check_drawable, mean_absolute, mechanism_for
+from discreet.releases.protocol import ClassError
+from discreet.schema import Schema
+
+ONE_NUMBER = "exact quantile of the noise law of one number"
+
+
+@dataclass(frozen=True, slots=True)
+class ClampedSums:
+    """One noisy fixed-point sum. A null adds 0."""
+
+    name: ClassVar[str] = "clamped-sum"
+    kind: ClassVar[str] = "sums"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedSum:
+        if not isinstance(query_class, Sums):
+            raise BadInput(f"{query_class.text} is no class of sums.")
+        query = fixed_point_sum(
+            query_class.column, schema, centred=False, share=share, accounting=accounting
+        )
+        mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
+        law = mechanism.law(query.sensitivity(schema), size=1)
+        check_drawable(law, what=query_class.text)
+        return PreparedSum(
+            query_class=query_class,
+            share=share,
+            schema=schema,
+            query=query,
+            law=law,
+            requests=(Request(query, mechanism),),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedSum:
+    """The sum with its noise."""
+
+    query_class: Sums
+    share: Budget
+    schema: Schema
+    query: ClampedSum
+    law: NoiseLaw
+    requests: tuple[Request, ...]
+    algorithm: ClassVar[str] = ClampedSums.name
+
+    def costs(self) -> tuple[Cost, ...]:
+        return tuple(request.mechanism.cost() for request in self.requests)
+
+    def noise(self) -> list[dict[str, Any]]:
+        return [noise_entry(self.query, self.law, self.schema)]
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        low, high = bounds_of(self.query.column, self.schema)
+        half = self.law.half_width(confidence) / self.query.grid
+        return ClassError(
+            queries=1,
+            unit=f"units of {self.query.column}",
+            expected=mean_absolute(self.law) / self.query.grid,
+            half_width=half,
+            simultaneous=half,
+            scale=None if rows is None else float(rows * max(abs(low), abs(high))),
+        )
+
+    def finish(
+        self,
+        grant: Grant,
+        measured: Sequence[Measurement],
+        *,
+        public_rows: int | None,
+        confidence: float,
+    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        low, high = bounds_of(self.query.column, self.schema)
+        part = Part(
+            kind=ClampedSums.kind,
+            query_class=self.query_class,
+            algorithm=self.algorithm,
+            measurements=tuple(measured),
+            estimates={"sum": np.array([int(measured[0].values[0]) / self.query.grid])},
+            facts={
+                "column": self.query.column,
+                "low": str(low),
+                "high": str(high),
+                "grid": self.query.grid,
+                "nulls": "add nothing",
+            },
+        )
+        claim = ErrorClaim(
+            query_class=self.query_class.text,
+            bound=self.law.half_width(confidence) / self.query.grid,
+            confidence=confidence,
+            simultaneous=True,
+            theorem=ONE_NUMBER,
+        )
+        return part, (claim,)
+
+
+def noise_entry(query: Any, law: NoiseLaw, schema: Schema) -> dict[str, Any]:
+    """One measurement of one number, as a plan shows it."""
+    return {
+        "query": query.to_dict(),
+        "numbers": 1,
+        "law": law.to_dict(),
+        "std": law.std,
+        "l1_sensitivity": query.sensitivity(schema).l1,
+    }

@@ -1,0 +1,119 @@
+"""Target errors, and the least epsilon or the fewest rows that meet them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import BadInput
+from discreet.queries.classes import QueryClass, parse_class
+from discreet.releases.preparing import Prospect, check_confidence
+from discreet.releases.protocol import Prepared
+
+SMALLEST_POWER, LARGEST_POWER = -6, 1
+"""Epsilon is looked for from 1e-6 to 99.9."""
+MOST_ROWS = 10**15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetError:
+    """An error that a class must not exceed: absolute (`half_width`), or `relative`.
+
+    Relative means: counts to the number of rows, means to the width of the bounds, sums to the
+    largest sum that so many rows could have. `simultaneous` asks it of all queries of the class
+    at once.
+    """
+
+    query_class: QueryClass | str
+    half_width: float | None = None
+    relative: float | None = None
+    confidence: float = 0.95
+    simultaneous: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.half_width is None) == (self.relative is None):
+            raise BadInput("A target error is either a half_width or relative: give exactly one.")
+        if not 0 < self._limit < math.inf:
+            raise BadInput(f"A target error is {self._limit}; it must be positive and finite.")
+        check_confidence(self.confidence)
+
+    @property
+    def _limit(self) -> float:
+        limit = self.half_width if self.relative is None else self.relative
+        assert limit is not None
+        return limit
+
+    @property
+    def text(self) -> str:
+        asked = self.query_class
+        return parse_class(asked).text if isinstance(asked, str) else asked.text
+
+    def is_met(self, part: Prepared, *, rows: int | None) -> bool:
+        error = part.error(rows=rows, confidence=self.confidence)
+        reached = error.simultaneous if self.simultaneous else error.half_width
+        if reached is not None and self.relative is not None:
+            reached = None if error.scale is None else reached / error.scale
+        if reached is None:
+            raise BadInput(
+                f"The error of {self.text} depends on the number of rows; give `rows`, or `people` in the schema."
+            )
+        return reached <= self._limit
+
+
+def target_part(prospect: Prospect, target: TargetError) -> Prepared:
+    """The class that the target speaks of."""
+    for part in prospect.parts:
+        if part.query_class.text == target.text:
+            return part
+    listed = ", ".join(part.query_class.text for part in prospect.parts)
+    raise BadInput(f"The target is about {target.text}, and the workload has {listed}.")
+
+
+def least_epsilon(
+    at: Callable[[Fraction], Prospect], target: TargetError, *, rows: int | None
+) -> Prospect:
+    """The release with the least epsilon of three digits that meets the target.
+
+    Bisection over the decimals 1.00e-6, 1.01e-6, ...: exact numbers, so the epsilon that is
+    returned is one whose error was computed, not one that was rounded afterwards.
+    """
+
+    def prospect(place: int) -> Prospect:
+        power, digits = divmod(place, 900)
+        return at(Fraction(100 + digits) * Fraction(10) ** (SMALLEST_POWER + power - 2))
+
+    def is_met(place: int) -> bool:
+        return target.is_met(target_part(prospect(place), target), rows=rows)
+
+    low, high = -1, 900 * (LARGEST_POWER - SMALLEST_POWER + 1) - 1
+    if not is_met(high):
+        raise BadInput(
+            f"No epsilon below {10 ** (LARGEST_POWER + 1)} meets the target for {target.text}: ask for less, "
+            "drop a class, or find more rows."
+        )
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            met = is_met(middle)
+        except BadInput:
+            met = False  # all else was accepted above: so small an epsilon needs noise beyond 64 bits
+        low, high = (low, middle) if met else (middle, high)
+    return prospect(high)
+
+
+def least_rows(part: Prepared, target: TargetError) -> int:
+    """The fewest rows with which the target is met."""
+    if target.is_met(part, rows=1):
+        return 1
+    if not target.is_met(part, rows=MOST_ROWS):
+        raise BadInput(
+            f"No number of rows meets the target for {target.text}: its absolute error does not depend on "
+            "them, or the budget is too small. Solve for epsilon instead."
+        )
+    low, high = 1, MOST_ROWS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if target.is_met(part, rows=middle) else (middle, high)
+    return high
