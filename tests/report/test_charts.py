@@ -30,7 +30,7 @@ def bars(count: int, label: str = "cell") -> list[Bar]:
 
 
 def pictures(label: str) -> list[Markup]:
-    heat = Heat([label, "b"], [label, "c"], [[1.0, 20.0], [300.0, -4.0]], 3.0)
+    heat = Heat([label, "b"], [label, "c"], [[1.0, 20.0], [300.0, 0.0]])
     line = Curve(label, "c1", [(0.0, 0.0), (1.0, math.inf), (2.0, 3.0)])
     return [
         columns("a", label, bars(3, label)),
@@ -80,10 +80,10 @@ def test_infinite_and_unknown_ends_are_drawn_at_the_edge_of_the_chart() -> None:
 
 
 def test_a_cell_that_noise_alone_explains_has_the_level_of_nothing() -> None:
-    heat = Heat(["a"], ["b"], [[0.0]], 10.0)
-    assert level_of(10.0, heat, 100.0) == 0
-    assert level_of(10.1, heat, 100.0) >= 1
-    assert level_of(100.0, heat, 100.0) == LEVELS
+    assert level_of(0.0, 100.0) == 0
+    assert level_of(0.1, 100.0) == 1
+    assert level_of(100.0, 100.0) == LEVELS
+    assert level_of(5.0, 0.0) == 0
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def command(
     asked = [line for question in questions for line in _lines(question)]
     found = [(question, reader.ask(question, confidence=confidence)) for question in asked]
     if as_json:
-        listed = [{"question": question, **answers.to_dict()} for question, answers in found]
+        listed = [answers.to_dict() for _, answers in found]
         print_json(listed[0] if len(questions) == 1 and questions[0] != "-" else listed)
         return
     for question, answers in found:

@@ -55,7 +55,7 @@ def make_people(count: int = PEOPLE, *, seed: int = SEED) -> dict[str, Values]:
     income = np.where(generator.random(count) < 0.04, np.nan, income)
 
     smoker = generator.random(count) < np.where(age < 15, 0.0, 0.27 - 0.022 * level)
-    birthday = generator.integers(0, 365, size=count)
+    birthday = generator.integers(1, 366, size=count)
     born = np.datetime64(TODAY) - (np.rint(age * 365.2425).astype(np.int64) + birthday)
     return {
         "born": born,

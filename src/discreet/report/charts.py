@@ -159,18 +159,17 @@ def _described(bars: Sequence[Bar]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Noisy counts over two columns. `half_width`: what noise may add to or take from one cell."""
+    """Noisy counts over two columns, 0 where noise alone could explain them."""
 
     across: Sequence[str]
     down: Sequence[str]
     values: Sequence[Sequence[float]]
     """One sequence for each of `down`."""
-    half_width: float
 
 
-def level_of(value: float, heat: Heat, top: float) -> int:
+def level_of(value: float, top: float) -> int:
     """0 where noise alone explains the cell, else 1 to `LEVELS` by the square root of its share."""
-    if value <= heat.half_width or top <= 0:
+    if value <= 0 or top <= 0:
         return 0
     return max(1, min(LEVELS, math.ceil(LEVELS * math.sqrt(value / top))))
 
@@ -187,7 +186,7 @@ def heat_map(name: str, title: str, heat: Heat) -> tuple[Markup, list[tuple[int,
     largest = max((value for line in heat.values for value in line), default=0.0)
     boxes: dict[int, list[tuple[float, float, float, float]]] = {}
     for row, line in enumerate(heat.values):
-        for level, start, stop in _runs([level_of(value, heat, largest) for value in line]):
+        for level, start, stop in _runs([level_of(value, largest) for value in line]):
             boxes.setdefault(level, []).append(
                 (left + start * wide, top + row * tall, (stop - start) * wide, tall)
             )
@@ -219,7 +218,7 @@ def heat_map(name: str, title: str, heat: Heat) -> tuple[Markup, list[tuple[int,
     )
     edges = [largest * (level / LEVELS) ** 2 for level in range(LEVELS + 1)]
     used = sorted(level for level in boxes if level)
-    return drawn, [(level, max(edges[level - 1], heat.half_width), edges[level]) for level in used]
+    return drawn, [(level, edges[level - 1], edges[level]) for level in used]
 
 
 def _runs(levels: Sequence[int]) -> list[tuple[int, int, int]]:
