@@ -11,9 +11,9 @@ import discreet
 
 PUBLIC = """
     Adjacency Answer Answers BadBudget BadInput BadQuestion BadRelease BadSchema BadSource Budget
-    BudgetExceeded DiscreetError EngineFailed Ledger LedgerError Marginals Means NotAnswerable Plan
+    BudgetExceeded DiscreetError Ledger LedgerError Marginals Means NotAnswerable Plan
     PrivacyUnit Refused Release ReleaseReader Schema Sums __version__ open_release plan release
-    render_report
+    release_to_file render_report
 """.split()
 
 

@@ -3,8 +3,10 @@
     import discreet as dc
 
     schema = dc.Schema.load("people.toml")
-    release = dc.release("people.parquet", schema, budget=dc.Budget(epsilon=1), workload=["marginals(2)"])
-    release.ask("SELECT count(*) FROM people WHERE age >= 65")
+    dc.release_to_file(
+        "people.parquet", schema, "people.release", budget=dc.Budget(epsilon=1), workload=["marginals(2)"]
+    )
+    dc.open_release("people.release").ask("SELECT count(*) FROM people WHERE age >= 65")
 
 Names are loaded when they are first used (PEP 562), so that importing discreet is cheap.
 """
@@ -15,8 +17,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.answers import Answers, ReleaseReader, open_release
+    from discreet.answers import ReleaseReader, open_release
     from discreet.artifacts.answer import Answer
+    from discreet.artifacts.answers import Answers
     from discreet.artifacts.release import Release
     from discreet.errors import (
         BadBudget,
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
         BadSource,
         BudgetExceeded,
         DiscreetError,
-        EngineFailed,
         LedgerError,
         NotAnswerable,
         Refused,
@@ -36,15 +38,16 @@ if TYPE_CHECKING:
     from discreet.privacy.adjacency import Adjacency, PrivacyUnit
     from discreet.privacy.budget import Budget
     from discreet.queries.classes import Marginals, Means, Sums
-    from discreet.releases import Plan, plan, release
+    from discreet.releases import Plan, plan, release, release_to_file
     from discreet.report import render_report
     from discreet.schema import Schema
 
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "discreet.answers": ("Answers", "ReleaseReader", "open_release"),
+    "discreet.answers": ("ReleaseReader", "open_release"),
     "discreet.artifacts.answer": ("Answer",),
+    "discreet.artifacts.answers": ("Answers",),
     "discreet.artifacts.release": ("Release",),
     "discreet.errors": (
         "BadBudget",
@@ -55,7 +58,6 @@ _ROOMS = {
         "BadSource",
         "BudgetExceeded",
         "DiscreetError",
-        "EngineFailed",
         "LedgerError",
         "NotAnswerable",
         "Refused",
@@ -64,7 +66,7 @@ _ROOMS = {
     "discreet.privacy.adjacency": ("Adjacency", "PrivacyUnit"),
     "discreet.privacy.budget": ("Budget",),
     "discreet.queries.classes": ("Marginals", "Means", "Sums"),
-    "discreet.releases": ("Plan", "plan", "release"),
+    "discreet.releases": ("Plan", "plan", "release", "release_to_file"),
     "discreet.report": ("render_report",),
     "discreet.schema": ("Schema",),
 }
@@ -83,7 +85,6 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "DiscreetError",
-    "EngineFailed",
     "Ledger",
     "LedgerError",
     "Marginals",
@@ -100,6 +101,7 @@ __all__ = [
     "open_release",
     "plan",
     "release",
+    "release_to_file",
     "render_report",
 ]
 
