@@ -8,7 +8,8 @@ compare a run on neighbouring tables step by step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from fractions import Fraction
 from typing import Protocol
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.kernel import samplers
+from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.entropy import EntropySource
 from discreet.privacy.laws import (
     DiscreteGaussianLaw,
@@ -94,6 +96,19 @@ class DrawnNoise:
     ) -> bool:
         drawn = int(self.draw(law, 1)[0])
         return exact + drawn >= threshold_with_noise
+
+
+Observer = Callable[[Engine], tuple[Engine, NoiseSource]]
+"""What the test door may put around a vault: an engine that takes notes, and another noise source."""
+
+_observer: ContextVar[Observer | None] = ContextVar("discreet_observer", default=None)
+"""Set by `kernel.test_door` alone, for one context."""
+
+
+def noise_for(engine: Engine) -> tuple[Engine, NoiseSource]:
+    """The engine and the noise that a vault works with."""
+    observer = _observer.get()
+    return (engine, DrawnNoise()) if observer is None else observer(engine)
 
 
 def saturated(exact: Counts) -> Counts:

@@ -1,4 +1,4 @@
-"""The test door: the only way to replace the entropy, for tests and audits.
+"""The test door: the only way to replace the entropy or to watch a vault, for tests and audits.
 
 Nothing in the public API, in the command line or in the kernel imports this module;
 a test scans the sources for that. Only tests and `audits/` may. Injection holds for
@@ -6,7 +6,7 @@ the current context alone: other threads, and tasks started elsewhere, keep the
 system's entropy. While it holds, `entropy.entropy_is_injected()` is true, so that
 whatever publishes can refuse.
 
-May import kernel.entropy.
+May import kernel.entropy and kernel.noise.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from discreet.kernel import entropy as _entropy
+from discreet.kernel import noise as _noise
 from discreet.kernel.entropy import EntropySource, system_entropy
 
 
@@ -30,6 +31,16 @@ def injected_entropy(source: EntropySource) -> Iterator[EntropySource]:
         yield source
     finally:
         _entropy._injected.reset(token)
+
+
+@contextmanager
+def observed_vaults(observer: _noise.Observer) -> Iterator[None]:
+    """Within the block, vaults opened in this context work with what `observer` puts around them."""
+    token = _noise._observer.set(observer)
+    try:
+        yield
+    finally:
+        _noise._observer.reset(token)
 
 
 class RecordedEntropy:

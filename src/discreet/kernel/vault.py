@@ -26,7 +26,7 @@ from discreet.errors import BadInput, BudgetExceeded
 from discreet.kernel.engines.protocol import Engine, SumRequest
 from discreet.kernel.ledger import Entry, Ledger
 from discreet.kernel.mechanisms import AboveThreshold, AdditiveMechanism, Exponential
-from discreet.kernel.noise import DrawnNoise, NoiseSource
+from discreet.kernel.noise import NoiseSource, noise_for
 from discreet.kernel.refining import LevelView, Schedule, refine
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
@@ -49,8 +49,8 @@ class Vault:
     """A table, its public schema and its ledger. Hands out grants, and no rows."""
 
     def __init__(self, engine: Engine, schema: Schema, ledger: Ledger) -> None:
-        self._engine, self._schema, self._ledger = engine, schema, ledger
-        self._noise: NoiseSource = DrawnNoise()
+        self._schema, self._ledger = schema, ledger
+        self._engine, self._noise = noise_for(engine)
 
     @property
     def schema(self) -> Schema:

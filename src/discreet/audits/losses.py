@@ -1,0 +1,122 @@
+"""The exact privacy loss between two neighbouring tables, step by step, from a tape and its replay.
+
+For each step the difference of the exact numbers, put through the noise law that was really
+used, bounds how much more likely one table makes any output than the other. Over the whole
+run these must not exceed what was charged. Nothing declared is believed: neither the
+sensitivities nor the costs in the release enter here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
+from discreet.artifacts.release import Release
+from discreet.audits.observing import Divergence, Step
+from discreet.privacy.laws import (
+    DiscreteGaussianLaw,
+    DiscreteLaplaceLaw,
+    NoiseLaw,
+    RoundedGaussianLaw,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StepLoss:
+    """What one step can tell apart: an epsilon, and the rho that goes with it; None where no such bound exists."""
+
+    epsilon: Fraction | None
+    rho: Fraction
+    l2_squared: int = 0
+    """Of Gaussian steps, whose (epsilon, delta) depends on it."""
+    law: NoiseLaw | None = None
+
+
+def tree_levels(release: Release) -> Iterator[TreeLevel]:
+    """The levels of all refined trees, in the order in which they were measured."""
+    for part in release.parts:
+        for measured in part.measurements:
+            if isinstance(measured, TreeMeasurement):
+                yield from measured.levels
+
+
+def step_losses(
+    recorded: Sequence[Step], replayed: Sequence[Step], levels: Iterator[TreeLevel]
+) -> list[StepLoss]:
+    """The loss of each step of a replay against the recorded run."""
+    if len(recorded) != len(replayed):
+        raise Divergence(f"{len(recorded)} steps were recorded and {len(replayed)} replayed")
+    furthest = max(
+        (
+            int(np.abs(one.exact - other.exact).max(initial=0))
+            for one, other in zip(recorded, replayed, strict=True)
+            if one.name.endswith("above")
+        ),
+        default=0,
+    )
+    losses = []
+    for one, other in zip(recorded, replayed, strict=True):
+        moved = np.abs(one.exact - other.exact)
+        if one.unit is not None:
+            # Every weight moves by at most unit * |moved|, and so does their sum.
+            losses.append(_pure(2 * one.unit * int(moved.max(initial=0)), bounded_range=True))
+        elif len(one.laws) > 1 or one.name.endswith("refine"):
+            losses.append(_tree_loss(one, moved, next(levels)))
+        elif one.name.endswith(("threshold", "above")):
+            losses.append(_alert_loss(one, moved, furthest))
+        else:
+            losses.append(_noise_loss(one.laws[0], moved))
+    return losses
+
+
+def _noise_loss(law: NoiseLaw, moved: npt.NDArray[np.int64]) -> StepLoss:
+    match law:
+        case DiscreteLaplaceLaw(scale=scale):
+            return _pure(int(moved.sum()) / scale)
+        case (
+            DiscreteGaussianLaw(sigma_squared=sigma_squared)
+            | RoundedGaussianLaw(sigma_squared=sigma_squared)
+        ):
+            squared = sum(int(each) ** 2 for each in moved[moved != 0])
+            return StepLoss(
+                epsilon=None if squared else Fraction(0),
+                rho=Fraction(squared) / (2 * sigma_squared),
+                l2_squared=squared,
+                law=law,
+            )
+    raise Divergence(f"no loss is known for the law {law!r}")
+
+
+def _tree_loss(step: Step, moved: npt.NDArray[np.int64], level: TreeLevel) -> StepLoss:
+    """A node costs the epsilon of the finest number of it that was published."""
+    fine = np.where(level.stopped, 0, min(1, len(step.laws) - 1))
+    total = Fraction(0)
+    for index in np.flatnonzero(moved):
+        law = step.laws[int(fine[index])]
+        assert isinstance(law, DiscreteLaplaceLaw)
+        total += int(moved[index]) / law.scale
+    return _pure(total)
+
+
+def _alert_loss(step: Step, moved: npt.NDArray[np.int64], furthest: int) -> StepLoss:
+    """The threshold's noise hides any `below`, the count's noise the one `above` (both shifted by the move).
+
+    The proof of the sparse vector charges the threshold once (s / its scale) and the last
+    count once (2s / its scale); a `below` by itself is free, so it counts for nothing here.
+    """
+    law = step.laws[0]
+    assert isinstance(law, DiscreteLaplaceLaw)
+    if step.name.endswith("threshold"):
+        return _pure(furthest / law.scale)
+    fired = int(step.output[0])
+    return _pure(Fraction(2 * int(moved.max(initial=0)) * fired) / law.scale)
+
+
+def _pure(epsilon: Fraction | int, *, bounded_range: bool = False) -> StepLoss:
+    exact = Fraction(epsilon)
+    return StepLoss(epsilon=exact, rho=exact * exact / (8 if bounded_range else 2))

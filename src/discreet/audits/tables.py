@@ -1,0 +1,146 @@
+"""Tables for audits: random schemas, messy rows, and their neighbours.
+
+An audit never touches anybody's table: it runs on a `GeneratedTable`, made here. The rows
+are as unpleasant as rows get: nulls, empty text, NaN, infinities, numbers outside the
+domain, values of the wrong type, quotes and line breaks, repeated and missing identifiers.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.privacy.adjacency import Adjacency
+from discreet.schema import Schema
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
+IDENTIFIER = "person"
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedTable:
+    """Rows of text under a schema; the identifier, where there is one, stands first."""
+
+    schema: Schema
+    header: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def written(table: GeneratedTable, folder: Path) -> Path:
+    """The table as a CSV file, which is how the engine gets to see it."""
+    path = folder / "table.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerow(table.header)
+        writer.writerows(table.rows)
+    return path
+
+
+NASTY = (
+    "", " ", "NaN", "nan", "inf", "-Infinity", "null", "9223372036854775807", "-9223372036854775808",
+    "1e308", "-1e308", "1e-320", "0x10", "١٢", "true", "2020-02-30", "0000-00-00", "a'b", 'a"b',
+    "line\nbreak", "--", "; DROP TABLE people", "é", "\u202e", "-0", "1_000", "12.5", "3",
+)  # fmt: skip
+
+_COLUMNS = {
+    "category": ('kind = "category"\nvalues = ["a", "b", "ü"]\n', ("a", "b", "ü", "c")),
+    "category_other": ('kind = "category"\nvalues = ["x", "y"]\nother = true\n', ("x", "y", "z")),
+    "boolean": ('kind = "boolean"\n', ("true", "false", "1", "no")),
+    "integer": ('kind = "integer"\nrange = [-3, 8]\n', ("-3", "0", "5", "8", "99")),
+    "integer_wide": (
+        'kind = "integer"\nrange = [0, 19]\nwidth = 5\noutside = "exclude"\n',
+        ("0", "7", "19", "20"),
+    ),
+    "number": (
+        'kind = "number"\nrange = [-1.5, 2.5]\nbits = 3\nclosed = "left"\n',
+        ("-1.5", "0.25", "2.5", "1e9"),
+    ),
+    "date": (
+        'kind = "date"\nrange = ["2020-01-01", "2020-03-31"]\ngranularity = "month"\n',
+        ("2020-01-15", "2020-03-31", "1999-01-01"),
+    ),
+}
+
+
+def random_table(generator: Generator, *, rows: int | None = None) -> GeneratedTable:
+    """A random schema of 1 to 3 columns with random nulls, adjacency and unit, and a messy table for it."""
+    kinds = list(_COLUMNS)
+    chosen = [kinds[i] for i in generator.permutation(len(kinds))[: generator.integers(1, 4)]]
+    adjacency = list(Adjacency)[generator.integers(2)]
+    has_unit = bool(generator.integers(3) == 0)
+    text = [f'dataset = "audit"\npeople = 100\nadjacency = "{adjacency}"']
+    if has_unit:
+        text.append(f'[unit]\nidentifier = "{IDENTIFIER}"\nmax_rows = {generator.integers(1, 4)}')
+    for name in chosen:
+        nulls = ("cell", "exclude")[generator.integers(2)]
+        text.append(f'[columns.{name}]\n{_COLUMNS[name][0]}nulls = "{nulls}"')
+    schema = Schema.loads("\n".join(text))
+    header = ((IDENTIFIER,) if has_unit else ()) + tuple(chosen)
+    count = int(generator.integers(0, 12)) if rows is None else rows
+    return GeneratedTable(
+        schema=schema,
+        header=header,
+        rows=tuple(random_row(generator, header) for _ in range(count)),
+    )
+
+
+def random_row(generator: Generator, header: tuple[str, ...], *, person: str | None = None) -> Row:
+    """A row for a random (or the given) person: mostly plausible values, often nasty ones."""
+    row = []
+    for name in header:
+        if name == IDENTIFIER:
+            row.append(("p1", "p2", "p3", "")[generator.integers(4)] if person is None else person)
+            continue
+        likely = _COLUMNS[name][1]
+        pool = likely if generator.random() < 0.7 else NASTY
+        row.append(pool[generator.integers(len(pool))])
+    return tuple(row)
+
+
+def neighbours(
+    table: GeneratedTable, generator: Generator, *, most: int
+) -> Iterator[GeneratedTable]:
+    """Up to `most` neighbours under the table's own adjacency and unit."""
+    for _ in range(most):
+        has_unit = table.schema.unit.identifier is not None
+        yield (_other_person if has_unit else _other_row)(table, generator)
+
+
+def _other_row(table: GeneratedTable, generator: Generator) -> GeneratedTable:
+    rows = list(table.rows)
+    fresh = random_row(generator, table.header)
+    if table.schema.adjacency is Adjacency.CHANGE_ONE:
+        if rows:
+            rows[generator.integers(len(rows))] = fresh
+    elif rows and generator.integers(2):
+        del rows[generator.integers(len(rows))]
+    else:
+        rows.insert(int(generator.integers(len(rows) + 1)), fresh)
+    return replace(table, rows=tuple(rows))
+
+
+def _other_person(table: GeneratedTable, generator: Generator) -> GeneratedTable:
+    """All rows of one person added, removed or replaced. Rows without an identifier are nobody's: they never count."""
+    people = sorted({row[0] for row in table.rows if row[0]})
+    changing = table.schema.adjacency is Adjacency.CHANGE_ONE
+    if people and (changing or generator.integers(2)):
+        gone = people[generator.integers(len(people))]
+        rows = [row for row in table.rows if row[0] != gone]
+    else:
+        gone, rows = "somebody new", list(table.rows)
+        if changing:
+            return table  # nobody is there to be changed
+    if changing or gone == "somebody new":
+        extra = [
+            random_row(generator, table.header, person=gone)
+            for _ in range(generator.integers(1, 6))
+        ]
+        rows = [*rows, *extra]
+    order = generator.permutation(len(rows))
+    return replace(table, rows=tuple(rows[i] for i in order))
