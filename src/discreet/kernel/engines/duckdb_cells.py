@@ -1,0 +1,210 @@
+"""From a unit to the code of its cell, and to the value that a sum adds: the third layer.
+
+Everything is total by construction: a unit is clamped into the declared range before any
+arithmetic, so nothing overflows whichever branch of a CASE is evaluated.
+
+Categories are looked up by TRY_CAST to an ENUM of the declared values: one hash lookup, as fast as
+a join with 10,000 values and seven times as fast as a CASE with 50.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from discreet.kernel.engines import duckdb_sql as s
+from discreet.kernel.engines.duckdb_sql import Sql
+from discreet.schema.column import Column
+from discreet.schema.named import CategoryColumn
+from discreet.schema.numeric import DoubleFormula, IntegerColumn, NumberColumn
+from discreet.schema.ordered import OrderedColumn
+from discreet.schema.temporal import CLOCK_GRANULARITIES, TemporalColumn
+from discreet.schema.values import MICROSECONDS_PER_DAY, double_of
+
+_MOST_COMPARED = 16
+"""Up to so many edges, comparisons are faster than a guess and a look at the listed edges."""
+_CODE_TYPES = ((2**8, "UTINYINT"), (2**16, "USMALLINT"), (2**32, "UINTEGER"), (2**64, "UBIGINT"))
+
+
+def code_type(column: Column) -> str:
+    """The smallest type that numbers the column's cells."""
+    for limit, type_ in _CODE_TYPES:
+        if column.cells <= limit:
+            return type_
+    return "HUGEINT"
+
+
+def value_type(column: Column) -> str | None:
+    """The type of what a sum adds, or `None` where there is nothing to add."""
+    if column.value_bounds is None:
+        return None
+    return "DOUBLE" if column.kind == "number" else "BIGINT"
+
+
+def guess(column: Column, unit: Sql) -> Sql | None:
+    """For a number among many listed edges, the cell or a neighbour of it; in a layer of its own.
+
+    The cells are equal, so arithmetic in doubles is off by at most one cell (an edge is rounded by
+    less than half a cell), which comparing with the two listed edges around it puts right.
+    """
+    if not isinstance(column, NumberColumn) or not _is_guessed(column):
+        return None
+    cells = column.value_cells
+    scale = cells / (column.high - column.low)
+    inside = s.clamp(unit, *_ends(column))
+    return _place_by(DoubleFormula(column.low, column.high, scale, cells, "left"), inside)
+
+
+def code(column: Column, unit: Sql, unit_type: str, *, enum: str, guessed: Sql) -> Sql:
+    """The code of a unit; null where the row has no cell.
+
+    `enum` names the type of a category's declared values, `guessed` the layer of `guess`.
+    """
+    nulls = (s.is_null(unit), _cell(column.null_cell))
+    if isinstance(column, CategoryColumn):
+        place = _category_place(column, unit, unit_type, enum)
+        found = s.call("coalesce", s.cast(place, "BIGINT"), _cell(column.other_cell))
+        result = s.choose([nulls], found)
+    elif isinstance(column, OrderedColumn):
+        cases = [nulls]
+        if column.outside != "edge":
+            low, high = _ends(column)
+            beyond = s.either(s.less(unit, low), s.less(high, unit))
+            cases.append((beyond, _cell(column.other_cell)))
+        result = s.choose(cases, _ordered_place(column, unit, guessed))
+    else:
+        result = s.choose([nulls], s.cast(unit, "BIGINT"))
+    return s.try_cast(result, code_type(column))
+
+
+def value(column: Column, unit: Sql, cell: Sql) -> Sql:
+    """What a sum adds for the row: its clamped unit; null unless its cell is a value cell."""
+    type_ = value_type(column)
+    assert type_ is not None
+    if isinstance(column, OrderedColumn):
+        found = s.clamp(unit, *_ends(column))
+    else:
+        found = s.cast(unit, "BIGINT")
+    counted = s.call(
+        "coalesce", s.less(cell, s.whole(column.value_cells)), s.cast(s.whole(0), "BOOLEAN")
+    )
+    return s.choose([(counted, s.try_cast(found, type_))], s.null())
+
+
+def fixed_point(kept: Sql, column: Column, scale: int, lowest: int, highest: int) -> Sql:
+    """`round(clamp(value) * scale)`: rounding never changes an order, so it may come first."""
+    if column.kind == "number":
+        product = s.call("round_even", s.multiply(kept, s.double(float(scale))), s.whole(0))
+        clamped = s.clamp(product, s.double(float(lowest)), s.double(float(highest)))
+    else:
+        wide = s.cast(s.whole(scale), "HUGEINT")
+        product = s.multiply(s.cast(kept, "HUGEINT"), wide)
+        clamped = s.clamp(product, s.whole(lowest), s.whole(highest))
+    return s.choose([(s.is_null(kept), s.null())], s.cast(clamped, "BIGINT"))
+
+
+def _cell(cell: int | None) -> Sql:
+    return s.null() if cell is None else s.whole(cell)
+
+
+def _ends(column: OrderedColumn) -> tuple[Sql, Sql]:
+    """The first and the last unit inside the declared range."""
+    if isinstance(column, NumberColumn):
+        return s.double(column.low), s.double(column.high)
+    low, high = column.extent(0)[0], column.extent(column.value_cells - 1)[1]
+    return s.cast(s.whole(int(low)), "BIGINT"), s.cast(s.whole(int(high)), "BIGINT")
+
+
+def _category_place(column: CategoryColumn, unit: Sql, unit_type: str, enum: str) -> Sql:
+    if unit_type == "VARCHAR":
+        return s.call("enum_code", s.try_cast(unit, enum))
+    codes: dict[float, int] = {}
+    for place, declared in enumerate(column.values):
+        number = double_of(declared)
+        if number is not None:
+            codes.setdefault(number, place)
+    if not codes:
+        return s.cast(s.null(), "BIGINT")
+    numbers = s.one_of(s.double(number) for number in codes)
+    position = s.call("list_position", numbers, unit)
+    return s.call("list_extract", s.one_of(map(s.whole, codes.values())), position)
+
+
+def _ordered_place(column: OrderedColumn, unit: Sql, guessed: Sql) -> Sql:
+    inside = s.clamp(unit, *_ends(column))
+    if isinstance(column, NumberColumn):
+        if column.double_formula is not None:
+            return _place_by(column.double_formula, inside)
+        edges = column.inner_edges or ()
+        closed_left = column.closed == "left"
+        if _is_guessed(column):
+            return _corrected(edges, unit, guessed, closed_left)
+        return _halving(edges, unit, 0, len(edges), closed_left)
+    first = int(column.extent(0)[0])
+    # The span of 64-bit bounds needs up to 65 bits.
+    span = int(column.extent(column.value_cells - 1)[1]) - first
+    wide = "BIGINT" if span < 2**63 and first > -(2**63) else "HUGEINT"
+    passed = s.subtract(s.cast(inside, wide), s.cast(s.whole(first), wide))
+    if isinstance(column, IntegerColumn):
+        return _divided(passed, column.width)
+    assert isinstance(column, TemporalColumn)
+    return _granule(column, passed, first)
+
+
+def _divided(value: Sql, by: int) -> Sql:
+    return value if by == 1 else s.divide_whole(value, s.whole(by))
+
+
+def _granule(column: TemporalColumn, passed: Sql, first: int) -> Sql:
+    """`passed` units after the start of cell 0, as a cell."""
+    per_day = 1 if column.kind == "date" else MICROSECONDS_PER_DAY
+    sizes = CLOCK_GRANULARITIES | {"day": per_day, "week": 7 * per_day}
+    if column.granularity in sizes:
+        return _divided(passed, sizes[column.granularity])
+    days = s.add(_divided(passed, per_day), s.whole(first // per_day))
+    epoch = s.cast(s.text("1970-01-01"), "DATE")
+    day = s.add(epoch, s.cast(days, "INTEGER"))
+    year, month = s.call("year", day), s.call("month", day)
+    if column.granularity == "year":
+        granule = year
+    else:
+        months = s.subtract(month, s.whole(1))
+        of_year, within = (
+            (12, months) if column.granularity == "month" else (4, _divided(months, 3))
+        )
+        granule = s.add(s.multiply(year, s.whole(of_year)), within)
+    return s.subtract(granule, s.whole(column.first_granule))
+
+
+def _place_by(formula: DoubleFormula, inside: Sql) -> Sql:
+    place = s.multiply(s.subtract(inside, s.double(formula.low)), s.double(formula.scale))
+    if formula.closed == "left":
+        place = s.call("floor", place)
+    else:
+        place = s.subtract(s.call("ceil", place), s.double(1.0))
+    return s.cast(s.clamp(place, s.double(0.0), s.double(float(formula.cells - 1))), "BIGINT")
+
+
+def _is_guessed(column: NumberColumn) -> bool:
+    edges = column.inner_edges
+    return edges is not None and column.bits is not None and len(edges) > _MOST_COMPARED
+
+
+def _corrected(edges: Sequence[float], unit: Sql, guessed: Sql, closed_left: bool) -> Sql:
+    listed = s.one_of(map(s.double, (-math.inf, *edges, math.inf)))
+    under = s.call("list_extract", listed, s.add(guessed, s.whole(1)))
+    over = s.call("list_extract", listed, s.add(guessed, s.whole(2)))
+    before = s.less(unit, under) if closed_left else s.at_most(unit, under)
+    after = s.at_most(over, unit) if closed_left else s.less(over, unit)
+    return s.add(s.subtract(guessed, s.cast(before, "BIGINT")), s.cast(after, "BIGINT"))
+
+
+def _halving(edges: Sequence[float], unit: Sql, low: int, high: int, closed_left: bool) -> Sql:
+    """How many edges lie at or below (closed right: below), as nested comparisons."""
+    if low == high:
+        return s.whole(low)
+    middle = (low + high) // 2
+    edge = s.double(edges[middle])
+    beyond = s.at_most(edge, unit) if closed_left else s.less(edge, unit)
+    above = _halving(edges, unit, middle + 1, high, closed_left)
+    return s.choose([(beyond, above)], _halving(edges, unit, low, middle, closed_left))

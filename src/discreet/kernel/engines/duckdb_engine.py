@@ -1,0 +1,342 @@
+"""The DuckDB engine: one scan per verb, or one scan in all where rows must be bounded or parsed.
+
+A table whose unit is an identifier is bounded once, and a CSV file is parsed once, into a temporary
+table of codes and summed values (a few bytes per row and column), which spills beyond the memory
+limit. Bounding sorts the rows by identifier, which spills too: 20 million rows take some 20 seconds
+in 768 MB, once. Any other source is scanned anew by each verb.
+
+Marginals of a pass are counted in one scan, by GROUPING SETS over one integer key per grouping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.errors import BadSource
+from discreet.kernel.engines import duckdb_cells as cells
+from discreet.kernel.engines import duckdb_sql as s
+from discreet.kernel.engines import duckdb_units as units
+from discreet.kernel.engines.duckdb_scan import Scan, describe, open_scan
+from discreet.kernel.engines.duckdb_session import Session
+from discreet.kernel.engines.duckdb_sql import Sql
+from discreet.kernel.engines.passes import Grouping, groupings, passes
+from discreet.kernel.engines.protocol import (
+    Counts,
+    Progress,
+    SumRequest,
+    checked_encoding,
+    checked_marginal,
+    checked_nodes,
+    checked_sum,
+)
+from discreet.kernel.engines.sources import Source, csv_names, refuse_row_as_header
+from discreet.schema.column import Column
+from discreet.schema.csv_options import CsvOptions
+from discreet.schema.named import CategoryColumn
+from discreet.schema.schema import Schema
+
+_ENCODED = "encoded_rows"
+_BATCHED = "batched_rows"
+_NODES = "asked_nodes"
+
+
+def open_source(
+    source: Source,
+    schema: Schema,
+    *,
+    memory_limit: str,
+    threads: int | None,
+    progress: Progress | None,
+) -> DuckDBEngine:
+    """The engine of a source, once every declared column is found in it."""
+    session = Session(memory_limit=memory_limit, threads=threads, progress=progress)
+    try:
+        return DuckDBEngine(session, schema, open_scan(session, source, schema))
+    except BaseException:
+        session.close()
+        raise
+
+
+def describe_source(source: Source, csv: CsvOptions | None) -> list[tuple[str, str]]:
+    """Names and logical types, from metadata alone; no types for CSV."""
+    if source.format == "csv":
+        names = csv_names(source.files, csv or CsvOptions())
+        if csv is None:
+            refuse_row_as_header(names)
+        return [(name, "") for name in names]
+    session = Session(memory_limit="256MB", threads=1, progress=None)
+    try:
+        return [(column.name, column.type_name) for column in describe(session, source)]
+    finally:
+        session.close()
+
+
+class DuckDBEngine:
+    """Counts with DuckDB. See `protocol.Engine` for what the verbs promise."""
+
+    def __init__(self, session: Session, schema: Schema, scan: Scan) -> None:
+        self._session = session
+        self._schema = schema
+        self._scan = scan
+        self._place = {column.name: place for place, column in enumerate(schema.columns)}
+        self._kept_once = scan.is_csv or schema.unit.identifier is not None
+        self._is_kept = False
+        self._batches = 0
+        if schema.unit.identifier is not None:
+            type_name = scan.fields[-1][1]
+            if units.FieldType.of(type_name).family == "unreadable":
+                raise BadSource(
+                    f"The identifier {schema.unit.identifier!r} has a type that cannot tell people "
+                    "apart. No row was read. Make it a number or a text."
+                )
+        for place, column in enumerate(schema.columns):
+            if isinstance(column, CategoryColumn):
+                values = ", ".join(s.render(s.text(value)) for value in column.values)
+                session.run(f"CREATE TYPE {_enum(place)} AS ENUM ({values})")
+
+    def marginals(self, column_sets: Sequence[tuple[str, ...]]) -> list[Counts]:
+        sets = [tuple(self._schema.column(name).name for name in names) for names in column_sets]
+        shapes = [checked_marginal(self._schema, names) for names in sets]
+        found, place = groupings(self._schema, sets)
+        counts: dict[int, Counts] = {}
+        for together in passes(found):
+            counted = self._count([found[number] for number in together])
+            counts.update(zip(together, counted, strict=True))
+        return [
+            found[number].marginal(counts[number], shape, names)
+            for number, shape, names in zip(place, shapes, sets, strict=True)
+        ]
+
+    def node_counts(
+        self, columns: tuple[str, ...], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
+    ) -> Counts:
+        chosen = checked_nodes(self._schema, columns, shifts, nodes)
+        if len(nodes) == 0:
+            return np.zeros(0, dtype=np.int64)
+        distinct, inverse = np.unique(nodes, axis=0, return_inverse=True)
+        places = np.arange(len(distinct), dtype=np.int64)
+        arrays = {f"k{axis}": distinct[:, axis].copy() for axis in range(len(chosen))}
+        inside, keys, same = [], [], []
+        for axis, (column, shift) in enumerate(zip(chosen, shifts, strict=True)):
+            code = self._code(column)
+            inside.append(s.less(code, s.whole(column.value_cells)))
+            wide = s.try_cast(code, "UBIGINT")
+            key = s.binary(exp.BitwiseRightShift, wide, s.whole(shift)) if shift else wide
+            keys.append(exp.alias_(key, f"k{axis}"))
+            same.append(s.equal(s.name("rows", f"k{axis}"), s.name("nodes", f"k{axis}")))
+        rows = exp.select(*keys).from_(self._encoded(chosen)).where(*inside).subquery("rows")
+        joined = exp.select("nodes.place", "count(*)").from_(rows)
+        joined = joined.join(exp.table_(_NODES, alias="nodes"), on=exp.and_(*same))
+        self._session.register(_NODES, {"place": places, **arrays})
+        try:
+            found, counted = self._session.arrays(joined.group_by("nodes.place"))
+        finally:
+            self._session.forget(_NODES)
+        counts = np.zeros(len(distinct), dtype=np.int64)
+        counts[found.astype(np.int64)] = counted
+        return counts[inverse.reshape(-1)]
+
+    def sums(self, requests: Sequence[SumRequest]) -> list[int]:
+        if not requests:
+            return []
+        columns = [checked_sum(self._schema, request) for request in requests]
+        terms = [
+            exp.Sum(
+                this=cells.fixed_point(
+                    s.name(f"v{self._place[column.name]}"),
+                    column,
+                    request.scale,
+                    request.lowest,
+                    request.highest,
+                )
+            )
+            for column, request in zip(columns, requests, strict=True)
+        ]
+        unique = list({column.name: column for column in columns}.values())
+        (totals,) = self._session.rows(exp.select(*terms).from_(self._encoded(unique, True)))
+        return [0 if total is None else int(total) for total in totals]
+
+    def encoded_rows(self, columns: Sequence[str], batch_rows: int) -> Iterator[Counts]:
+        chosen = checked_encoding(self._schema, columns, batch_rows)
+        codes = [
+            exp.alias_(
+                s.call("coalesce", s.cast(self._code(column), "BIGINT"), s.whole(-1)), f"b{axis}"
+            )
+            for axis, column in enumerate(chosen)
+        ]
+        return self._batched(exp.select(*codes).from_(self._encoded(chosen)), batch_rows)
+
+    def row_count(self) -> int:
+        table = self._kept_table() if self._kept_once else self._scan.table.copy()
+        ((rows,),) = self._session.rows(exp.select("count(*)").from_(table))
+        return int(rows)
+
+    def close(self) -> None:
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _batched(self, query: exp.Select, batch_rows: int) -> Iterator[Counts]:
+        """By ranges of row numbers of a temporary table: arrays without a result held in memory."""
+        self._batches += 1
+        table = f"{_BATCHED}_{self._batches}"
+        self._session.run(f"CREATE TEMP TABLE {table} AS {s.render(query)}")
+        try:
+            ((rows,),) = self._session.rows(f"SELECT count(*) FROM {table}")
+            for start in range(0, rows, batch_rows):
+                arrays = self._session.arrays(
+                    f"SELECT * FROM {table} WHERE rowid >= {start} AND rowid < {start + batch_rows}"
+                )
+                yield np.stack(arrays, axis=1).astype(np.int64, copy=False)
+        finally:
+            self._session.drop(table)
+
+    def _count(self, together: Sequence[Grouping]) -> list[Counts]:
+        """The counts of several groupings, from one scan; numbered one after the other."""
+        names = list(dict.fromkeys(name for grouping in together for name in grouping.columns))
+        starts = np.cumsum([0, *(grouping.cells for grouping in together)])
+        keys = []
+        for number, grouping in enumerate(together):
+            key = s.cast(s.whole(int(starts[number])), "BIGINT")
+            step = 1
+            for name, size in reversed(list(zip(grouping.columns, grouping.slots, strict=True))):
+                column = self._schema.column(name)
+                code = s.call(
+                    "coalesce", s.cast(self._code(column), "BIGINT"), s.whole(column.cells)
+                )
+                key = s.add(key, s.multiply(code, s.whole(step)))
+                step *= size
+            keys.append(exp.alias_(key, f"k{number}"))
+        columns = [self._schema.column(name) for name in names]
+        keyed = exp.select(*keys).from_(self._encoded(columns)).subquery("keyed")
+        listed = [s.name(f"k{number}") for number in range(len(together))]
+        cell = s.call("coalesce", *listed)  # of a grouping set, only its own key is not null
+        query = exp.select(exp.alias_(cell, "cell"), exp.alias_(exp.Count(this=exp.Star()), "n"))
+        sets = [exp.Tuple(expressions=[one]) for one in listed]
+        group = exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)])
+        grouped = query.from_(keyed)
+        grouped.set("group", group)
+        found, counted = self._session.arrays(grouped)
+        counts = np.zeros(int(starts[-1]), dtype=np.int64)
+        counts[found.astype(np.int64)] = counted
+        return [counts[starts[number] : starts[number + 1]] for number in range(len(together))]
+
+    def _code(self, column: Column) -> Sql:
+        return s.name(f"c{self._place[column.name]}")
+
+    def _encoded(self, columns: Iterable[Column], with_values: bool = False) -> Sql:
+        """A table expression with the codes c0, c1, ... (and values v0, ...) of some columns."""
+        if self._kept_once:
+            return self._kept_table()
+        return self._layers(list(columns), with_values).subquery("encoded")
+
+    def _kept_table(self) -> Sql:
+        if not self._is_kept:
+            self._session.run(f"CREATE TEMP TABLE {_ENCODED} AS {s.render(self._kept_rows())}")
+            self._is_kept = True
+        return exp.table_(_ENCODED)
+
+    def _kept_rows(self) -> exp.Select:
+        """Every code and value; with an identifier, of the rows that are kept."""
+        columns = self._schema.columns
+        if self._schema.unit.identifier is None:
+            return self._layers(list(columns), with_values=True)
+        rows = self._layers(list(columns), with_values=True, with_identifier=True).subquery("rows")
+        codes = [self._code(column) for column in columns]
+        values = [s.name(f"v{n}") for n, one in enumerate(columns) if one.value_bounds is not None]
+        blank = s.text("")
+        texts = [s.call("coalesce", s.cast(code, "VARCHAR"), blank) for code in codes]
+        key = s.call("md5", s.call("concat_ws", s.text(":"), s.name("identifier"), *texts))
+        keyed = exp.select(exp.Star(), exp.alias_(key, "key")).from_(rows).subquery("keyed")
+        order = exp.Order(expressions=[s.name("key"), *values])
+        number = exp.Window(this=exp.RowNumber(), partition_by=[s.name("identifier")], order=order)
+        kept = exp.LTE(this=number, expression=s.whole(self._schema.unit.max_rows))
+        query = exp.select(*codes, *values).from_(keyed)
+        query.set("qualify", exp.Qualify(this=kept))
+        return query
+
+    def _layers(
+        self, columns: Sequence[Column], with_values: bool = False, with_identifier: bool = False
+    ) -> exp.Select:
+        """Field, unit, guess, code, value: each a query over the one before, so none is computed twice."""
+        places = [self._place[column.name] for column in columns]
+        types = {n: units.FieldType.of(self._scan.fields[n][1]) for n in places}
+        kept = [s.name("identifier")] if with_identifier else []
+
+        def field(n: int) -> Sql:
+            raw = s.name(self._scan.fields[n][0])
+            return units.csv_field(raw, self._schema.csv) if self._scan.is_csv else raw
+
+        def identifier() -> Sql:
+            n = len(self._schema.columns)
+            return units.identifier(field(n), units.FieldType.of(self._scan.fields[n][1]))
+
+        query = exp.select(
+            *(
+                exp.alias_(units.field(field(n), types[n], self._schema.columns[n].kind), f"f{n}")
+                for n in places
+            ),
+            *([exp.alias_(identifier(), "identifier")] if with_identifier else []),
+        ).from_(self._scan.table.copy())
+        if with_identifier:
+            query = (
+                exp.select(exp.Star())
+                .from_(query.subquery("named"))
+                .where(exp.Not(this=s.is_null(s.name("identifier"))))
+            )
+
+        def over(below: exp.Select, found: dict[str, Sql], *passed: str) -> exp.Select:
+            chosen = [exp.alias_(one, alias) for alias, one in found.items()]
+            names = [s.name(one) for one in passed]
+            return exp.select(*chosen, *names, *kept).from_(below.subquery("below"))
+
+        unit_of = {
+            f"u{n}": units.unit(column, s.name(f"f{n}"), types[n])
+            for n, column in zip(places, columns, strict=True)
+        }
+        query = over(query, unit_of)
+        guesses = {
+            f"g{n}": guess
+            for n, column in zip(places, columns, strict=True)
+            if (guess := cells.guess(column, s.name(f"u{n}"))) is not None
+        }
+        if guesses:
+            query = over(query, guesses, *unit_of)
+        codes = {
+            f"c{n}": cells.code(
+                column,
+                s.name(f"u{n}"),
+                units.unit_type(column, types[n]),
+                enum=_enum(n),
+                guessed=s.name(f"g{n}"),
+            )
+            for n, column in zip(places, columns, strict=True)
+        }
+        if not with_values:
+            return over(query, codes)
+        query = over(query, codes, *unit_of)
+        values = {
+            f"v{n}": cells.value(column, s.name(f"u{n}"), s.name(f"c{n}"))
+            for n, column in zip(places, columns, strict=True)
+            if column.value_bounds is not None
+        }
+        return over(query, values, *codes)
+
+
+def _enum(place: int) -> str:
+    return f"declared_values_{place}"

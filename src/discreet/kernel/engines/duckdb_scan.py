@@ -1,0 +1,250 @@
+"""Where DuckDB finds the rows of each kind of source, and what it calls their columns.
+
+Nothing is sniffed. CSV files are read as text, one row per line or quoted record, and no line can
+raise an error:
+  - a line with too few fields counts as if the missing ones were empty; further fields are ignored;
+  - a line that is not valid in the encoding, or longer than 2 MB, is no row; nor is an empty line
+    in a file of several columns;
+  - text after a closing quote stays as DuckDB reads it; a quote that is never closed takes what
+    follows into its field. With `quote = ""` every line stands for itself.
+They are parsed by one thread: DuckDB's parallel reader stops with an error on a quoted line break,
+which would be an error that a row decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from sqlglot import exp
+
+from discreet.errors import BadSource, EngineFailed
+from discreet.kernel.engines import duckdb_sql as s
+from discreet.kernel.engines.duckdb_session import Session
+from discreet.kernel.engines.duckdb_sql import Sql
+from discreet.kernel.engines.frames import frame_columns, frame_for_engine
+from discreet.kernel.engines.sources import Source, SourceColumn, csv_names, locate
+from discreet.schema.csv_options import CsvOptions
+from discreet.schema.schema import Schema
+
+_ATTACHED = "source"
+_REGISTERED = "source_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A table expression, and for each column that was asked for, its name there and its type."""
+
+    table: Sql
+    fields: tuple[tuple[str, str], ...]
+    is_csv: bool = False
+
+
+def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
+    """The scan of the declared columns, then the identifier's; afterwards the session is locked."""
+    if source.format == "csv":
+        return _open_csv(session, source, schema)
+    if source.format == "parquet":
+        columns = _parquet_columns(session, source.files)
+        found = locate(schema, columns, names_are_public=True)
+        _refuse_differing_types(session, source.files, found)
+        table = _parquet(source.files)
+        # DuckDB renames columns that differ only in case; it keeps their order.
+        described = _described(session, table)
+        fields = tuple(described[column.place] for column in found)
+        session.lock(source.files)
+        return Scan(table, fields)
+    if source.format == "duckdb":
+        table, columns = _attached(session, source)
+        found = locate(schema, columns, names_are_public=True)
+        session.lock(())
+        return Scan(table, tuple((column.name, column.type_name) for column in found))
+    columns = frame_columns(source)
+    found = locate(schema, columns, names_are_public=True)
+    session.register(_REGISTERED, frame_for_engine(source, schema, found))
+    session.lock(())
+    table = exp.table_(_REGISTERED, quoted=True)
+    return Scan(table, tuple(_described(session, table)))
+
+
+def describe(session: Session, source: Source) -> list[SourceColumn]:
+    """The columns of a source that is no CSV file, with their logical types."""
+    if source.format == "parquet":
+        return _parquet_columns(session, source.files)
+    if source.format == "duckdb":
+        return _attached(session, source)[1]
+    return frame_columns(source)
+
+
+def _function(name: str, files: Sequence[str], **options: Sql) -> Sql:
+    named = [
+        exp.EQ(this=exp.to_identifier(option), expression=value)
+        for option, value in options.items()
+    ]
+    paths = s.one_of(map(s.text, files))
+    call = exp.Anonymous(this=name, expressions=[paths, *named])
+    return exp.Table(this=call)
+
+
+def _described(session: Session, table: Sql) -> list[tuple[str, str]]:
+    query = s.render(exp.select("*").from_(table))
+    return [(row[0], row[1]) for row in session.rows(f"DESCRIBE {query}")]
+
+
+def _open_csv(session: Session, source: Source, schema: Schema) -> Scan:
+    names = csv_names(source.files, schema.csv)
+    columns = [SourceColumn(place, name) for place, name in enumerate(names)]
+    found = locate(schema, columns, names_are_public=schema.csv.names is not None)
+    session.lock(source.files)
+    table = _csv(source.files, len(names), schema.csv)
+    return Scan(table, tuple((f"f{column.place}", "VARCHAR") for column in found), is_csv=True)
+
+
+def _csv(files: Sequence[str], width: int, csv: CsvOptions) -> Sql:
+    yes, no = exp.true(), exp.false()
+    names = [s.text(f"f{place}") for place in range(width)]
+    types = [exp.PropertyEQ(this=name, expression=s.text("VARCHAR")) for name in names]
+    return _function(
+        "read_csv",
+        files,
+        auto_detect=no,
+        columns=exp.Struct(expressions=types),
+        header=yes if csv.header else no,
+        delim=s.text(csv.delimiter),
+        quote=s.text(csv.quote),
+        escape=s.text(csv.quote),
+        encoding=s.text(csv.encoding),
+        force_not_null=s.one_of(
+            name.copy() for name in names
+        ),  # null texts are the schema's matter
+        null_padding=yes.copy(),
+        ignore_errors=yes.copy(),
+        strict_mode=no.copy(),
+        parallel=no.copy(),
+    )
+
+
+def _parquet(files: Sequence[str]) -> Sql:
+    return _function("read_parquet", files, hive_types_autocast=exp.false())
+
+
+def _unreadable(files: Sequence[str]) -> BadSource:
+    return BadSource(
+        f"{files[0]!r}{f' or one of {len(files) - 1} more files' if len(files) > 1 else ''} cannot be "
+        "opened as Parquet: it is damaged, cut short, encrypted or of another format."
+    )
+
+
+def _parquet_columns(session: Session, files: Sequence[str]) -> list[SourceColumn]:
+    """By their names in the file, which DuckDB changes where two fold alike."""
+    try:
+        described = _described(session, _parquet(files))
+        names = [name for _, name, _ in _top_level(session, files[:1])]
+    except EngineFailed:
+        raise _unreadable(files) from None
+    partitions = [name for name, _ in described[len(names) :]]
+    return [
+        SourceColumn(place, name, type_)
+        for place, (name, (_, type_)) in enumerate(
+            zip([*names, *partitions], described, strict=True)
+        )
+    ]
+
+
+def _top_level(session: Session, files: Sequence[str]) -> list[tuple[str, str, str]]:
+    """File, name and type of each column of each file; the children of nested ones are passed over."""
+    query = exp.select("file_name", "name", "num_children", "duckdb_type", "type", "logical_type")
+    found: list[tuple[str, str, str]] = []
+    open_children: list[int] = []
+    for file, name, children, *types in session.rows(
+        query.from_(_function("parquet_schema", files))
+    ):
+        while open_children and open_children[-1] == 0:
+            open_children.pop()
+        if len(open_children) == 1:
+            found.append((file, name, repr(types)))
+        if open_children:
+            open_children[-1] -= 1
+        if children:
+            open_children.append(children)
+    return found
+
+
+def _refuse_differing_types(
+    session: Session, files: Sequence[str], found: Sequence[SourceColumn]
+) -> None:
+    """A column of another type in another file would be cast to the first one's, and casts fail."""
+    if len(files) == 1:
+        return
+    types: dict[str, dict[str, str]] = {}
+    for file, name, type_ in _top_level(session, files):
+        types.setdefault(name, {})[file] = type_
+    for column in found:
+        of_files = types.get(column.name)
+        if of_files is None:
+            continue  # a partition, named in the path
+        if len(of_files) < len(files) or len(set(of_files.values())) > 1:
+            raise BadSource(
+                f"Column {column.name!r} is missing from some of the {len(files)} files, or has "
+                "different types in them. No row was read. Write them anew with one type."
+            )
+
+
+def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]]:
+    path = source.files[0]
+    try:
+        session.run(f"ATTACH {s.render(s.text(path))} AS {_ATTACHED} (READ_ONLY)")
+    except EngineFailed:
+        raise BadSource(
+            f"{path!r} cannot be opened as a DuckDB file: it is damaged, of another format or "
+            "version, or another process is writing it."
+        ) from None
+    wanted = exp.select("schema_name", "table_name").where(
+        s.equal(s.name("database_name"), s.text(_ATTACHED))
+    )
+    found = session.rows(wanted.from_("duckdb_tables()"))
+    place = _chosen_table(session, source, found, wanted)
+    condition = [
+        s.equal(s.name(key), s.text(value))
+        for key, value in zip(
+            ("database_name", "schema_name", "table_name"), (_ATTACHED, *place), strict=True
+        )
+    ]
+    query = exp.select("column_name", "data_type").from_("duckdb_columns()").where(*condition)
+    columns = [
+        SourceColumn(index, name, type_)
+        for index, (name, type_) in enumerate(session.rows(query.order_by("column_index")))
+    ]
+    return exp.table_(place[1], db=place[0], catalog=_ATTACHED, quoted=True), columns
+
+
+def _chosen_table(
+    session: Session, source: Source, found: list[tuple[Any, ...]], wanted: exp.Select
+) -> tuple[str, str]:
+    path, table = source.files[0], source.table
+    names = {(schema if schema != "main" else "", name): (schema, name) for schema, name in found}
+    spoken = {".".join(filter(None, key)): place for key, place in names.items()}
+    listed = ", ".join(map(repr, sorted(spoken))) or "none"
+    if table is None:
+        if len(spoken) == 1:
+            return next(iter(spoken.values()))
+        raise BadSource(
+            f"{path!r} holds {len(spoken)} tables ({listed}); name one, as in 'file.duckdb::table'."
+        )
+    for name, place in spoken.items():
+        if name.lower() == table.lower():
+            return place
+    views = session.rows(
+        exp.select("view_name")
+        .from_("duckdb_views()")
+        .where(s.equal(s.name("database_name"), s.text(_ATTACHED)))
+    )
+    if any(name.lower() == table.lower() for (name,) in views):
+        raise BadSource(
+            f"{table!r} is a view, whose expressions may fail on some row. Copy it into a table first."
+        )
+    near = get_close_matches(table, spoken, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise BadSource(f"There is no table {table!r} in {path!r}.{hint} It has: {listed}.")

@@ -1,0 +1,192 @@
+"""One locked-down DuckDB: it reads the source and nothing else, and its messages stay inside.
+
+Opened in memory, it is cut off once the source is in place: no other file, no network, no
+extension, no setting can be reached any more, and the home directory is never touched. Spilled
+pieces of rows go to a private directory (see `spill`).
+
+DuckDB's error messages quote rows, so none is passed on: an error's class alone chooses the
+sentence, and the original is dropped with its traceback.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadInput, EngineFailed
+from discreet.kernel.engines import duckdb_sql as s
+from discreet.kernel.engines.duckdb_sql import Sql
+from discreet.kernel.engines.protocol import Progress
+from discreet.kernel.engines.spill import SpillDirectory
+
+T = TypeVar("T")
+_POLL_SECONDS = 0.1
+
+
+class Session:
+    """A connection, the thread that its queries run in, and its private directory."""
+
+    def __init__(
+        self, *, memory_limit: str, threads: int | None, progress: Progress | None
+    ) -> None:
+        if not re.fullmatch(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B", memory_limit):
+            raise BadInput(f"The memory limit {memory_limit!r} is not a size such as '768MB'.")
+        if threads is not None and (isinstance(threads, bool) or threads < 1):
+            raise BadInput(f"{threads!r} threads cannot work; give at least 1.")
+        self._memory_limit = memory_limit
+        self._progress = progress
+        self._spill = SpillDirectory()
+        try:
+            self._connection = duckdb.connect(":memory:")
+            self._configure(threads)
+        except duckdb.Error as error:
+            self._spill.remove()
+            raise self._sentence(error) from None
+        self._closed = False
+
+    def _configure(self, threads: int | None) -> None:
+        private = str(self._spill.path)
+        settings: dict[str, object] = {
+            "memory_limit": self._memory_limit,
+            "temp_directory": private,
+            "home_directory": private,
+            "extension_directory": private,
+            "secret_directory": private,
+            "allow_persistent_secrets": False,
+            "allow_community_extensions": False,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "python_enable_replacements": False,  # a column named like a variable stays a column
+            "pandas_analyze_sample": 0,  # a type guessed from some rows fails on others
+            "error_on_division_by_zero": False,
+            "preserve_insertion_order": False,
+            "enable_progress_bar": self._progress is not None,
+            "enable_progress_bar_print": False,
+            "TimeZone": "UTC",
+        }
+        if threads is not None:
+            settings["threads"] = threads
+        known = {
+            name
+            for (name,) in self._connection.execute("SELECT name FROM duckdb_settings()").fetchall()
+        }
+        for name, value in settings.items():
+            if name in known:  # some are newer than the oldest DuckDB that is supported
+                self._connection.execute(f"SET {name} = {_setting(value)}")
+
+    def lock(self, files: Sequence[str]) -> None:
+        """From here on only `files` can be read, and no setting can be changed back."""
+        listed = s.render(s.one_of(map(s.text, files)))
+        self.run(f"SET allowed_paths = {listed}")
+        self.run("SET enable_external_access = false")
+        self.run("SET lock_configuration = true")
+
+    def register(self, name: str, table: object) -> None:
+        """Makes an object in memory a table."""
+        self._guarded(lambda: self._connection.register(name, table))
+
+    def forget(self, name: str) -> None:
+        self._guarded(lambda: self._connection.unregister(name))
+
+    def run(self, query: str | Sql) -> None:
+        self._work(lambda: self._connection.execute(_text(query)))
+
+    def rows(self, query: str | Sql) -> list[tuple[Any, ...]]:
+        """For few rows, and for integers beyond 64 bits, which arrays would round."""
+        return self._work(lambda: self._connection.execute(_text(query)).fetchall())
+
+    def arrays(self, query: str | Sql) -> list[NDArray[np.generic]]:
+        """The columns of a result without nulls or wide integers."""
+        found: Mapping[str, Any] = self._work(
+            lambda: self._connection.execute(_text(query)).fetchnumpy()
+        )
+        return list(found.values())
+
+    def drop(self, table: str) -> None:
+        """Drops a temporary table, unless all of them are gone already."""
+        if not self._closed:
+            self.run(f"DROP TABLE {table}")
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._connection.close()
+            self._spill.remove()
+
+    def _work(self, job: Callable[[], T]) -> T:
+        """Runs a query beside this thread, so that Ctrl-C and the progress bar get their turn."""
+        if self._closed:
+            raise EngineFailed("The engine is closed. Open it again.")
+        results: list[T] = []
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                results.append(job())
+            except BaseException as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=work, name="discreet-query", daemon=True)
+        thread.start()
+        try:
+            thread.join(_POLL_SECONDS)
+            while thread.is_alive():
+                self._report()
+                thread.join(_POLL_SECONDS)
+        except BaseException:  # Ctrl-C, or a progress callback that wants to stop
+            while thread.is_alive():  # again and again: it may not have begun
+                self._connection.interrupt()
+                thread.join(_POLL_SECONDS)
+            self.close()
+            raise
+        if errors:
+            raise self._sentence(errors[0])
+        return results[0]
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            percent = self._connection.query_progress()
+            if percent >= 0:
+                self._progress(min(percent / 100, 1.0))
+
+    def _guarded(self, job: Callable[[], object]) -> None:
+        try:
+            job()
+        except Exception as error:
+            raise self._sentence(error) from None
+
+    def _sentence(self, error: BaseException) -> EngineFailed:
+        """What may be said about an error: chosen by its class, never by its message."""
+        stands = "What was charged stays charged."
+        if isinstance(error, (duckdb.OutOfMemoryException, MemoryError)):
+            return EngineFailed(
+                f"The engine needs more memory than its limit of {self._memory_limit}, or the disk "
+                f"for temporary files is full. {stands} Raise the limit."
+            )
+        if isinstance(error, duckdb.InterruptException):
+            return EngineFailed(f"The engine was interrupted. {stands}")
+        if isinstance(error, (duckdb.IOException, duckdb.PermissionException, OSError)):
+            return EngineFailed(
+                f"The engine could not read the source, or could not write temporary files. {stands} "
+                "Check that the file is whole, unchanged and readable, and that the disk has room."
+            )
+        return EngineFailed(
+            f"The engine stopped ({type(error).__name__}). Its own message is not shown, for it may "
+            f"quote a row. {stands}"
+        )
+
+
+def _text(query: str | Sql) -> str:
+    return query if isinstance(query, str) else s.render(query)
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return s.render(s.whole(value) if isinstance(value, int) else s.text(str(value)))

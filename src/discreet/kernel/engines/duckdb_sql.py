@@ -1,0 +1,129 @@
+"""Short names for the sqlglot expressions that cells are built from.
+
+SQL text is only ever rendered from these: names are always quoted, texts always literals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+Sql = exp.Expression
+
+
+def name(*parts: str) -> Sql:
+    """A column, or with two parts a table's column."""
+    return exp.column(parts[-1], table=parts[0] if len(parts) > 1 else None, quoted=True)
+
+
+def text(value: str) -> Sql:
+    return exp.Literal.string(value)
+
+
+def whole(value: int) -> Sql:
+    number = exp.Literal.number(abs(value))
+    return exp.Neg(this=number) if value < 0 else number
+
+
+def double(value: float) -> Sql:
+    """A double, digit for digit: 18 digits and an exponent, which no dialect reads as a decimal."""
+    if math.isinf(value):
+        return cast(text("infinity" if value > 0 else "-infinity"), "DOUBLE")
+    number = exp.Literal.number(f"{abs(value):.17e}")
+    return exp.Neg(this=number) if math.copysign(1, value) < 0 else number
+
+
+def null() -> Sql:
+    return exp.null()
+
+
+def call(function: str, *arguments: Sql) -> Sql:
+    return exp.Anonymous(this=function, expressions=[argument.copy() for argument in arguments])
+
+
+def cast(value: Sql, to: str) -> Sql:
+    """A cast that cannot fail, for the type only widens or the value was clamped before."""
+    return exp.Cast(this=value.copy(), to=exp.DataType.build(to, dialect="duckdb", udt=True))
+
+
+def try_cast(value: Sql, to: str) -> Sql:
+    """A cast that gives null where it fails."""
+    return exp.TryCast(this=value.copy(), to=exp.DataType.build(to, dialect="duckdb", udt=True))
+
+
+def binary(kind: type[exp.Binary], left: Sql, right: Sql) -> Sql:
+    return exp.Paren(this=kind(this=left.copy(), expression=right.copy()))
+
+
+def add(left: Sql, right: Sql) -> Sql:
+    return binary(exp.Add, left, right)
+
+
+def subtract(left: Sql, right: Sql) -> Sql:
+    return binary(exp.Sub, left, right)
+
+
+def multiply(left: Sql, right: Sql) -> Sql:
+    return binary(exp.Mul, left, right)
+
+
+def divide_whole(left: Sql, right: Sql) -> Sql:
+    return binary(exp.IntDiv, left, right)
+
+
+def less(left: Sql, right: Sql) -> Sql:
+    return binary(exp.LT, left, right)
+
+
+def at_most(left: Sql, right: Sql) -> Sql:
+    return binary(exp.LTE, left, right)
+
+
+def equal(left: Sql, right: Sql) -> Sql:
+    return binary(exp.EQ, left, right)
+
+
+def both(left: Sql, right: Sql) -> Sql:
+    return binary(exp.And, left, right)
+
+
+def either(left: Sql, right: Sql) -> Sql:
+    return binary(exp.Or, left, right)
+
+
+def is_null(value: Sql) -> Sql:
+    return binary(exp.Is, value, exp.null())
+
+
+def is_in(value: Sql, options: Iterable[Sql]) -> Sql:
+    return exp.Paren(this=exp.In(this=value.copy(), expressions=list(options)))
+
+
+def matches(value: Sql, pattern: str) -> Sql:
+    return call("regexp_full_match", value, text(pattern))
+
+
+def clamp(value: Sql, low: Sql, high: Sql) -> Sql:
+    """Never null: nulls are told apart before, where the result is used."""
+    return call("least", call("greatest", value, low), high)
+
+
+def choose(cases: Sequence[tuple[Sql, Sql]], otherwise: Sql) -> Sql:
+    """CASE. Each branch is total on its own: nothing relies on which ones are evaluated."""
+    if not cases:
+        return otherwise.copy()
+    case = exp.Case()
+    for condition, result in cases:
+        case = case.when(condition.copy(), result.copy(), copy=False)
+    return exp.Paren(this=case.else_(otherwise.copy(), copy=False))
+
+
+def one_of(values: Iterable[Sql]) -> Sql:
+    """A constant list."""
+    return exp.Array(expressions=list(values))
+
+
+def render(query: Sql) -> str:
+    return query.sql(dialect="duckdb")

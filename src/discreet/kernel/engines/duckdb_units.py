@@ -1,0 +1,235 @@
+"""From a field of any type to the unit that its column compares: layers one and two of three.
+
+`field` cleans the field (white space, null texts of CSV), `unit` reads it as the schema's "How a
+value finds its cell" says: a text, a number or a key for categories, a boolean, an integer, a
+double, days or microseconds since 1970-01-01; null for what cannot be read. Every expression is
+total. Where a cast of DuckDB reads more than the rule (`1_000`, `0x1F`) or less exactly (an offset
+dropped, nanoseconds rounded up), the rule's own pattern or integer arithmetic stands before it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from discreet.kernel.engines import duckdb_sql as s
+from discreet.kernel.engines.duckdb_sql import Sql
+from discreet.schema.column import Column
+from discreet.schema.csv_options import CsvOptions
+from discreet.schema.values import (
+    FALSE_WORDS,
+    INSTANT_PATTERN,
+    MICROSECONDS_PER_DAY,
+    NUMBER_PATTERN,
+    TRUE_WORDS,
+    WHITESPACE,
+    WHOLE_PATTERN,
+)
+
+_FARTHEST_DAY = 10_000_000
+"""Days beyond are clamped, so that microseconds fit 64 bits; declared ranges end by year 9998."""
+_FARTHEST_WHOLE = 1e30
+"""Doubles beyond are clamped, so that they fit 128 bits; declared ranges have 64."""
+
+_FAMILIES = (
+    (r"TINYINT|SMALLINT|INTEGER|BIGINT|UTINYINT|USMALLINT|UINTEGER", "integer"),
+    (r"HUGEINT|UBIGINT", "huge"),
+    (r"FLOAT|DOUBLE", "float"),
+    (r"DECIMAL\((\d+),(\d+)\)", "decimal"),
+    (r"BOOLEAN", "boolean"),
+    (r"DATE", "date"),
+    (r"TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE", "timestamp"),
+    (r"TIMESTAMP_NS", "nanoseconds"),
+    (r"VARCHAR|JSON|UUID|ENUM\(.*\)", "text"),
+    (r"UHUGEINT|BIGNUM|VARINT", "digits"),  # wider than any declared range: read by their text
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """What a DuckDB type is read as. A type of no family holds only what counts as null."""
+
+    family: str
+    digits: int = 0
+
+    @classmethod
+    def of(cls, type_name: str) -> FieldType:
+        for pattern, family in _FAMILIES:
+            if found := re.fullmatch(pattern, type_name, re.DOTALL):
+                return cls(family, int(found[1]) if family == "decimal" else 0)
+        return cls("unreadable")
+
+    @property
+    def is_text(self) -> bool:
+        return self.family in ("text", "digits")
+
+
+def csv_field(raw: Sql, csv: CsvOptions) -> Sql:
+    """A field of a CSV file, null where the schema says that its text means null."""
+    cleaned = s.call("trim", raw, s.text(WHITESPACE)) if csv.trim else raw
+    if not csv.null_strings:
+        return cleaned.copy()
+    nulls = [s.text(one) for one in csv.null_strings]
+    return s.choose([(s.is_in(cleaned, nulls), s.null())], cleaned)
+
+
+def field(raw: Sql, type_: FieldType, kind: str) -> Sql:
+    """The field as `unit` expects it: texts lose white space, except those of categories."""
+    if not type_.is_text:
+        return raw.copy()
+    value = s.try_cast(raw, "VARCHAR")
+    return value if kind == "category" else s.call("trim", value, s.text(WHITESPACE))
+
+
+def identifier(raw: Sql, type_: FieldType) -> Sql:
+    """An identifier as text; null, so that its rows are left out, where it is null or not finite."""
+    known = _finite(raw) if type_.family in ("float", "date", "timestamp") else raw
+    return s.try_cast(known, "VARCHAR")
+
+
+def unit_type(column: Column, type_: FieldType) -> str:
+    """The SQL type of `unit`."""
+    if column.kind == "category":
+        return "DOUBLE" if type_.family in ("float", "decimal") else "VARCHAR"
+    if column.kind == "integer":
+        return "BIGINT" if type_.family in ("integer", "boolean") else "HUGEINT"
+    return {"boolean": "BOOLEAN", "number": "DOUBLE"}.get(column.kind, "BIGINT")
+
+
+def unit(column: Column, value: Sql, type_: FieldType) -> Sql:
+    """The unit of a cleaned field."""
+    read = {
+        "category": _category,
+        "boolean": _boolean,
+        "integer": _integer,
+        "number": _double,
+        "date": _days,
+        "datetime": _microseconds,
+    }[column.kind]
+    return s.try_cast(read(value, type_), unit_type(column, type_))
+
+
+def _finite(value: Sql) -> Sql:
+    return s.choose([(s.call("isfinite", value), value)], s.null())
+
+
+def _double(value: Sql, type_: FieldType) -> Sql:
+    if type_.is_text:
+        number = s.try_cast(value, "DOUBLE")
+        read = s.both(s.matches(value, NUMBER_PATTERN), s.call("isfinite", number))
+        return s.choose([(read, number)], s.null())
+    if type_.family == "float":
+        return _finite(s.cast(value, "DOUBLE"))
+    if type_.family in ("integer", "boolean"):
+        return s.cast(value, "DOUBLE")
+    if type_.family == "decimal" and type_.digits <= 15:
+        return s.cast(value, "DOUBLE")  # two exact doubles, divided once
+    if type_.family in ("decimal", "huge"):
+        return s.try_cast(s.cast(value, "VARCHAR"), "DOUBLE")  # correctly rounded, unlike the cast
+    return s.null()
+
+
+def _floor(number: Sql) -> Sql:
+    """The integer below a finite double, exact up to where no declared range reaches."""
+    far = s.double(_FARTHEST_WHOLE)
+    clamped = s.clamp(s.call("floor", number), s.double(-_FARTHEST_WHOLE), far)
+    return s.choose([(s.is_null(number), s.null())], s.try_cast(clamped, "HUGEINT"))
+
+
+def _integer(value: Sql, type_: FieldType) -> Sql:
+    if type_.family in ("integer", "boolean"):
+        return s.cast(value, "BIGINT")
+    if type_.family == "huge":
+        return s.cast(value, "HUGEINT")
+    if type_.family == "decimal":
+        return s.try_cast(s.call("floor", value), "HUGEINT")
+    number = _double(value, type_)
+    if not type_.is_text:
+        return _floor(number)
+    exact = s.choose([(s.matches(value, WHOLE_PATTERN), s.try_cast(value, "HUGEINT"))], s.null())
+    below = _floor(number)  # for a fraction, an exponent, or more digits than 128 bits hold
+    return s.choose([(s.is_null(number), s.null())], s.call("coalesce", exact, below))
+
+
+def _boolean(value: Sql, type_: FieldType) -> Sql:
+    if type_.family == "boolean":
+        return value.copy()
+    if type_.is_text:
+        word = s.call("lower", value)
+        true = s.is_in(word, [s.text(one) for one in TRUE_WORDS])
+        false = s.is_in(word, [s.text(one) for one in FALSE_WORDS])
+    elif type_.family in ("integer", "huge", "float", "decimal"):
+        true, false = s.equal(value, s.whole(1)), s.equal(value, s.whole(0))
+    else:
+        return s.null()
+    yes, no = s.cast(s.whole(1), "BOOLEAN"), s.cast(s.whole(0), "BOOLEAN")
+    return s.choose([(true, yes), (false, no)], s.null())
+
+
+def _category(value: Sql, type_: FieldType) -> Sql:
+    if type_.family in ("float", "decimal"):
+        return _double(value, type_)
+    if type_.family == "date":
+        return s.try_cast(_finite(value), "VARCHAR")
+    if type_.is_text or type_.family in ("integer", "huge", "boolean"):
+        return s.try_cast(value, "VARCHAR")
+    return s.null()
+
+
+def _days(value: Sql, type_: FieldType) -> Sql:
+    if type_.family == "date":
+        return _days_of_date(value)
+    moment = _microseconds(value, type_)
+    return s.cast(_divided_down(moment, MICROSECONDS_PER_DAY), "BIGINT")
+
+
+def _days_of_date(value: Sql) -> Sql:
+    days = s.subtract(_finite(value), s.cast(s.text("1970-01-01"), "DATE"))
+    clamped = s.clamp(days, s.whole(-_FARTHEST_DAY), s.whole(_FARTHEST_DAY))
+    return s.choose([(s.is_null(days), s.null())], s.cast(clamped, "BIGINT"))
+
+
+def _divided_down(value: Sql, size: int) -> Sql:
+    """floor(value / size): SQL divides toward zero. In 128 bits, so that nothing overflows."""
+    wide, by = s.cast(value, "HUGEINT"), s.cast(s.whole(size), "HUGEINT")
+    rest = s.call("mod", s.add(s.call("mod", wide, by), by), by)
+    return s.divide_whole(s.subtract(wide, rest), by)
+
+
+def _microseconds(value: Sql, type_: FieldType) -> Sql:
+    if type_.family == "date":
+        return s.multiply(_days_of_date(value), s.whole(MICROSECONDS_PER_DAY))
+    if type_.family == "timestamp":
+        return s.call("epoch_us", value)  # null for an infinity
+    if type_.family == "nanoseconds":
+        return s.try_cast(_divided_down(s.call("epoch_ns", value), 1000), "BIGINT")
+    return _microseconds_of_text(value) if type_.family == "text" else s.null()
+
+
+def _microseconds_of_text(value: Sql) -> Sql:
+    """By the places of the digits, once the pattern fits: `2020-01-31T10:00:59.123456+05:30`."""
+
+    def digits(start: int, length: int) -> Sql:
+        piece = s.call("substr", value, s.whole(start), s.whole(length))
+        return s.call("coalesce", s.try_cast(piece, "BIGINT"), s.whole(0))
+
+    days = _days_of_date(s.try_cast(s.call("substr", value, s.whole(1), s.whole(10)), "DATE"))
+    has_seconds = s.equal(s.call("substr", value, s.whole(17), s.whole(1)), s.text(":"))
+    seconds = s.add(
+        s.multiply(digits(12, 2), s.whole(3600)), s.multiply(digits(15, 2), s.whole(60))
+    )
+    seconds = s.add(seconds, s.choose([(has_seconds, digits(18, 2))], s.whole(0)))
+    fraction = s.call("regexp_extract", value, s.text(r"\.([0-9]{1,6})"), s.whole(1))
+    micros = s.try_cast(s.call("rpad", fraction, s.whole(6), s.text("0")), "BIGINT")
+    zone = s.call("regexp_extract", value, s.text(r"[+-][0-9]{2}:[0-9]{2}$"))
+    hours = s.try_cast(s.call("substr", zone, s.whole(2), s.whole(2)), "BIGINT")
+    minutes = s.try_cast(s.call("substr", zone, s.whole(5), s.whole(2)), "BIGINT")
+    offset = s.add(s.multiply(hours, s.whole(3600)), s.multiply(minutes, s.whole(60)))
+    east = s.equal(s.call("substr", zone, s.whole(1), s.whole(1)), s.text("+"))
+    offset = s.choose([(east, offset)], s.subtract(s.whole(0), offset))
+    seconds = s.subtract(seconds, s.call("coalesce", offset, s.whole(0)))
+    clock = s.add(s.multiply(seconds, s.whole(1_000_000)), s.call("coalesce", micros, s.whole(0)))
+    midnight = s.multiply(days, s.whole(MICROSECONDS_PER_DAY))
+    has_clock = s.less(s.whole(10), s.call("length", value))
+    moment = s.add(midnight, s.choose([(has_clock, clock)], s.whole(0)))
+    return s.choose([(s.matches(value, INSTANT_PATTERN), moment)], s.null())
