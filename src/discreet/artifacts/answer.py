@@ -15,6 +15,11 @@ class Covers(StrEnum):
     NOISE_AND_CELLS = "noise + discretisation"
     NOISE_AND_MODEL = "noise + model"
 
+    def joined(self, other: Covers) -> Covers:
+        """What the difference of two answers covers: all that either does."""
+        order = (Covers.NOISE, Covers.NOISE_AND_CELLS, Covers.NOISE_AND_MODEL)
+        return max(self, other, key=order.index)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -40,15 +45,21 @@ class Answer:
         independence is assumed.
         """
         confidence = 1 - ((1 - self.confidence) + (1 - other.confidence))
-        covers = self.covers if self.covers is not Covers.NOISE else other.covers
         return Answer(
             estimate=self.estimate - other.estimate,
             lower=self.lower - other.upper,
             upper=self.upper - other.lower,
             confidence=confidence,
             std=self.std + other.std,
-            covers=covers,
+            covers=self.covers.joined(other.covers),
         )
+
+    def compare(self, other: Answer) -> str:
+        """`higher`, `lower`, or `too close to tell`, at the confidence of `minus`."""
+        difference = self.minus(other)
+        if difference.lower > 0:
+            return "higher"
+        return "lower" if difference.upper < 0 else "too close to tell"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -61,8 +72,16 @@ class Answer:
             "vague": self.is_vague,
         }
 
+    @property
+    def shown_estimate(self) -> str:
+        return _shown(self.estimate)
+
+    @property
+    def shown_interval(self) -> str:
+        return f"[{_shown(self.lower)}, {_shown(self.upper)}]"
+
     def __str__(self) -> str:
-        return f"{_shown(self.estimate)}  [{_shown(self.lower)}, {_shown(self.upper)}]"
+        return f"{self.shown_estimate}  {self.shown_interval}"
 
 
 def _plain(value: float) -> float | None:

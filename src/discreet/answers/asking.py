@@ -1,0 +1,300 @@
+"""A question to its answers: which columns it needs, which source serves it, group by group.
+
+May import errors, privacy, schema, queries, artifacts, inference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answers.counting import Estimates, count_rows
+from discreet.answers.selecting import Selection, keeps_every_row, select
+from discreet.answers.sources import Library, NoisyCount, NoisySum
+from discreet.answers.summing import both, direct_mean, direct_sum, quotient, sum_rows
+from discreet.artifacts.answer import Covers
+from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.errors import BadInput, NotAnswerable
+from discreet.inference.combination import Terms, half_width, inverse_variance_weights, scaled
+from discreet.inference.rounding import plausible_counts
+from discreet.privacy.exact import exact
+from discreet.queries.classes import Means, Sums
+from discreet.queries.conditions import ALWAYS, Condition, normal_form
+from discreet.queries.sql import Aggregate, Question
+from discreet.schema import Schema
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+MOST_GROUPS = 1 << 20
+
+CELL_NOTE = "An interval that covers discretisation includes all that could hide inside the cells cut by the condition, or between the ends of the cells summed."
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One release, one confidence, one question's worth of work."""
+
+    library: Library
+    confidence: float
+    whole: bool = True
+
+    @property
+    def schema(self) -> Schema:
+        return self.library.schema
+
+    @property
+    def public_rows(self) -> int | None:
+        return self.library.release.public_rows
+
+    def answers(self, question: Question) -> Answers:
+        level = exact(self.confidence, name="confidence")
+        if not 0 < level < 1:
+            raise BadInput(f"confidence is {self.confidence}; it must lie between 0 and 1.")
+        groups = [self.schema.column(name) for name in question.group_by]
+        if prod(column.cells for column in groups) > MOST_GROUPS:
+            raise NotAnswerable(
+                f"GROUP BY {', '.join(question.group_by)} has more than {MOST_GROUPS:,} groups; "
+                "group by fewer columns."
+            )
+        selection = select(question.condition, self.schema, keep=question.group_by)
+        present = self._present(selection, question.group_by)
+        codes = np.argwhere(present) if groups else np.zeros((1, 0), dtype=np.int64)
+        columns: list[AnswerColumn] = []
+        notes: dict[str, None] = {}
+        for aggregate in question.aggregates:
+            found = self._aggregate(aggregate, question.condition, question.group_by)
+            columns.append(_column(aggregate.name, found, present if groups else None))
+            if not found.is_exact:
+                notes[CELL_NOTE] = None
+        for name in self._losing(question, selection):
+            notes[
+                f"Rows for which the schema keeps no cell of column {name!r} (excluded nulls or "
+                "values outside the domain) are not counted."
+            ] = None
+        return Answers(
+            groups=question.group_by,
+            codes=codes.astype(np.int64),
+            label=lambda axis, code: groups[axis].label(code),
+            columns=tuple(columns),
+            confidence=self.confidence,
+            question=question.text,
+            notes=tuple(notes),
+        )
+
+    def _losing(self, question: Question, selection: Selection) -> list[str]:
+        named = {one.column for one in question.aggregates if one.column is not None}
+        involved = [column for column in self.schema.columns if column.name in named]
+        losing = [column.name for column in involved if not keeps_every_row(column)]
+        return sorted({*selection.loses_rows, *losing})
+
+    def _present(self, selection: Selection, group_by: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+        """The groups that the condition does not rule out: decided by the question, never by rows."""
+        axes = _axes(selection, group_by)
+        rest = tuple(axis for axis in range(len(selection.columns)) if axis not in axes)
+        outer = selection.outer().any(axis=rest)
+        shape = [selection.columns[axis].cells for axis in sorted(axes)]
+        return _in_order(np.broadcast_to(outer, shape), axes)
+
+    def _aggregate(
+        self, aggregate: Aggregate, condition: Condition, group_by: tuple[str, ...]
+    ) -> Estimates:
+        column = aggregate.column
+        if aggregate.kind == "count":
+            return self.count(condition, group_by, not_null=column)
+        assert column is not None
+        direct = self._direct(aggregate.kind, column, condition) if not group_by else None
+        if direct is not None:
+            return direct
+        return self._from_table(aggregate.kind, column, condition, group_by)
+
+    def count(
+        self, condition: Condition, group_by: tuple[str, ...] = (), *, not_null: str | None = None
+    ) -> Estimates:
+        if not_null is not None and not group_by and _is_always(condition):
+            # Also where the column has too many cells to list.
+            counts = [each for each in self.library.counts if each.column == not_null]
+            if counts:
+                return self._with_counts(None, counts, not_null)
+        selection = select(condition, self.schema, keep=group_by, not_null=not_null)
+        axes = _axes(selection, group_by)
+        if not group_by and (matching := self._counts_of(selection)):
+            return self._with_counts(selection, matching, selection.names[0])
+        if not selection.columns and self.public_rows is not None and bool(selection.mask.all()):
+            rows = np.array(float(self.public_rows))
+            return Estimates(rows, rows, rows, np.zeros(()), is_exact=True)
+        found = count_rows(
+            self.library.table(selection.names),
+            selection,
+            group_axes=tuple(sorted(axes)),
+            confidence=self.confidence,
+            public_rows=self.public_rows,
+            whole=self.whole,
+        )
+        return _reordered(found, axes)
+
+    def _counts_of(self, selection: Selection) -> list[NoisyCount]:
+        """Directly measured counts of just what is asked: the rows with a value in one column."""
+        if len(selection.columns) != 1:
+            return []
+        part, column = selection.pieces[0], selection.columns[0]
+        chosen = np.broadcast_to(selection.mask, len(part.cell))
+        if not np.array_equal(chosen, ~part.is_null):
+            return []
+        return [count for count in self.library.counts if count.column == column.name]
+
+    def _with_counts(
+        self, selection: Selection | None, counts: list[NoisyCount], column: str
+    ) -> Estimates:
+        """The combination of directly measured counts and, where there is one, the table's."""
+        values = [float(count.value) for count in counts]
+        noises: list[Terms] = [((1.0, count.law, 1),) for count in counts]
+        if self.library.usable((column,)):
+            if selection is None:
+                selection = select(ALWAYS, self.schema, keep=[column], not_null=column)
+            table = self.library.table((column,))
+            outer = np.broadcast_to(selection.outer(), table.counts.shape)
+            values.append(float(table.counts[outer].sum()))
+            cells = int(outer.sum())
+            noises.append(tuple((w, law, many * cells) for w, law, many in table.noise))
+        variances = [sum(w * w * law.variance * n for w, law, n in noise) for noise in noises]
+        weights = inverse_variance_weights(variances)
+        value = sum(weight * each for weight, each in zip(weights, values, strict=True))
+        terms = [
+            term
+            for weight, noise in zip(weights, noises, strict=True)
+            for term in scaled(noise, weight)
+        ]
+        width = half_width(terms, self.confidence)
+        estimate, lower, upper = plausible_counts(
+            np.array(value),
+            np.array(value - width),
+            np.array(value + width),
+            rows=self.public_rows,
+            whole=self.whole,
+        )
+        std = np.sqrt(sum(w * w * law.variance * n for w, law, n in terms))
+        return Estimates(estimate, lower, upper, np.asarray(std), is_exact=True)
+
+    def _direct(self, kind: str, column: str, condition: Condition) -> Estimates | None:
+        """A measured sum or mean of the whole column, if the condition lets every value through."""
+        sums = [each for each in self.library.sums if each.column == column]
+        if not sums:
+            return None
+        if not self._takes_all(condition, column):
+            return None
+        if kind == "sum":
+            return self._direct_sum(sums)
+        means = [each for each in sums if each.count is not None]
+        if not means and self._divides_by_rows(column):
+            means = sums
+        if not means:
+            return None
+        best = min(means, key=lambda each: each.law.variance / each.grid**2)
+        return direct_mean(
+            best,
+            self.schema.column(column),
+            confidence=self.confidence,
+            public_rows=self.public_rows,
+        )
+
+    def _takes_all(self, condition: Condition, column: str) -> bool:
+        """Whether every row with a value in `column` satisfies the condition."""
+        if _is_always(condition):  # also where the column has too many cells to list
+            return True
+        selection = select(condition, self.schema, keep=[column], not_null=column)
+        if selection.names != (column,):
+            return False
+        part = selection.pieces[0]
+        return np.array_equal(np.broadcast_to(selection.mask, len(part.cell)), ~part.is_null)
+
+    def _divides_by_rows(self, column: str) -> bool:
+        return self.public_rows is not None and self.schema.column(column).null_cell is None
+
+    def _direct_sum(self, sums: list[NoisySum]) -> Estimates | None:
+        plain = [each for each in sums if each.center == 0]
+        if not plain:
+            return None
+        most = float(self.public_rows) if self.public_rows is not None else self.schema.people
+        return direct_sum(plain, confidence=self.confidence, most_rows=most)
+
+    def _from_table(
+        self, kind: str, column: str, condition: Condition, group_by: tuple[str, ...]
+    ) -> Estimates:
+        selection = select(condition, self.schema, keep=[*group_by, column], not_null=column)
+        axes, axis = _axes(selection, group_by), selection.names.index(column)
+        try:
+            table = self.library.table(selection.names)
+        except NotAnswerable:
+            also = ""
+            if selection.names == (column,):
+                whole = Sums(column) if kind == "sum" else Means(column)
+                also = f" or {whole.text}"
+            raise NotAnswerable(self.library.refusal(selection.names, also=also)) from None
+        group_axes = tuple(sorted(axes))
+        if kind == "sum":
+            found = sum_rows(
+                table, selection, axis, group_axes=group_axes, confidence=self.confidence
+            )
+            return _reordered(found, axes)
+        bounds = self.schema.column(column).value_bounds
+        assert bounds is not None
+        center = float((bounds[0] + bounds[1]) / 2)
+        level = both(self.confidence)
+        counts = count_rows(
+            table,
+            selection,
+            group_axes=group_axes,
+            confidence=level,
+            public_rows=self.public_rows,
+            whole=False,
+        )
+        sums = sum_rows(
+            table, selection, axis, group_axes=group_axes, confidence=level, center=center
+        )
+        return _reordered(quotient(sums, counts, center=center, hull=selection.hull(axis)), axes)
+
+
+def _is_always(condition: Condition) -> bool:
+    return normal_form(condition) is True
+
+
+def _axes(selection: Selection, group_by: tuple[str, ...]) -> tuple[int, ...]:
+    """Where the columns of GROUP BY are among the selection's, in the order they were written."""
+    return tuple(selection.names.index(name) for name in group_by)
+
+
+def _in_order(array: npt.NDArray[Scalar], axes: tuple[int, ...]) -> npt.NDArray[Scalar]:
+    """From the schema's order of the group columns to the question's."""
+    places = sorted(axes)
+    return np.transpose(array, [places.index(axis) for axis in axes])
+
+
+def _reordered(found: Estimates, axes: tuple[int, ...]) -> Estimates:
+    if not axes:
+        return found
+    shape = found.estimate.shape
+    return Estimates(
+        estimate=_in_order(found.estimate, axes),
+        lower=_in_order(found.lower, axes),
+        upper=_in_order(found.upper, axes),
+        std=_in_order(np.broadcast_to(found.std, shape), axes),
+        is_exact=found.is_exact,
+    )
+
+
+def _column(name: str, found: Estimates, present: npt.NDArray[np.bool_] | None) -> AnswerColumn:
+    def kept(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return array.reshape(1) if present is None else array[present]
+
+    return AnswerColumn(
+        name=name,
+        estimate=kept(found.estimate),
+        lower=kept(found.lower),
+        upper=kept(found.upper),
+        std=kept(found.std),
+        covers=Covers.NOISE if found.is_exact else Covers.NOISE_AND_CELLS,
+    )

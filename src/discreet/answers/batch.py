@@ -1,0 +1,236 @@
+"""A million simple counts at once: intervals of one column from prefix sums, and single cells.
+
+Every answer equals the one that `ask` gives to the same question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answers.selecting import keeps_every_row
+from discreet.answers.sources import Library
+from discreet.artifacts.answer import Covers
+from discreet.errors import BadInput, BadQuestion, NotAnswerable
+from discreet.inference.combination import half_widths
+from discreet.inference.rounding import plausible_counts
+from discreet.queries.measurable import MOST_CELLS
+from discreet.queries.pieces import extents
+from discreet.schema import NumberColumn, OrderedColumn
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ManyCounts:
+    """Counts as arrays, one number a question."""
+
+    estimate: Floats
+    lower: Floats
+    upper: Floats
+    std: Floats
+    is_exact: npt.NDArray[np.bool_]
+    """Whether the question follows the cells: its interval then covers `noise` only."""
+    confidence: float
+
+    def __len__(self) -> int:
+        return len(self.estimate)
+
+    def covers(self, place: int) -> Covers:
+        return Covers.NOISE if self.is_exact[place] else Covers.NOISE_AND_CELLS
+
+
+class Batch:
+    """The vectorised path of one release; derived arrays are kept."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._prefixes: dict[str, Floats] = {}
+        self._extents: dict[str, tuple[Floats, Floats]] = {}
+        self._widths: dict[tuple[tuple[str, ...], float], Floats] = {}
+
+    def between(
+        self,
+        column: str,
+        low: npt.ArrayLike,
+        high: npt.ArrayLike,
+        *,
+        codes: bool,
+        confidence: float,
+    ) -> ManyCounts:
+        """Rows with low <= column <= high, both ends included, as values or as numbers of cells."""
+        declared = self._library.schema.column(column)
+        column = declared.name
+        if not isinstance(declared, OrderedColumn):
+            raise BadQuestion(
+                f"Column {column!r} is of kind {declared.kind}, which has no order; use count_cells."
+            )
+        if declared.cells > MOST_CELLS:
+            raise NotAnswerable(
+                f"Column {column!r} has {declared.cells:,} cells; a release of intervals over it "
+                "would be needed."
+            )
+        table = self._library.table((column,))
+        prefix = self._prefixes.get(column)
+        if prefix is None:
+            prefix = np.concatenate([[0.0], np.cumsum(table.counts)])
+            self._prefixes[column] = prefix
+        low_array, high_array = _numbers(low, "low"), _numbers(high, "high")
+        if low_array.shape != high_array.shape or low_array.ndim != 1:
+            raise BadInput("low and high must be two lists of the same length.")
+        cells = declared.value_cells
+        beyond: Integers = np.zeros(low_array.shape, dtype=np.int64)
+        partial: Floats | None = None
+        if codes:
+            starts = np.clip(np.ceil(low_array), 0, cells).astype(np.int64)
+            stops = np.maximum(np.clip(np.floor(high_array) + 1, 0, cells).astype(np.int64), starts)
+            first, last = starts, stops
+        else:
+            edges = self._extents.get(column)
+            if edges is None:
+                edges = self._extents[column] = extents(declared)
+            begin, end = edges
+            starts = np.searchsorted(begin, low_array, side="left")
+            stops = np.maximum(np.searchsorted(end, high_array, side="right"), starts)
+            first = np.searchsorted(end, low_array, side="left")
+            last = np.maximum(np.searchsorted(begin, high_array, side="right"), first)
+            empty = low_array > high_array
+            first, last = np.where(empty, 0, first), np.where(empty, 0, last)
+            starts, stops = np.where(empty, 0, starts), np.where(empty, 0, stops)
+            partial = _partial(
+                declared, table.counts, begin, end, low_array, high_array,
+                (first, last), (starts, stops),
+            )  # fmt: skip
+            if declared.other_cell is not None:
+                outside = ((low_array < begin[0]) | (high_array > end[-1])) & ~empty
+                beyond = outside.astype(np.int64)
+        inner = stops - starts
+        outer = last - first + beyond
+        inner_sum = prefix[stops] - prefix[starts]
+        outer_sum = prefix[last] - prefix[first]
+        if declared.other_cell is not None:
+            outer_sum = outer_sum + beyond * table.counts[declared.other_cell]
+        return self._finish((column,), inner_sum, inner, outer_sum, outer, partial, confidence)
+
+    def cells(
+        self, columns: tuple[str, ...], codes: npt.ArrayLike, *, confidence: float
+    ) -> ManyCounts:
+        """Rows in single cells: one row of `codes` a question, one number a column."""
+        schema = self._library.schema
+        declared = [schema.column(name) for name in columns]
+        names = tuple(column.name for column in declared)
+        if len(set(names)) != len(names):
+            raise BadInput(f"A column is named twice: {', '.join(names)}.")
+        wanted = np.asarray(codes)
+        if wanted.ndim == 1 and len(names) == 1:
+            wanted = wanted.reshape(-1, 1)
+        if wanted.ndim != 2 or wanted.shape[1] != len(names) or wanted.dtype.kind not in "iu":
+            raise BadInput(f"codes must be whole numbers, {len(names)} a question.")
+        shape = np.array([column.cells for column in declared], dtype=np.int64)
+        if wanted.size and ((wanted < 0) | (wanted >= shape)).any():
+            raise BadInput("A code lies outside its column's cells.")
+        ordered = tuple(column.name for column in schema.columns if column.name in names)
+        table = self._library.table(ordered)
+        found = table.counts[tuple(wanted[:, names.index(name)] for name in ordered)]
+        one = np.ones(len(wanted), dtype=np.int64)
+        return self._finish(ordered, found, one, found, one, None, confidence)
+
+    def _finish(
+        self,
+        columns: tuple[str, ...],
+        inner_sum: Floats,
+        inner: Integers,
+        outer_sum: Floats,
+        outer: Integers,
+        partial: Floats | None,
+        confidence: float,
+    ) -> ManyCounts:
+        table = self._library.table(columns)
+        exact = inner == outer
+        rows = self._library.release.public_rows
+        schema = self._library.schema
+        complete = all(keeps_every_row(schema.column(name)) for name in columns)
+        if rows is not None and complete:
+            total = float(table.counts.sum())
+            inner_sum, inner = _complement(table.cells, total, rows, inner_sum, inner)
+            outer_sum, outer = _complement(table.cells, total, rows, outer_sum, outer)
+        widths = self._width_table(
+            columns, int(max(inner.max(initial=0), outer.max(initial=0))), confidence
+        )
+        estimate = inner_sum if partial is None else inner_sum + partial
+        estimate, lower, upper = plausible_counts(
+            estimate, inner_sum - widths[inner], outer_sum + widths[outer], rows=rows
+        )
+        return ManyCounts(
+            estimate=estimate,
+            lower=lower,
+            upper=upper,
+            std=np.sqrt(table.cell_variance * outer),
+            is_exact=exact,
+            confidence=confidence,
+        )
+
+    def _width_table(self, columns: tuple[str, ...], most: int, confidence: float) -> Floats:
+        """Half-widths of 0, 1, ..., at least `most` cells."""
+        kept = self._widths.get((columns, confidence))
+        if kept is None or len(kept) <= most:
+            noise = self._library.table(columns).noise
+            kept = half_widths(noise, np.arange(most + 1, dtype=np.int64), confidence)
+            self._widths[columns, confidence] = kept
+        return kept
+
+
+def _numbers(values: npt.ArrayLike, name: str) -> Floats:
+    array = np.atleast_1d(np.asarray(values))
+    if array.dtype.kind not in "iufb":
+        raise BadInput(f"{name} must be numbers; count dates by their cells, with codes=True.")
+    array = array.astype(np.float64)
+    if np.isnan(array).any():
+        raise BadInput(f"{name} holds a NaN.")
+    return array
+
+
+def _complement(
+    cells: int, total: float, rows: int, sums: Floats, many: Integers
+) -> tuple[Floats, Integers]:
+    others = cells - many
+    fewer = others < many
+    rest = np.where(others == 0, float(rows), rows - (total - sums))
+    return np.where(fewer, rest, sums), np.where(fewer, others, many)
+
+
+def _partial(
+    column: OrderedColumn,
+    counts: Floats,
+    begin: Floats,
+    end: Floats,
+    low: Floats,
+    high: Floats,
+    outer: tuple[Integers, Integers],
+    inner: tuple[Integers, Integers],
+) -> Floats:
+    """What the cut cells at both ends add, their values spread evenly."""
+    unit = 0.0 if isinstance(column, NumberColumn) else 1.0
+    if unit:
+        low, high = np.ceil(low), np.floor(high)
+    size = end - begin + unit
+    first, last = outer
+    added = np.zeros(low.shape)
+    left = np.clip(first, 0, len(begin) - 1)
+    right = np.clip(last - 1, 0, len(begin) - 1)
+    cut_left = (first < last) & (first < inner[0])
+    cut_right = (first < last) & (last > inner[1]) & ((right != left) | ~cut_left)
+    for place, cut in ((left, cut_left), (right, cut_right)):
+        covered = np.minimum(high, end[place]) - np.maximum(low, begin[place]) + unit
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(size[place] > 0, covered / size[place], 1.0)
+        added += np.where(cut, np.clip(share, 0.0, 1.0) * counts[place], 0.0)
+    if column.other_cell is not None:
+        # The nearest value outside stands for its side, half of the outside rows each.
+        before = (low < begin[0]) & (high >= begin[0] - unit) & (low <= high)
+        after = (high > end[-1]) & (low <= end[-1] + unit) & (low <= high)
+        added += counts[column.other_cell] * (0.5 * before + 0.5 * after)
+    return added

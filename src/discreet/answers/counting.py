@@ -1,0 +1,97 @@
+"""Counts from noisy tables, with their intervals.
+
+The rows that satisfy a condition are at least those of its inner cells and at most those of its
+outer cells. With noise X on a sum, P(|X| > h) <= 1 - confidence and X symmetric, each end misses
+with at most half of that, so [inner sum - h, outer sum + h'] covers at `confidence`.
+
+Where the number of rows is public and every row has a cell, a condition that takes more than half
+of the cells is counted as that number minus the others: fewer draws, and none for the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answers.selecting import Selection
+from discreet.answers.sources import CombinedTable
+from discreet.inference.combination import half_widths
+from discreet.inference.rounding import plausible_counts
+from discreet.privacy.exact import Exactable
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """Estimates with intervals, one for each group (an array of no axes without groups)."""
+
+    estimate: Floats
+    lower: Floats
+    upper: Floats
+    std: Floats
+    is_exact: bool
+    """Whether the interval owes nothing to discretisation."""
+
+
+def summed(
+    numbers: npt.NDArray[np.generic], mask: npt.NDArray[np.bool_], axes: tuple[int, ...]
+) -> Floats:
+    """The sum of `numbers` over `axes` where `mask` holds."""
+    where = np.broadcast_to(mask, numbers.shape)
+    return np.asarray(np.sum(numbers, axis=axes, where=where), dtype=np.float64)
+
+
+def many(mask: npt.NDArray[np.bool_], shape: tuple[int, ...], axes: tuple[int, ...]) -> Integers:
+    return np.asarray(np.broadcast_to(mask, shape).sum(axis=axes, dtype=np.int64))
+
+
+class _Side:
+    """The noisy sum over some cells, or the public total minus the sum over the others."""
+
+    def __init__(
+        self, table: CombinedTable, sums: Floats, cells: Integers, rows: int | None
+    ) -> None:
+        self.value, self.draws = sums, cells
+        if rows is not None:
+            others = table.cells - cells
+            fewer = others < cells
+            rest = float(table.counts.sum()) - sums
+            self.value = np.where(fewer, np.where(others == 0, rows, rows - rest), sums)
+            self.draws = np.where(fewer, others, cells)
+
+
+def count_rows(
+    table: CombinedTable,
+    selection: Selection,
+    *,
+    group_axes: tuple[int, ...] = (),
+    confidence: Exactable,
+    public_rows: int | None,
+    whole: bool = True,
+) -> Estimates:
+    """How many rows satisfy the selection, in each combination of cells of the group axes."""
+    axes = tuple(axis for axis in range(len(selection.columns)) if axis not in group_axes)
+    shape = table.counts.shape
+    total = public_rows if public_rows is not None and not selection.loses_rows else None
+    inner, outer = selection.inner(), selection.outer()
+    is_exact = bool(np.array_equal(inner, outer))
+    low = _Side(table, summed(table.counts, inner, axes), many(inner, shape, axes), total)
+    high, inside, spread = low, low.value, np.zeros(())
+    if not is_exact:
+        high = _Side(table, summed(table.counts, outer, axes), many(outer, shape, axes), total)
+        share = np.where(inner, 0.0, selection.share())
+        inside = low.value + np.sum(table.counts * share, axis=axes)
+        spread = np.sum(np.broadcast_to(share**2, shape), axis=axes)
+    estimate, lower, upper = plausible_counts(
+        inside,
+        low.value - half_widths(table.noise, low.draws, confidence),
+        high.value + half_widths(table.noise, high.draws, confidence),
+        rows=public_rows,
+        whole=whole,
+    )
+    std = np.sqrt(table.cell_variance * (low.draws + spread))
+    return Estimates(estimate, lower, upper, np.asarray(std), is_exact)

@@ -1,0 +1,81 @@
+"""`ReleaseReader`: ask a release any number of questions. It has no way to reach a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy.typing as npt
+
+from discreet.answers.asking import Asking
+from discreet.answers.batch import Batch, ManyCounts
+from discreet.answers.sources import Library
+from discreet.answers.usefulness import usefulness
+from discreet.artifacts.answers import Answers
+from discreet.artifacts.files import read_release
+from discreet.artifacts.release import ErrorClaim, Release
+from discreet.artifacts.statement import Statement, privacy_statement
+from discreet.privacy.exact import Exactable
+from discreet.queries.classes import QueryClass, parse_class
+from discreet.queries.sql import Question, parse_question
+from discreet.schema import Schema
+
+
+class ReleaseReader:
+    """A release, opened for questions. Asking costs no privacy, so there is no limit to it."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self._library = Library(release)
+        self._batch = Batch(self._library)
+
+    @property
+    def schema(self) -> Schema:
+        return self.release.schema
+
+    @property
+    def workload(self) -> tuple[str, ...]:
+        return self.release.workload
+
+    def ask(
+        self, question: str | Question, *, confidence: float = 0.95, whole: bool = True
+    ) -> Answers:
+        """The answers to a SQL question, each with an interval at `confidence`.
+
+        `whole=False` leaves the estimates of counts as fractions; intervals are the same.
+        """
+        if isinstance(question, str):
+            question = parse_question(question, self.schema)
+        return Asking(self._library, confidence, whole).answers(question)
+
+    def count_many(
+        self,
+        column: str,
+        low: npt.ArrayLike,
+        high: npt.ArrayLike,
+        *,
+        codes: bool = False,
+        confidence: float = 0.95,
+    ) -> ManyCounts:
+        """Rows with low <= column <= high, for whole arrays of ends, as numbers or as cell codes."""
+        return self._batch.between(column, low, high, codes=codes, confidence=confidence)
+
+    def count_cells(
+        self, columns: Sequence[str], codes: npt.ArrayLike, *, confidence: float = 0.95
+    ) -> ManyCounts:
+        """Rows in single cells, one row of `codes` a question."""
+        return self._batch.cells(tuple(columns), codes, confidence=confidence)
+
+    def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
+        """The error that no query of the class exceeds, with probability 1 - delta, all at once."""
+        if isinstance(query_class, str):
+            query_class = parse_class(query_class)
+        return usefulness(self._library, query_class, delta=delta)
+
+    def statement(self) -> Statement:
+        return privacy_statement(self.release)
+
+
+def open_release(path: str | Path) -> ReleaseReader:
+    """A release file, opened for questions."""
+    return ReleaseReader(read_release(path))

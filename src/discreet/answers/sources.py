@@ -1,0 +1,215 @@
+"""What a release offers to answer from: noisy tables, noisy sums, noisy counts.
+
+`ANSWERERS` says what each kind of part contributes; a new kind is one function and one line. The
+contributions of all parts are then put together: where several tables can answer a question,
+their inverse-variance combination does.
+
+May import errors, privacy, schema, queries, artifacts, inference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answers.selecting import keeps_every_row
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import Part, Release
+from discreet.errors import NotAnswerable
+from discreet.inference.combination import Terms, inverse_variance_weights
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.classes import Marginals
+from discreet.queries.measurable import CellCount, ClampedSum, Marginal
+from discreet.schema import Schema
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyTable:
+    """Every cell of a marginal, each with its own draw of `law`."""
+
+    columns: tuple[str, ...]
+    counts: npt.NDArray[np.int64]
+    law: NoiseLaw
+
+
+@dataclass(frozen=True, slots=True)
+class NoisySum:
+    """`value` / grid = the sum of (clamped column - center), each value rounded to 1/grid, plus noise."""
+
+    column: str
+    grid: int
+    center: Fraction
+    value: int
+    law: NoiseLaw
+    rounds: bool
+    """Whether rounding to the grid changes values."""
+    count: NoisyCount | None
+    """The noisy count measured beside it, if the mean is to be divided by that."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyCount:
+    """How many rows have a value in `column`."""
+
+    column: str
+    value: int
+    law: NoiseLaw
+
+
+@dataclass(slots=True)
+class Sources:
+    """All that the parts of a release contribute."""
+
+    tables: list[NoisyTable] = field(default_factory=list)
+    sums: list[NoisySum] = field(default_factory=list)
+    counts: list[NoisyCount] = field(default_factory=list)
+
+
+def _measured(part: Part, schema: Schema) -> Sources:
+    """What the additive measurements of a part say, whatever algorithm made them."""
+    found = Sources()
+    sums: list[Measurement] = []
+    for measurement in part.measurements:
+        if not isinstance(measurement, Measurement):
+            continue
+        query = measurement.query
+        if isinstance(query, Marginal):
+            counts = measurement.values.reshape(query.shape(schema))
+            found.tables.append(NoisyTable(query.columns, counts, measurement.law))
+        elif isinstance(query, ClampedSum):
+            sums.append(measurement)
+        elif (column := _counted_column(query, schema)) is not None:
+            found.counts.append(NoisyCount(column, int(measurement.values[0]), measurement.law))
+    for measurement in sums:
+        query = measurement.query
+        assert isinstance(query, ClampedSum)
+        beside = [count for count in found.counts if count.column == query.column]
+        whole = schema.column(query.column).kind in ("integer", "boolean")
+        found.sums.append(
+            NoisySum(
+                column=query.column,
+                grid=query.grid,
+                center=query.center,
+                value=int(measurement.values[0]),
+                law=measurement.law,
+                rounds=not whole or (query.grid * query.center).denominator != 1,
+                count=beside[0] if beside else None,
+            )
+        )
+    return found
+
+
+def _counted_column(query: object, schema: Schema) -> str | None:
+    """The column whose present values a one-number query counts."""
+    if getattr(query, "kind", None) == "present-count":
+        return str(getattr(query, "column"))  # noqa: B009
+    if isinstance(query, CellCount) and len(query.columns) == 1:
+        column = schema.column(query.columns[0])
+        present = column.cells - (column.null_cell is not None)
+        if set(query.cells) == set(range(present)):
+            return column.name
+    return None
+
+
+Answerer = Callable[[Part, Schema], Sources]
+
+ANSWERERS: dict[str, Answerer] = {
+    "marginals": _measured,
+    "means": _measured,
+    "sums": _measured,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CombinedTable:
+    """One table over exactly some columns; every cell has the same noise, and draws of its own."""
+
+    columns: tuple[str, ...]
+    counts: Numbers
+    noise: Terms
+
+    @property
+    def cells(self) -> int:
+        return int(self.counts.size)
+
+    @property
+    def cell_variance(self) -> float:
+        return sum(weight**2 * law.variance * many for weight, law, many in self.noise)
+
+
+class Library:
+    """The sources of one release, and tables derived from them, kept."""
+
+    def __init__(self, release: Release) -> None:
+        self.release, self.schema = release, release.schema
+        self.tables: list[NoisyTable] = []
+        self.sums: list[NoisySum] = []
+        self.counts: list[NoisyCount] = []
+        for part in release.parts:
+            answerer = ANSWERERS.get(part.kind)
+            if answerer is None:
+                continue  # made by a newer version: it may be ignored, it must not be guessed at
+            found = answerer(part, release.schema)
+            self.tables += found.tables
+            self.sums += found.sums
+            self.counts += found.counts
+        self._kept: dict[tuple[str, ...], CombinedTable] = {}
+
+    def usable(self, columns: tuple[str, ...]) -> list[tuple[NoisyTable, int]]:
+        """Tables that contain `columns`, with how many of their cells make one cell.
+
+        A further column must give every row a cell: summing over it would lose rows otherwise.
+        """
+        found: list[tuple[NoisyTable, int]] = []
+        for table in self.tables:
+            if set(columns) <= set(table.columns):
+                extra = [self.schema.column(n) for n in table.columns if n not in columns]
+                if all(keeps_every_row(column) for column in extra):
+                    found.append((table, prod(column.cells for column in extra)))
+        return found
+
+    def table(self, columns: tuple[str, ...]) -> CombinedTable:
+        """The table over `columns` (in the schema's order), or a refusal that names the class."""
+        kept = self._kept.get(columns)
+        if kept is None:
+            kept = self._kept[columns] = self._combined(columns)
+            if len(self._kept) > 64:
+                self._kept.pop(next(iter(self._kept)))
+        return kept
+
+    def _combined(self, columns: tuple[str, ...]) -> CombinedTable:
+        found = self.usable(columns)
+        if not found:
+            raise NotAnswerable(self.refusal(columns))
+        # Every cell over `columns` holds the same number of draws, so these weights are right
+        # for any question about it: equal questions get equal answers.
+        weights = inverse_variance_weights([table.law.variance * many for table, many in found])
+        counts: Numbers | None = None
+        noise: list[tuple[float, NoiseLaw, int]] = []
+        for (table, many), weight in zip(found, weights, strict=True):
+            if weight == 0:
+                continue
+            axes = tuple(a for a, name in enumerate(table.columns) if name not in columns)
+            kept = [name for name in table.columns if name in columns]
+            reduced = table.counts.sum(axis=axes, dtype=np.int64) if axes else table.counts
+            reduced = np.transpose(reduced, [kept.index(name) for name in columns])
+            share = weight * reduced.astype(np.float64)
+            counts = share if counts is None else counts + share
+            noise.append((weight, table.law, many))
+        assert counts is not None
+        return CombinedTable(columns, np.ascontiguousarray(counts), tuple(noise))
+
+    def refusal(self, columns: tuple[str, ...], *, also: str = "") -> str:
+        needed = Marginals(columns=columns).text
+        offered = ", ".join(dict.fromkeys(self.release.workload)) or "nothing"
+        return (
+            f"The release cannot answer this: it would have needed {needed}{also}, "
+            f"and it was made for {offered}."
+        )

@@ -1,0 +1,184 @@
+"""Sums and averages of a column: from tables of its cells, or measured directly.
+
+From a table: a row adds at least its cell's lowest value and at most the highest, so the sum lies
+between two weighted sums of true counts, and each of these is known up to weighted noise. The
+interval includes the width of the cells; with cells of one value there is none.
+
+An average is a sum over a count. Taken from the middle of the column's bounds, both intervals hold
+together at `confidence` by the union bound, and the quotient lies in the box that they span. It
+also lies between the least and the greatest value that the condition allows, which is public.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answers.counting import Estimates
+from discreet.answers.selecting import Selection
+from discreet.answers.sources import CombinedTable, NoisySum
+from discreet.errors import NotAnswerable
+from discreet.inference.combination import Term, half_width, halved, inverse_variance_weights
+from discreet.privacy.exact import Exactable, exact
+from discreet.schema import Column
+
+Floats = npt.NDArray[np.float64]
+
+MOST_WEIGHTED = 1 << 24
+"""Cells of a table that are weighted one by one."""
+
+
+def sum_rows(
+    table: CombinedTable,
+    selection: Selection,
+    axis: int,
+    *,
+    group_axes: tuple[int, ...] = (),
+    confidence: Exactable,
+    center: float = 0.0,
+) -> Estimates:
+    """The sum of (column on `axis` - center) over the selected rows."""
+    if table.cells > MOST_WEIGHTED:
+        raise NotAnswerable(
+            f"A sum over {', '.join(table.columns)} weighs {table.cells:,} cells one by one; "
+            f"at most {MOST_WEIGHTED:,} are. Ask about fewer columns at once."
+        )
+    least, greatest, middle = selection.values(axis, center)
+    axes = tuple(place for place in range(len(selection.columns)) if place not in group_axes)
+    estimate = np.sum(table.counts * middle, axis=axes)
+    is_exact = bool(np.array_equal(least, greatest))
+    ends: list[Floats] = []
+    for weights, sign in ((least, -1.0), (greatest, 1.0)):
+        value = np.sum(table.counts * weights, axis=axes)
+        width = _weighted_widths(table, weights, group_axes, confidence)
+        ends.append(np.asarray(value + sign * width))
+    squares = np.sum(np.broadcast_to(middle**2, table.counts.shape), axis=axes)
+    # The two ends carry different noise, so they can cross; the estimate stays between them.
+    lower, upper = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
+    return Estimates(
+        estimate=np.clip(estimate, lower, upper),
+        lower=lower,
+        upper=upper,
+        std=np.asarray(np.sqrt(table.cell_variance * squares)),
+        is_exact=is_exact,
+    )
+
+
+def _weighted_widths(
+    table: CombinedTable, weights: Floats, group_axes: tuple[int, ...], confidence: Exactable
+) -> Floats:
+    """For each group, how far the noise can move its weighted sum. Equal weights are computed once."""
+    shape = table.counts.shape
+    varies = tuple(axis for axis in group_axes if weights.shape[axis] > 1)
+    wide = np.broadcast_to(
+        weights, [1 if a in group_axes and a not in varies else n for a, n in enumerate(shape)]
+    )
+    rows = np.moveaxis(wide, group_axes, range(len(group_axes)))
+    groups = rows.shape[: len(group_axes)]
+    flat = np.sort(np.abs(rows.reshape(max(1, math.prod(groups)), -1)), axis=1)
+    known: dict[bytes, float] = {}
+    found = np.empty(len(flat))
+    for place, row in enumerate(flat):
+        key = row.tobytes()
+        if key not in known:
+            known[key] = half_width(_terms(table, row), confidence)
+        found[place] = known[key]
+    return np.broadcast_to(found.reshape(groups), [shape[axis] for axis in group_axes])
+
+
+def _terms(table: CombinedTable, weights: Floats) -> list[Term]:
+    distinct, times = np.unique(weights, return_counts=True)
+    return [
+        (share * float(weight), law, draws * int(count))
+        for weight, count in zip(distinct, times, strict=True)
+        for share, law, draws in table.noise
+    ]
+
+
+def quotient(
+    sums: Estimates, counts: Estimates, *, center: float, hull: tuple[float, float]
+) -> Estimates:
+    """center + sum / count, for any pair inside the two intervals, within `hull`."""
+    fewest, most = np.maximum(counts.lower, 1.0), np.maximum(counts.upper, 1.0)
+    upper = center + np.where(sums.upper > 0, sums.upper / fewest, sums.upper / most)
+    lower = center + np.where(sums.lower < 0, sums.lower / fewest, sums.lower / most)
+    lower, upper = np.clip(lower, *hull), np.clip(upper, *hull)
+    count = np.maximum(counts.estimate, 1.0)
+    estimate = np.where(counts.estimate > 0, center + sums.estimate / count, (lower + upper) / 2)
+    ratio = np.abs(estimate - center)
+    std = (sums.std + ratio * counts.std) / count  # first order, whatever the correlation
+    return Estimates(
+        estimate=np.clip(estimate, lower, upper),
+        lower=lower,
+        upper=upper,
+        std=np.asarray(std),
+        is_exact=sums.is_exact and counts.is_exact,
+    )
+
+
+def direct_sum(
+    sums: list[NoisySum], *, confidence: Exactable, most_rows: float | None
+) -> Estimates:
+    """The sum of a whole column from measured sums. Rounding to a grid moves a value by half a step at most."""
+    variances = [each.law.variance / each.grid**2 for each in sums]
+    weights = inverse_variance_weights(variances)
+    used = [(each, weight) for each, weight in zip(sums, weights, strict=True) if weight]
+    value = math.fsum(weight * each.value / each.grid for each, weight in used)
+    width = half_width([(weight / each.grid, each.law, 1) for each, weight in used], confidence)
+    rounds = any(each.rounds for each, _ in used)
+    if rounds and most_rows is not None:
+        width += most_rows * sum(weight / (2 * each.grid) for each, weight in used if each.rounds)
+    std = math.sqrt(sum(w * w * each.law.variance / each.grid**2 for each, w in used))
+    return _single(value, value - width, value + width, std, is_exact=not rounds)
+
+
+def direct_mean(
+    measured: NoisySum, column: Column, *, confidence: Exactable, public_rows: int | None
+) -> Estimates:
+    """The mean of a whole column: center + noisy sum / (noisy count, or the public number of rows).
+
+    With noise x on the sum S and y on the count N, (S+x)/(N+y) - S/N = (x - (S/N) y) / (N+y). |S/N|
+    is at most the distance r from the centre to the farther bound, and a larger weight only spreads
+    the noise, so the error is at most (quantile of |x - r y|) / |N+y| at `confidence`.
+    """
+    bounds = column.value_bounds
+    assert bounds is not None
+    hull = float(bounds[0]), float(bounds[1])
+    center, step = float(measured.center), 1 / measured.grid
+    reach = max(abs(hull[0] - center), abs(hull[1] - center)) + (step / 2 if measured.rounds else 0)
+    terms: list[Term] = [(step, measured.law, 1)]
+    if measured.count is not None:
+        divisor = float(measured.count.value)
+        terms.append((reach, measured.count.law, 1))
+    elif public_rows is not None:
+        divisor = float(public_rows)
+    else:
+        raise NotAnswerable("The release has a sum of this column and no count to divide it by.")
+    if divisor <= 0:
+        middle = (hull[0] + hull[1]) / 2
+        return _single(middle, *hull, std=math.inf, is_exact=not measured.rounds)
+    estimate = center + measured.value * step / divisor
+    width = half_width(terms, confidence) / divisor + (step / 2 if measured.rounds else 0.0)
+    lower, upper = (min(max(end, hull[0]), hull[1]) for end in (estimate - width, estimate + width))
+    std = math.sqrt(sum(w * w * law.variance * n for w, law, n in terms)) / divisor
+    return _single(
+        min(max(estimate, lower), upper), lower, upper, std, is_exact=not measured.rounds
+    )
+
+
+def _single(value: float, lower: float, upper: float, std: float, *, is_exact: bool) -> Estimates:
+    return Estimates(
+        estimate=np.array(value, dtype=np.float64),
+        lower=np.array(lower, dtype=np.float64),
+        upper=np.array(upper, dtype=np.float64),
+        std=np.array(std, dtype=np.float64),
+        is_exact=is_exact,
+    )
+
+
+def both(confidence: Exactable) -> Fraction:
+    """The level of each of two intervals."""
+    return halved(exact(confidence, name="confidence"))

@@ -1,0 +1,67 @@
+"""How wrong a whole class of queries can be, all at once.
+
+The queries of `marginals(...)` are the single cells of each of its tables; those of `sums` and
+`means` are one number each. With probability 1 - delta over the noise, no query of the class is off
+by more than the bound: each gets delta divided by how many there are (union bound), and its own
+exact noise law says how far it can then be.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet.answers.asking import Asking
+from discreet.answers.sources import Library
+from discreet.artifacts.release import ErrorClaim
+from discreet.errors import BadInput, NotAnswerable
+from discreet.inference.combination import half_width
+from discreet.privacy.exact import Exactable, exact
+from discreet.queries.classes import Marginals, Means, QueryClass, Sums
+from discreet.queries.measurable import Marginal
+from discreet.queries.sql import Aggregate, Question
+
+THEOREM = "exact noise laws of the single queries, and the union bound over the class"
+
+
+def usefulness(library: Library, query_class: QueryClass, *, delta: Exactable) -> ErrorClaim:
+    """The simultaneous error bound of `query_class`, which fails with probability at most delta."""
+    share = exact(delta, name="delta")
+    if not 0 < share < 1:
+        raise BadInput(f"delta is {float(share):g}; it must lie between 0 and 1.")
+    query_class.check(library.schema)
+    match query_class:
+        case Marginals():
+            bound = _marginals_bound(library, query_class, share)
+        case Means() | Sums():
+            bound = _one_number_bound(library, query_class, share)
+        case _:
+            raise NotAnswerable(f"No simultaneous bound is known for {query_class.text}.")
+    return ErrorClaim(
+        query_class=query_class.text,
+        bound=bound,
+        confidence=float(1 - share),
+        simultaneous=True,
+        theorem=THEOREM,
+    )
+
+
+def _marginals_bound(library: Library, query_class: Marginals, delta: Fraction) -> float:
+    sets = query_class.sets(library.schema)
+    cells = sum(Marginal(columns).size(library.schema) for columns in sets)
+    level = 1 - delta / max(1, cells)
+    widths: dict[object, float] = {}
+    for columns in sets:
+        noise = library.table(columns).noise
+        if noise not in widths:
+            widths[noise] = half_width(noise, level)
+    # Estimates are rounded to whole counts, which moves the error to a whole number nearby.
+    return float(max((math.ceil(width - 1e-9) for width in widths.values()), default=0))
+
+
+def _one_number_bound(library: Library, query_class: Means | Sums, delta: Fraction) -> float:
+    kind = "avg" if isinstance(query_class, Means) else "sum"
+    column = library.schema.column(query_class.column).name
+    aggregate = Aggregate("avg" if kind == "avg" else "sum", column, kind)
+    found = Asking(library, float(1 - delta)).answers(Question((aggregate,))).only
+    return max(found.upper - found.estimate, found.estimate - found.lower)

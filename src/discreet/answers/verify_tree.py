@@ -1,0 +1,81 @@
+"""The cost of a refined tree, recomputed from what was published, path by path."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
+from discreet.errors import BadInput
+from discreet.privacy.adjacency import Adjacency
+from discreet.queries.tree import Nodes, Tree
+from discreet.schema import Schema
+
+
+def tree_epsilon(measured: TreeMeasurement, schema: Schema, wrong: type[Exception]) -> Fraction:
+    """What the tree costs one unit; raises `wrong` where the published structure breaks a rule.
+
+    The rules: levels go down; the nodes of a level are exactly the children of the nodes above that
+    were not stopped (the root at the top); the number shown first is never finer than the number
+    kept; and along every path, what each node cost adds to at most the path's epsilon.
+    """
+    tree = measured.tree
+    try:
+        tree.check(schema)
+    except BadInput as error:
+        raise wrong(str(error)) from None
+    if measured.path_epsilon <= 0 or not measured.levels:
+        raise wrong("the tree has no levels, or its paths have no epsilon.")
+    before = Fraction(0)  # what any path that is still alive has paid
+    alive, depth = tree.root(), 0
+    for place, level in enumerate(measured.levels):
+        last = level.level == len(tree.depths) - 1
+        if place and level.level <= measured.levels[place - 1].level:
+            raise wrong("the levels of the tree are out of order.")
+        for step in range(depth, level.level):
+            alive = tree.children(alive, step, schema)
+        depth = level.level
+        if not np.array_equal(level.nodes, alive):
+            raise wrong(
+                f"level {level.level} has other nodes than the children of those that were not stopped."
+            )
+        _check_spending(measured, level, before, last, wrong)
+        before += level.refined_epsilon
+        alive = level.nodes[~level.stopped]
+        if last and len(alive):
+            raise wrong("the tree goes on below its last level.")
+    if len(alive):
+        raise wrong("the tree ends above its last level, at nodes that were not stopped.")
+    return _unit_epsilon(measured.path_epsilon, schema)
+
+
+def _check_spending(
+    measured: TreeMeasurement,
+    level: TreeLevel,
+    before: Fraction,
+    last: bool,
+    wrong: type[Exception],
+) -> None:
+    shown, stopped, refined = level.first_epsilon, level.stopped_epsilon, level.refined_epsilon
+    if before + stopped > measured.path_epsilon or before + refined > measured.path_epsilon:
+        raise wrong(
+            f"a path that reaches level {level.level} costs more than the "
+            f"{float(measured.path_epsilon):.6g} that each path has."
+        )
+    finer_first = shown > stopped or (not last and shown > refined)
+    if min(shown, stopped) <= 0 or refined < 0 or finer_first:
+        raise wrong(
+            f"level {level.level} shows a number first that is finer than the one it keeps."
+        )
+    if not last and refined == 0:
+        raise wrong(f"level {level.level} refines its nodes for nothing.")
+
+
+def _unit_epsilon(path: Fraction, schema: Schema) -> Fraction:
+    """One row touches one path, or two where it is changed; a unit has up to max_rows rows."""
+    paths = schema.unit.max_rows * (2 if schema.adjacency is Adjacency.CHANGE_ONE else 1)
+    return path * paths
+
+
+__all__ = ["Nodes", "Tree", "tree_epsilon"]

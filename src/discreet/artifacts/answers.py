@@ -1,0 +1,248 @@
+"""`Answers`: a set of answers, one row a group, that prints as a table and knows its own errors.
+
+The numbers are kept in arrays, so a table of a million groups costs arrays and not objects; an
+`Answer` is made when one is looked at. pandas and Arrow are imported when they are asked for.
+
+May import errors, privacy, schema, queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.answer import Answer, Covers
+from discreet.errors import BadInput
+
+Floats = npt.NDArray[np.float64]
+
+SHOWN_ROWS = 50
+"""Rows that are printed; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerColumn:
+    """One aggregate's answers, a number a group."""
+
+    name: str
+    estimate: Floats
+    lower: Floats
+    upper: Floats
+    std: Floats
+    covers: Covers
+
+    def at(self, place: int, confidence: float) -> Answer:
+        return Answer(
+            estimate=float(self.estimate[place]),
+            lower=float(self.lower[place]),
+            upper=float(self.upper[place]),
+            confidence=confidence,
+            std=float(self.std[place]),
+            covers=self.covers,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """One group: its labels, and the answer to each aggregate."""
+
+    group: Mapping[str, str]
+    answers: Mapping[str, Answer]
+
+    @property
+    def answer(self) -> Answer:
+        """The only answer of the row."""
+        if len(self.answers) != 1:
+            raise BadInput(f"The row has {len(self.answers)} answers; take one by its name.")
+        return next(iter(self.answers.values()))
+
+    def __getitem__(self, name: str) -> Answer:
+        return self.answers[name]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """What was asked, and every number with its interval."""
+
+    groups: tuple[str, ...]
+    """The columns of GROUP BY."""
+    codes: npt.NDArray[np.int64]
+    """One row a group, one column a column of GROUP BY: numbers of cells."""
+    label: Callable[[int, int], str] = field(repr=False)
+    """The text of (place in `groups`, code)."""
+    columns: tuple[AnswerColumn, ...]
+    confidence: float
+    question: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, place: int) -> AnswerRow:
+        place = range(len(self))[place]
+        return AnswerRow(
+            group=dict(zip(self.groups, self._labels(place), strict=True)),
+            answers={column.name: column.at(place, self.confidence) for column in self.columns},
+        )
+
+    def __iter__(self) -> Iterator[AnswerRow]:
+        return (self[place] for place in range(len(self)))
+
+    @property
+    def only(self) -> Answer:
+        """The answer, where there is one group and one aggregate."""
+        if len(self) != 1 or len(self.columns) != 1:
+            raise BadInput(
+                f"There are {len(self):,} rows of {len(self.columns)} answers, not a single answer; "
+                "iterate over them."
+            )
+        return self.columns[0].at(0, self.confidence)
+
+    def minus(self, other: Answers) -> Answers:
+        """The differences, group by group, with intervals that hold however the errors are related.
+
+        Groups that only one side has are left out. See `Answer.minus`.
+        """
+        if self.groups != other.groups or len(self.columns) != len(other.columns):
+            raise BadInput("Only answers to questions of the same shape can be compared.")
+        theirs = {key: place for place, key in enumerate(other._keys())}
+        pairs = [(place, theirs[key]) for place, key in enumerate(self._keys()) if key in theirs]
+        mine = np.array([left for left, _ in pairs], dtype=np.int64)
+        yours = np.array([right for _, right in pairs], dtype=np.int64)
+        columns = tuple(
+            AnswerColumn(
+                name=left.name if left.name == right.name else f"{left.name} - {right.name}",
+                estimate=left.estimate[mine] - right.estimate[yours],
+                lower=left.lower[mine] - right.upper[yours],
+                upper=left.upper[mine] - right.lower[yours],
+                std=left.std[mine] + right.std[yours],
+                covers=left.covers.joined(right.covers),
+            )
+            for left, right in zip(self.columns, other.columns, strict=True)
+        )
+        return Answers(
+            groups=self.groups,
+            codes=self.codes[mine],
+            label=self.label,
+            columns=columns,
+            confidence=1 - ((1 - self.confidence) + (1 - other.confidence)),
+            question=f"{self.question}  MINUS  {other.question}",
+            notes=(
+                "The two intervals hold together by the union bound, so the difference's "
+                "confidence is lower than either's.",
+                *dict.fromkeys(self.notes + other.notes),
+            ),
+        )
+
+    def _keys(self) -> list[tuple[str, ...]]:
+        return [self._labels(place) for place in range(len(self))]
+
+    def _labels(self, place: int) -> tuple[str, ...]:
+        return tuple(
+            self.label(axis, int(self.codes[place, axis])) for axis in range(len(self.groups))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON: numbers, texts, `None` for what is unbounded."""
+        return {
+            "question": self.question,
+            "confidence": self.confidence,
+            "rows": [
+                {
+                    "group": dict(row.group),
+                    "answers": {name: answer.to_dict() for name, answer in row.answers.items()},
+                }
+                for row in self
+            ],
+            "notes": list(self.notes),
+        }
+
+    def to_columns(self) -> dict[str, Any]:
+        """Arrays by name: the groups' labels, then each aggregate with its lower, upper and std."""
+        data: dict[str, Any] = {}
+        for axis, name in enumerate(self.groups):
+            distinct, where = np.unique(self.codes[:, axis], return_inverse=True)
+            texts = np.array([self.label(axis, int(code)) for code in distinct], dtype=object)
+            data[name] = texts[where] if len(distinct) else np.array([], dtype=object)
+        for column in self.columns:
+            data[column.name] = column.estimate
+            for end in ("lower", "upper", "std"):
+                data[f"{column.name}_{end}"] = getattr(column, end)
+        return data
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame; needs pandas."""
+        try:
+            import pandas
+        except ImportError:
+            raise BadInput("to_pandas() needs pandas; install it, or use to_columns().") from None
+        return pandas.DataFrame(self.to_columns())
+
+    def to_arrow(self) -> Any:
+        """An Arrow table; needs pyarrow."""
+        try:
+            import pyarrow
+        except ImportError:
+            raise BadInput("to_arrow() needs pyarrow; install it, or use to_columns().") from None
+        return pyarrow.table(
+            {
+                name: pyarrow.array(values.tolist() if values.dtype == object else values)
+                for name, values in self.to_columns().items()
+            }
+        )
+
+    def _table(self) -> tuple[list[str], list[list[str]], list[bool]]:
+        """Header, cells, and which columns hold numbers."""
+        header, numeric = list(self.groups), [False] * len(self.groups)
+        for column in self.columns:
+            header += [column.name, f"{self.confidence:.4g} interval", "covers"]
+            numeric += [True, True, False]
+        rows: list[list[str]] = []
+        for place in range(min(len(self), SHOWN_ROWS)):
+            cells = list(self._labels(place))
+            for column in self.columns:
+                answer = column.at(place, self.confidence)
+                mark = " (vague)" if answer.is_vague else ""
+                cells += [answer.shown_estimate, answer.shown_interval, column.covers.value + mark]
+            rows.append(cells)
+        return header, rows, numeric
+
+    def __str__(self) -> str:
+        header, rows, numeric = self._table()
+        widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
+
+        def line(cells: list[str]) -> str:
+            placed = zip(cells, widths, numeric, strict=True)
+            return "  ".join(
+                text.rjust(width) if number else text.ljust(width) for text, width, number in placed
+            ).rstrip()
+
+        lines = [line(header), line(["-" * width for width in widths]), *map(line, rows)]
+        if len(self) > SHOWN_ROWS:
+            lines.append(f"... and {len(self) - SHOWN_ROWS:,} more rows")
+        return "\n".join([*lines, *self.notes])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        header, rows, numeric = self._table()
+
+        def cells(texts: list[str], tag: str) -> str:
+            return "".join(
+                f"<{tag} style='text-align:{'right' if number else 'left'}'>{escape(text)}</{tag}>"
+                for text, number in zip(texts, numeric, strict=True)
+            )
+
+        body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+        more = len(self) - SHOWN_ROWS
+        notes = [*([f"... and {more:,} more rows"] if more > 0 else []), *self.notes]
+        return (
+            f"<table><thead><tr>{cells(header, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+            + "".join(f"<p>{escape(note)}</p>" for note in notes)
+        )

@@ -1,0 +1,127 @@
+"""Estimates that are linear in noisy numbers: their combination, and how wide their intervals are.
+
+An estimate is a value and the noise in it, as terms (weight, law, count): `count` independent
+draws of `law`, each times `weight`. Several unbiased estimates of one quantity with independent
+noise are combined with weights inversely proportional to their variances, which is the linear
+unbiased combination of least variance (Gauss and Markov).
+
+May import errors, privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import BadInput
+from discreet.privacy import laws_sums
+from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.laws import NoiseLaw, sum_half_width, sum_half_widths
+from discreet.privacy.laws_noise import miss_probability
+
+Floats = npt.NDArray[np.float64]
+Term = tuple[float, NoiseLaw, int]
+Terms = tuple[Term, ...]
+
+LEAST_WEIGHT = 1e-3
+"""An estimate that would get less of the weight than this is left out: it changes nothing."""
+MOST_ESTIMATES = 16
+MOST_EXACT = 24
+"""Distinct weights up to which the law of a weighted sum is convolved exactly."""
+MOST_DISTINCT = 2000
+
+
+def variance_of(terms: Terms) -> float:
+    return math.fsum(weight * weight * law.variance * count for weight, law, count in terms)
+
+
+def inverse_variance_weights(variances: Sequence[float]) -> list[float]:
+    """Weights that add to 1. A number without noise is taken alone."""
+    if not variances:
+        raise BadInput("There is nothing to combine.")
+    exact_ones = [place for place, variance in enumerate(variances) if variance == 0]
+    if exact_ones:
+        return [float(place == exact_ones[0]) for place in range(len(variances))]
+    best = sorted(range(len(variances)), key=lambda place: variances[place])[:MOST_ESTIMATES]
+    shares = [0.0] * len(variances)
+    for place in best:
+        shares[place] = variances[best[0]] / variances[place]
+    total = math.fsum(shares)
+    shares = [share if share >= LEAST_WEIGHT * total else 0.0 for share in shares]
+    total = math.fsum(shares)
+    return [share / total for share in shares]
+
+
+def scaled(terms: Terms, weight: float) -> Terms:
+    return tuple((weight * inner, law, count) for inner, law, count in terms)
+
+
+def half_width(terms: Iterable[Term], confidence: Exactable) -> float:
+    """An h with P(|sum of the terms' noise| <= h) >= confidence: the smallest, or very nearly."""
+    merged: dict[tuple[float, NoiseLaw], int] = {}
+    for weight, law, count in terms:
+        size = abs(float(weight))
+        if not math.isfinite(size):
+            raise BadInput("A weight is not finite.")
+        if size and count:
+            merged[size, law] = merged.get((size, law), 0) + count
+    if not merged:
+        return 0.0
+    if len(merged) == 1:
+        ((weight, law), count) = next(iter(merged.items()))
+        return weight * sum_half_width(law, count, confidence) * (1 + 1e-15 * (weight != 1))
+    return _weighted_half_width(merged, confidence)
+
+
+def _weighted_half_width(merged: dict[tuple[float, NoiseLaw], int], confidence: Exactable) -> float:
+    miss = miss_probability(confidence)
+    groups = _ordered(_coarser(merged, MOST_DISTINCT))
+    std = math.sqrt(variance_of(groups))
+    if len(groups) > MOST_EXACT and not laws_sums._is_nearly_normal(groups, std):
+        groups = _ordered(_coarser(merged, MOST_EXACT))
+    return laws_sums._combination_half_width(groups, miss)
+
+
+def _ordered(merged: dict[tuple[float, NoiseLaw], int]) -> Terms:
+    groups = [(weight, law, count) for (weight, law), count in merged.items()]
+    return tuple(sorted(groups, key=laws_sums._contribution))
+
+
+def _coarser(
+    merged: dict[tuple[float, NoiseLaw], int], levels: int
+) -> dict[tuple[float, NoiseLaw], int]:
+    """At most `levels` distinct weights a law, each rounded up.
+
+    A larger weight only spreads a sum of symmetric unimodal draws further (Birnbaum 1948, on
+    peakedness), so the interval can only grow, by less than one part in `levels`.
+    """
+    if len(merged) <= levels:
+        return merged
+    step = max(weight for weight, _ in merged) / levels
+    coarse: dict[tuple[float, NoiseLaw], int] = {}
+    for (weight, law), count in merged.items():
+        key = (math.ceil(weight / step * (1 - 1e-12)) * step, law)
+        coarse[key] = coarse.get(key, 0) + count
+    return coarse
+
+
+def half_widths(cell: Terms, cells: npt.NDArray[np.int64], confidence: Exactable) -> Floats:
+    """`half_width` of the sum of `cells` cells, each with the noise `cell`, for a whole array."""
+    if len(cell) == 1 and cell[0][0] == 1:
+        _, law, count = cell[0]
+        return np.asarray(sum_half_widths(law, cells * count, confidence), dtype=np.float64)
+    distinct, where = np.unique(cells, return_inverse=True)
+    found = [
+        half_width(((weight, law, count * int(many)) for weight, law, count in cell), confidence)
+        for many in distinct
+    ]
+    return np.array(found, dtype=np.float64)[where].reshape(cells.shape)
+
+
+def halved(confidence: Exactable) -> Fraction:
+    """The level at which two intervals hold together at `confidence` (union bound)."""
+    return 1 - (1 - exact(confidence, name="confidence")) / 2

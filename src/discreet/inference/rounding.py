@@ -1,0 +1,31 @@
+"""Counts that look like counts: whole, not negative, not above a public total. Post-processing.
+
+The interval comes from the noisy number as it was measured; the estimate moves inside it. A true
+count is a whole number of at least 0, so an interval may be cut down to those without losing any
+of its coverage.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+SLACK = 1e-9
+"""More than the rounding of a few float additions, relatively."""
+
+
+def plausible_counts(
+    estimate: Floats, lower: Floats, upper: Floats, *, rows: int | None = None, whole: bool = True
+) -> tuple[Floats, Floats, Floats]:
+    """Estimate, lower and upper end, made plausible for counts. `rows` is the public total, if any."""
+    most = np.inf if rows is None else float(rows)
+    lower = np.clip(lower, 0.0, most)
+    upper = np.clip(upper, 0.0, most)
+    lower = np.ceil(lower - SLACK * np.maximum(1.0, np.abs(lower)))
+    upper = np.floor(upper + SLACK * np.maximum(1.0, np.abs(upper)))
+    # No whole number inside: such an interval had missed already, wherever it is put.
+    upper = np.maximum(lower, upper)
+    estimate = np.clip(np.rint(estimate) if whole else estimate, lower, upper)
+    return estimate, lower, upper
