@@ -233,9 +233,9 @@ class PresentCount:
 
 Query = CountQuery | ClampedSum | PresentCount
 
-QUERIES: dict[
-    str, type[Marginal] | type[CellCount] | type[ClampedSum] | type[PresentCount]
-] = {query.kind: query for query in (Marginal, CellCount, ClampedSum, PresentCount)}
+QUERIES: dict[str, type[Marginal] | type[CellCount] | type[ClampedSum] | type[PresentCount]] = {
+    query.kind: query for query in (Marginal, CellCount, ClampedSum, PresentCount)
+}
 
 
 def query_from_dict(data: dict[str, Any]) -> Query:

@@ -131,9 +131,7 @@ class PreparedMarginals:
         return float(max(law.half_width(confidence) for law in set(self.laws)))
 
     def _simultaneous(self, confidence: float) -> float:
-        return float(
-            simultaneous_bound(list(zip(self.laws, self.sizes, strict=True)), confidence)
-        )
+        return float(simultaneous_bound(list(zip(self.laws, self.sizes, strict=True)), confidence))
 
     def finish(
         self,

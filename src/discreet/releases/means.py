@@ -38,7 +38,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw, combination_half_width
 from discreet.queries.classes import Means, QueryClass
-from discreet.queries.measurable import ClampedSum, PresentCount
+from discreet.queries.measurable import ClampedSum, PresentCount, Query
 from discreet.releases.fixed_point import bounds_of, fixed_point_sum
 from discreet.releases.noise_choice import (
     check_drawable,
@@ -122,7 +122,8 @@ def _prepared(
     total = fixed_point_sum(column, schema, centred=True, share=parts[0], accounting=accounting)
     requests: list[Request] = []
     laws: list[NoiseLaw] = []
-    for query, part in zip((total, count), parts, strict=False):
+    queries: list[Query] = [total, count] if counted else [total]
+    for query, part in zip(queries, parts, strict=True):
         mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
         law = mechanism.law(query.sensitivity(schema), size=1)
         check_drawable(law, what=query_class.text)
@@ -201,7 +202,9 @@ class PreparedMean:
             half_width=half,
             simultaneous=half,
             scale=width,
-            note="" if rows is not None else "give the number of rows: a mean's error depends on it",
+            note=""
+            if rows is not None
+            else "give the number of rows: a mean's error depends on it",
         )
 
     def _quantile(self, confidence: float) -> float:
@@ -230,7 +233,9 @@ class PreparedMean:
         if self.counted:
             count = int(measured[1].values[0])
         else:
-            assert public_rows is not None  # `refusal` asks for an adjacency under which it is public
+            assert (
+                public_rows is not None
+            )  # `refusal` asks for an adjacency under which it is public
             count = public_rows
         mean = self.total.center
         if count > 0:

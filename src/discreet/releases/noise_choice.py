@@ -18,6 +18,7 @@ from discreet.kernel.mechanisms import (
     DiscreteLaplace,
     OneCountGaussian,
 )
+from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
@@ -49,15 +50,40 @@ def mechanism_for(
 
 
 def _least_error(query: Query, schema: Schema, share: Budget) -> AdditiveMechanism:
-    size, sensitivity = query.size(schema), query.sensitivity(schema)
+    return _least_error_of(query.sensitivity(schema), query.size(schema), share)
+
+
+@lru_cache(maxsize=4096)
+def _least_error_of(sensitivity: Sensitivity, size: int, share: Budget) -> AdditiveMechanism:
     options: list[AdditiveMechanism] = [DiscreteLaplace(epsilon=share.epsilon)]
-    if share.delta > 0:
+    if share.delta > 0 and _gaussian_may_win(sensitivity, share):
         options.append(AnalyticGaussian(epsilon=share.epsilon, delta=share.delta))
         if size == 1 and sensitivity.l1 <= LARGEST_EXACT_SHIFT:
             options.append(OneCountGaussian(epsilon=share.epsilon, delta=share.delta))
     laws = [option.law(sensitivity, size=size) for option in options]
     errors = [mean_absolute(law) for law in laws]
     return options[errors.index(min(errors))]
+
+
+def _gaussian_may_win(sensitivity: Sensitivity, share: Budget) -> bool:
+    """Whether the exact calibration, which takes many digits, is worth its time.
+
+    A float is enough to see that Gaussian noise would be larger: this only decides which of two
+    valid mechanisms is used, and neither's cost.
+    """
+    reach = math.sqrt(sensitivity.l2_squared)
+    epsilon, delta = float(share.epsilon), float(share.delta)
+
+    def loss(sigma: float) -> float:
+        shift, place = reach / (2 * sigma), epsilon * sigma / reach
+        if epsilon > 700:
+            return 1.0
+        beyond = math.exp(epsilon) * math.erfc((shift + place) / math.sqrt(2))
+        return (math.erfc((place - shift) / math.sqrt(2)) - beyond) / 2
+
+    # The sigma at which Gaussian and Laplace noise are equally large on average, and a bit more.
+    sigma = 1.02 * math.sqrt(math.pi / 2) * float(sensitivity.l1 / share.epsilon)
+    return sigma < 4 or loss(sigma) <= delta
 
 
 def check_drawable(law: NoiseLaw, *, what: str) -> None:
@@ -78,7 +104,7 @@ def _spread(law: NoiseLaw) -> float:
     return math.sqrt(float(getattr(law, "sigma_squared", Fraction(0))))
 
 
-_SMOOTH = 25.0
+_SMOOTH = 100.0
 """Noise wider than this is looked at in coarser steps: the mean absolute value moves by less than 1e-4 of it."""
 
 

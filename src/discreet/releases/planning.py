@@ -132,7 +132,7 @@ def plan(
         if budget is None:
             raise BadInput("A plan needs a budget, or a target error to solve for.")
         prospect = prepare(schema, budget=budget, workload=workload, algorithms=algorithms)
-        return _plan(prospect, known, confidence)
+        return _plan(prospect, budget, known, confidence)
     match solve or ("epsilon" if budget is None else "rows"):
         case "epsilon":
             if budget is not None:
@@ -149,13 +149,15 @@ def plan(
                     algorithms=algorithms,
                 )
 
-            return _plan(least_epsilon(at, target, rows=known), known, confidence, solved="epsilon")
+            found = least_epsilon(at, target, rows=known)
+            solution = Budget(epsilon=found.charge.epsilon, delta=slack)
+            return _plan(found, solution, known, confidence, solved="epsilon")
         case "rows":
             if budget is None:
                 raise BadInput("Solving for rows needs a budget.")
             prospect = prepare(schema, budget=budget, workload=workload, algorithms=algorithms)
             needed = least_rows(target_part(prospect, target), target)
-            return _plan(prospect, needed, confidence, solved="rows")
+            return _plan(prospect, budget, needed, confidence, solved="rows")
         case other:
             raise BadInput(f"A plan solves for 'epsilon' or for 'rows', not for {other!r}.")
 
@@ -170,6 +172,7 @@ def _rows(schema: Schema, rows: int | None) -> int | None:
 
 def _plan(
     prospect: Prospect,
+    budget: Budget,
     rows: int | None,
     confidence: float,
     *,
@@ -177,7 +180,7 @@ def _plan(
 ) -> Plan:
     return Plan(
         dataset=prospect.schema.dataset,
-        budget=prospect.asked,
+        budget=budget,
         charge=prospect.charge,
         accounting=prospect.accounting,
         rows_assumed=rows,

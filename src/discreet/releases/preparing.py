@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from discreet.errors import BadInput
 from discreet.privacy.budget import Budget, Notion
@@ -29,9 +28,8 @@ class Prospect:
     """A release in all that public facts decide."""
 
     schema: Schema
-    asked: Budget
     charge: Budget
-    """What is charged: `asked`, without a delta that no mechanism uses."""
+    """The budget, without a delta that no mechanism uses."""
     accounting: Accounting
     parts: tuple[Prepared, ...]
 
@@ -39,7 +37,7 @@ class Prospect:
 def read_workload(workload: Workload, schema: Schema) -> tuple[QueryClass, ...]:
     """The classes of a workload, checked against the schema."""
     if isinstance(workload, str) or not isinstance(workload, Sequence):
-        workload = [cast("QueryClass | str", workload)]
+        workload = [workload]
     classes = [parse_class(each) if isinstance(each, str) else each for each in workload]
     if not classes:
         raise BadInput(
@@ -135,14 +133,11 @@ def _under(
             classes, shares(allowed, [each.weight for each in classes]), strict=True
         )
     )
-    charge = budget
-    if accounting is Accounting.BASIC and not any(
-        cost.delta for part in parts for cost in part.costs()
-    ):
-        charge = Budget(epsilon=budget.epsilon)
-    return Prospect(
-        schema=schema, asked=budget, charge=charge, accounting=accounting, parts=parts
-    )
+    uses_delta = any(cost.delta for part in parts for cost in part.costs())
+    if accounting is Accounting.BASIC and budget.delta and not uses_delta:
+        # Laplace noise won everywhere: a delta that buys nothing is not charged.
+        return _under(accounting, schema, Budget(epsilon=budget.epsilon), classes, named)
+    return Prospect(schema=schema, charge=budget, accounting=accounting, parts=parts)
 
 
 def _score(prospect: Prospect) -> float:

@@ -221,9 +221,7 @@ def _checked_place(path: Path | str, *, overwrite: bool) -> Path:
             "Name another file, or allow overwriting."
         )
     if not place.parent.is_dir():
-        raise BadInput(
-            f"The directory {place.parent} does not exist. Nothing was read or charged."
-        )
+        raise BadInput(f"The directory {place.parent} does not exist. Nothing was read or charged.")
     if not os.access(place.parent, os.W_OK):
         raise BadInput(
             f"The directory {place.parent} cannot be written to. Nothing was read or charged."

@@ -28,8 +28,6 @@ def weights_for_least_squares(
     Lagrange: w is proportional to the cube root, or the square root, of size * variance.
     """
     power = 1 / 3 if accounting is Accounting.BASIC else 1 / 2
-    wanted = [
-        (size * variance) ** power for size, variance in zip(sizes, variances, strict=True)
-    ]
+    wanted = [(size * variance) ** power for size, variance in zip(sizes, variances, strict=True)]
     most = max(wanted)
     return [max(1, round(FINEST * each / most)) for each in wanted]

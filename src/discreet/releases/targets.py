@@ -98,7 +98,9 @@ def least_epsilon(
         try:
             met = is_met(middle)
         except BadInput:
-            met = False  # all else was accepted above: so small an epsilon needs noise beyond 64 bits
+            met = (
+                False  # all else was accepted above: so small an epsilon needs noise beyond 64 bits
+            )
         low, high = (low, middle) if met else (middle, high)
     return prospect(high)
 
