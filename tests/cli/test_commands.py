@@ -94,10 +94,33 @@ def test_a_release_verifies_and_an_altered_one_does_not(
 ) -> None:
     done = discreet("verify", str(published), "--json")
     assert done.code == 0, done.err
-    assert done.json["verified"] is True
+    assert done.json["ok"] is True
     broken = tmp_path / "broken.release"
     broken.write_bytes(published.read_bytes()[:-100])
     assert discreet("verify", str(broken)).code in (1, 2)
+
+
+def test_a_signed_release_verifies_with_its_key_and_no_other(discreet: Run, people: Path) -> None:
+    public = discreet("key", "mine.key").out.strip()
+    other = discreet("key", "other.key", "--json").json["public_key"]
+    assert (people / "mine.key").stat().st_mode & 0o077 == 0
+    assert discreet("key", "mine.key").code == 2
+    assert discreet(*RELEASE, "--sign", "mine.key").code == 0
+    (people / "mine.pub").write_text(public + "\n")
+    assert discreet("verify", "people.release", "--key", "mine.pub").code == 0
+    assert discreet("verify", "people.release", "--key", other).code == 1
+    assert discreet("verify", "people.release", "--key", "nonsense").code == 2
+
+
+def test_a_key_that_cannot_be_used_is_refused_before_anything_is_charged(
+    discreet: Run, people: Path
+) -> None:
+    (people / "bad.key").write_text("not a key")
+    done = discreet(*RELEASE, "--sign", "bad.key")
+    assert done.code == 2
+    assert "not a key" not in done.err
+    assert not (people / "people.release").exists()
+    assert not (people / "state").exists()
 
 
 def test_a_report_is_written_beside_its_release(

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("ask", "Ask a release a question in SQL; free, any number of times."),
     "report": ("report", "Write a release's report: one HTML file."),
     "verify": ("verify", "Recompute a release's cost, and check its signature."),
+    "key": ("key", "Make a key to sign releases with."),
     "ledger": ("ledger", "Show or check what datasets have spent."),
     "completion": ("completion", "Print a completion script for your shell."),
     "version": ("version", "Print the version."),

@@ -28,7 +28,7 @@ from discreet.cli.options import (
 @click.option("-o", "--output", type=FILE, required=True, help="The release file to write.")
 @ledger_option
 @click.option(
-    "--sign", "key_path", metavar="KEY", type=FILE, help="Sign with this Ed25519 private key (PEM)."
+    "--sign", "key_path", metavar="KEY", type=FILE, help="Sign with the private key in this file (see `discreet key`)."
 )
 @confidence_option
 @force_option
@@ -61,12 +61,13 @@ def command(
           --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
     """
     from discreet.cli.files import refuse_overwriting
+    from discreet.cli.keys import private_key
     from discreet.cli.output import plain_number, print_json, print_table, progress_bar
     from discreet.releases import release_to_file
     from discreet.schema import Schema
 
     refuse_overwriting(output, force=force)
-    key = None if key_path is None else _private_key(key_path)
+    key = None if key_path is None else private_key(key_path)
     schema = Schema.load(schema_path)
     workload = workload_of(classes)
     if epsilon is None and rho is None:
@@ -84,3 +85,42 @@ def command(
             progress=advance,
             overwrite=force,
         )
+    signed_by = None
+    if key is not None:
+        from discreet.answers import sign_release
+
+        signed_by = sign_release(output, key)
+    if as_json:
+        print_json(
+            {
+                "release": str(output),
+                "dataset": schema.dataset,
+                "charged": made.budget.to_dict(),
+                "accounting": made.accounting.value,
+                "signed_by": signed_by,
+                "claims": [
+                    {
+                        "class": claim.query_class,
+                        "bound": claim.bound,
+                        "confidence": claim.confidence,
+                        "simultaneous": claim.simultaneous,
+                    }
+                    for claim in made.claims
+                ],
+            }
+        )
+        return
+    print_table(
+        ("good for", "off by at most", "holds for", "confidence"),
+        [
+            (
+                claim.query_class,
+                plain_number(claim.bound),
+                "all its queries at once" if claim.simultaneous else "each query alone",
+                f"{claim.confidence:.6g}",
+            )
+            for claim in made.claims
+        ],
+        title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",
+        right=[1, 3],
+    )

@@ -29,6 +29,14 @@ LAWS = {
     "rounded-gaussian": "rounded Gaussian",
 }
 
+NOT_PROMISED = (
+    "That other releases about the same people cost nothing: their losses add to this one's, which is "
+    "what the custodian's ledger is for.",
+    "That the custodian is honest: the table, its schema and the software were in the custodian's hands.",
+    "That the table is right: intervals cover the noise and, where they say so, the width of cells, but no "
+    "error in the data itself.",
+)
+
 
 def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Content:
     """Everything for the page, read from the release alone."""
@@ -39,14 +47,14 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
         dataset=schema.dataset,
         lead=_lead(release),
         facts=_facts(release),
-        guarantee=statement.paragraphs,
-        not_promised=statement.not_promised,
+        guarantee=[*statement.words[:2], *_belief(release), *statement.words[2:]],
+        not_promised=NOT_PROMISED,
         loss=loss_figure(release),
         parts=_parts(release),
         claims=_claims(release),
         numbers=_numbers(reader, confidence),
         figures=list(_figures(reader, confidence)),
-        confidence=f"{confidence:.6g}".replace("0.", ".") if confidence < 0.01 else _percent(confidence),
+        confidence=_percent(confidence),
         questions=_questions(release, file_name),
         python=(
             "import discreet as dc\n\n"
@@ -57,6 +65,18 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
         columns=_columns(release),
         software=f"Made with {release.software}",
     )
+
+
+def _belief(release: Release) -> list[str]:
+    """What the budget means for someone who wonders about one person. Pure budgets only."""
+    if not release.budget.is_pure:
+        return []
+    epsilon = float(release.budget.epsilon)
+    most = 1 / (1 + math.exp(-epsilon))
+    return [
+        "In other words: someone who thought it as likely as not that one person's data is as it is, and "
+        f"knows everything else, can be at most {100 * most:.3g}% sure after reading this release."
+    ]
 
 
 def quoted(name: str) -> str:
