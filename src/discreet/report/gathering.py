@@ -211,7 +211,11 @@ def _figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
     for place, column in enumerate(drawn[:MOST_HISTOGRAMS]):
         by = quoted(column.name)
         sql = f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"
-        yield histogram_figure(f"hist{place}", column, reader.ask(sql, confidence=confidence))
+        try:
+            answers = reader.ask(sql, confidence=confidence)
+        except NotAnswerable:
+            continue  # its tables leave rows out on account of another column
+        yield histogram_figure(f"hist{place}", column, answers)
     pairs = [columns for columns in dict.fromkeys(sets) if len(columns) == 2]
     place = 0
     for columns in pairs:

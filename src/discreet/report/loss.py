@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_KINDS = 40
 """Different measurements whose losses are still added up for the plot."""
+FINEST_SHIFT = 500
 TABLE_POINTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -80,7 +81,10 @@ def _loss(law: NoiseLaw, sensitivity: Sensitivity, *, is_table: bool) -> Privacy
         return gaussian_loss(
             sigma_squared=law.sigma_squared, l2_squared=sensitivity.l2_squared
         )
+    shift, scale = sensitivity.l1, law.scale
+    if shift > FINEST_SHIFT:  # the same loss in coarser steps, which a chart cannot tell apart
+        shift, scale = FINEST_SHIFT, scale * FINEST_SHIFT / shift
     two = is_table and sensitivity.l1**2 == 2 * sensitivity.l2_squared
     if two:
-        return discrete_laplace_loss(scale=law.scale, shift=sensitivity.l1 // 2).self_compose(2)
-    return discrete_laplace_loss(scale=law.scale, shift=sensitivity.l1)
+        return discrete_laplace_loss(scale=scale, shift=shift // 2).self_compose(2)
+    return discrete_laplace_loss(scale=scale, shift=shift)
