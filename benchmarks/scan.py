@@ -138,7 +138,10 @@ def main() -> int:
         folder = Path(place)
         (folder / "scan.toml").write_text(SCHEMA)
         large, small, tiny = (generate(count, folder) for count in (rows, rows // 20, 1000))
-        run("release", tiny, folder), run("hand", tiny, folder)  # compile, and warm the disk's cache
+        (
+            run("release", tiny, folder),
+            run("hand", tiny, folder),
+        )  # compile, and warm the disk's cache
         releases, by_hand = [], []
         for _ in range(RUNS):
             releases.append(run("release", large, folder))

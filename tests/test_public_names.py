@@ -9,12 +9,7 @@ import pytest
 
 import discreet
 
-PUBLIC = """
-    Adjacency Answer Answers BadBudget BadInput BadQuestion BadRelease BadSchema BadSource Budget
-    BudgetExceeded DiscreetError Ledger LedgerError Marginals Means NotAnswerable Plan
-    PrivacyUnit Refused Release ReleaseReader Schema Sums __version__ open_release plan release
-    release_to_file render_report
-""".split()
+PUBLIC = ["Adjacency", "Answer", "Answers", "BadBudget", "BadInput", "BadQuestion", "BadRelease", "BadSchema", "BadSource", "Budget", "BudgetExceeded", "DiscreetError", "Ledger", "LedgerError", "Marginals", "Means", "NotAnswerable", "Plan", "PrivacyUnit", "Refused", "Release", "ReleaseReader", "Schema", "Sums", "__version__", "open_release", "plan", "release", "release_to_file", "render_report"]
 
 
 def test_the_public_names_are_these() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import discreet as package
 from discreet.cli.application import application
 from discreet.cli.failures import run
 
@@ -33,6 +34,19 @@ kind = "number"
 bounds = [100.0, 228.0]
 bits = 4
 """
+
+
+PROGRAM = [sys.executable, "-c", "from discreet.cli import main; main()"]
+
+
+def environment(directory: Path, **more: str) -> dict[str, str]:
+    """For a process of its own: this package, and a ledger in `directory`."""
+    return {
+        **os.environ,
+        "PYTHONPATH": str(Path(package.__file__).parents[1]),
+        "DISCREET_LEDGER": str(directory / "state" / "ledger.db"),
+        **more,
+    }
 
 
 @dataclass(frozen=True)
@@ -101,11 +115,10 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release file, made once by a real process."""
     directory = tmp_path_factory.mktemp("published")
     write_people(directory)
-    environment = {**os.environ, "DISCREET_LEDGER": str(directory / "ledger.db")}
     subprocess.run(
-        [sys.executable, "-c", "from discreet.cli import main; main()", *RELEASE],
+        [*PROGRAM, *RELEASE],
         cwd=directory,
-        env=environment,
+        env=environment(directory),
         check=True,
         stdout=subprocess.DEVNULL,
     )

@@ -60,7 +60,9 @@ def test_an_answer_has_an_interval_and_json_parses(discreet: Run, published: Pat
 
 
 def test_several_questions_can_be_asked_at_once(discreet: Run, published: Path) -> None:
-    done = discreet("ask", str(published), QUESTION, "SELECT sex, count(*) FROM people GROUP BY sex")
+    done = discreet(
+        "ask", str(published), QUESTION, "SELECT sex, count(*) FROM people GROUP BY sex"
+    )
     assert done.code == 0, done.err
     assert QUESTION in done.out
     assert re.search(r"\bF\b", done.out)
@@ -78,7 +80,8 @@ def test_a_question_that_the_release_cannot_answer_names_the_class_it_needs(
 
 
 @pytest.mark.parametrize(
-    "sql", ["DROP TABLE people", "SELECT * FROM people", "", "SELECT count(*) FROM people; SELECT 1"]
+    "sql",
+    ["DROP TABLE people", "SELECT * FROM people", "", "SELECT count(*) FROM people; SELECT 1"],
 )
 def test_sql_that_is_not_understood_is_one_sentence_and_exit_code_2(
     sql: str, discreet: Run, published: Path

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from discreet.cli.application import COMMANDS, application
+from tests.cli.conftest import PROGRAM, environment
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
@@ -66,20 +67,28 @@ def test_the_table_of_commands_says_what_each_command_says_of_itself() -> None:
 @pytest.mark.parametrize(
     "words", [["--help"], ["release", "--help"], ["ask", "-h"], ["version"], []]
 )
-def test_help_imports_no_numbers_and_no_database(words: list[str]) -> None:
+def test_help_imports_no_numbers_and_no_database(words: list[str], tmp_path: Path) -> None:
     script = (
         "import sys\nfrom discreet.cli import main\n"
         "try: main(sys.argv[1:])\nexcept SystemExit: pass\n"
         "heavy = {'numpy', 'duckdb', 'scipy', 'sqlglot', 'rich', 'jinja2', 'mpmath', 'cryptography'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words],
+        env=environment(tmp_path),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.stderr.strip().splitlines()[-1] == "[]"
 
 
-def test_an_unknown_command_is_answered_with_the_nearest_one() -> None:
+def test_an_unknown_command_is_answered_with_the_nearest_one(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from discreet.cli import main; main()", "relase"],
+        [*PROGRAM, "relase"],
+        env=environment(tmp_path),
+        check=False,
         capture_output=True,
         text=True,
     )
@@ -88,9 +97,10 @@ def test_an_unknown_command_is_answered_with_the_nearest_one() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_completion_script_is_printed_for_each_shell(shell: str) -> None:
+def test_a_completion_script_is_printed_for_each_shell(shell: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from discreet.cli import main; main()", "completion", shell],
+        [*PROGRAM, "completion", shell],
+        env=environment(tmp_path),
         capture_output=True,
         text=True,
         check=True,

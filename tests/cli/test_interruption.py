@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import RELEASE, write_people
+from tests.cli.conftest import PROGRAM, RELEASE, environment, write_people
 
 # A child that a test can stop at a chosen moment: it says "ready" there, and then waits.
 STOPPABLE = """
-import os, signal, sys, time
+import signal, sys, time
+from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)
 def wait(*arguments, **options):
     print("ready", flush=True)
@@ -23,20 +23,13 @@ if sys.argv[1] == "reading":
     from discreet.kernel.engines.duckdb_engine import DuckDBEngine
     DuckDBEngine.marginals = wait
 else:
-    os.fsync_was, os.fsync = os.fsync, os.fsync
-    from discreet.artifacts import files
-    import discreet.releases.run
-    real = os.replace
-    import pathlib
-    pathlib.Path.replace = wait
-    os.replace = wait
+    really = Path.replace
+    def replace(path, target):  # the release is complete, under another name
+        return wait() if path.suffix == ".part" else really(path, target)
+    Path.replace = replace
 from discreet.cli import main
 main(sys.argv[2:])
 """
-
-
-def environment(directory: Path) -> dict[str, str]:
-    return {**os.environ, "DISCREET_LEDGER": str(directory / "state" / "ledger.db")}
 
 
 @pytest.mark.parametrize("moment", ["reading", "writing"])
@@ -63,7 +56,7 @@ def test_an_interruption_leaves_no_half_written_file_and_the_charge_stands(
     after = sorted(path.name for path in tmp_path.iterdir() if path.name != "state")
     assert after == before
     shown = subprocess.run(
-        [sys.executable, "-c", "from discreet.cli import main; main()", "ledger", "show"],
+        [*PROGRAM, "ledger", "show"],
         env=environment(tmp_path),
         check=True,
         capture_output=True,
@@ -76,7 +69,11 @@ def test_a_pipe_that_closes_early_is_quiet(published: Path) -> None:
     question = "SELECT age, sex, count(*) FROM people GROUP BY age, sex"
     command = f'"{sys.executable}" -c "from discreet.cli import main; main()" ask "$0" "$1" | true'
     done = subprocess.run(
-        ["bash", "-c", command, str(published), question], check=False, capture_output=True, text=True
+        ["bash", "-c", command, str(published), question],
+        env=environment(published.parent),
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.stderr == ""
 
@@ -84,9 +81,7 @@ def test_a_pipe_that_closes_early_is_quiet(published: Path) -> None:
 def test_a_pipe_gets_no_colours_and_lines_as_long_as_they_need_to_be(published: Path) -> None:
     done = subprocess.run(
         [
-            sys.executable,
-            "-c",
-            "from discreet.cli import main; main()",
+            *PROGRAM,
             "ask",
             str(published),
             "SELECT age, sex, count(*) FROM people GROUP BY age, sex",
@@ -94,7 +89,7 @@ def test_a_pipe_gets_no_colours_and_lines_as_long_as_they_need_to_be(published: 
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, "COLUMNS": "20"},
+        env=environment(published.parent, COLUMNS="20"),
     )
     assert "\x1b" not in done.stdout
     assert "…" not in done.stdout

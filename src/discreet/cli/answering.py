@@ -42,3 +42,5 @@ def print_answers(question: str | None, answers: Answers) -> None:
         click.echo(f"... and {len(answers) - shown:,} more rows; --json has them all.")
     for note in answers.notes:
         click.echo(note)
+    if question is not None:
+        click.echo()

@@ -17,7 +17,9 @@ def private_key(path: Path) -> str:
     """The private key in a file; what is wrong with it is said without showing it."""
     text = path.read_text(encoding="ascii", errors="replace").strip()
     if not is_key(text):
-        raise BadInput(f"{path} holds no signing key: 64 hexadecimal digits, as `discreet key` writes.")
+        raise BadInput(
+            f"{path} holds no signing key: 64 hexadecimal digits, as `discreet key` writes."
+        )
     return text
 
 

@@ -5,6 +5,7 @@ rich is loaded only here, and only when there is something to print.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
@@ -33,18 +34,24 @@ def print_table(
     from rich.text import Text
 
     aligned = set(right)
-    table = Table(box=box.SIMPLE_HEAD, title=None if title is None else Text(title), pad_edge=False)
-    table.title_justify = "left"
+    if title is not None:
+        click.echo(title)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, header in enumerate(headers):
         table.add_column(
             Text(header), justify="right" if index in aligned else "left", overflow="fold"
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console = Console(file=sys.stdout, soft_wrap=False)
-    if not console.is_terminal:  # a pipe has no width: lines are as long as they need to be
-        console = Console(file=sys.stdout, width=max(console.measure(table).maximum, 40))
-    console.print(table)
+    console = Console(file=sys.stdout)
+    if console.is_terminal:
+        console.print(table)
+        return
+    # A pipe has no width: lines are as long as they need to be, and end where their text does.
+    wide = Console(file=io.StringIO(), width=100_000)
+    with wide.capture() as captured:
+        wide.print(table)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def plain_number(value: float | None) -> str:
@@ -86,8 +93,6 @@ def progress_bar() -> Iterator[Advance]:
         task = progress.add_task("starting", total=None)
 
         def advance(step: str, done: float) -> None:
-            progress.update(
-                task, description=step, total=1.0, completed=min(max(done, 0.0), 1.0)
-            )
+            progress.update(task, description=step, total=1.0, completed=min(max(done, 0.0), 1.0))
 
         yield advance

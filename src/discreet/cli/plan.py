@@ -109,20 +109,28 @@ def _print(planned: Plan) -> None:
     rows = planned.rows_assumed
     about = "" if rows is None else f", {rows:,} rows"
     solved = f" (solved: {planned.solved})" if planned.solved else ""
-    percent = f"{planned.confidence:.4g}".removeprefix("0.")
+    percent = f"{100 * planned.confidence:.6g}%"
     print_table(
-        ("for", "share", "noise", "mean error", f"± at .{percent}", "± all at once", "of the whole"),
+        (
+            "for",
+            "share",
+            "noise",
+            "mean error",
+            f"± at {percent}",
+            "± all at once",
+            "of the whole",
+        ),
         [
             (
                 row["class"],
                 row["share"],
-                row["noise"],
+                " and ".join(sorted({entry["law"]["kind"] for entry in each.noise})),
                 plain_number(row["expected_error"]),
                 plain_number(row["half_width"]),
                 plain_number(row["simultaneous_bound"]),
                 "" if row["relative_error"] is None else f"{row['relative_error']:.2%}",
             )
-            for row in planned.rows()
+            for row, each in zip(planned.rows(), planned.classes, strict=True)
         ],
         title=f"{planned.dataset}: {planned.charge}{about}{solved}",
         right=[3, 4, 5, 6],

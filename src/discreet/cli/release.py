@@ -28,7 +28,11 @@ from discreet.cli.options import (
 @click.option("-o", "--output", type=FILE, required=True, help="The release file to write.")
 @ledger_option
 @click.option(
-    "--sign", "key_path", metavar="KEY", type=FILE, help="Sign with the private key in this file (see `discreet key`)."
+    "--sign",
+    "key_path",
+    metavar="KEY",
+    type=FILE,
+    help="Sign with the private key in this file (see `discreet key`).",
 )
 @confidence_option
 @force_option

@@ -12,7 +12,9 @@ from discreet.cli.options import FILE, json_option
 
 @click.command()
 @click.argument("release_path", metavar="RELEASE", type=FILE)
-@click.option("--key", metavar="KEY", help="Demand this public key's signature; the key, or its file.")
+@click.option(
+    "--key", metavar="KEY", help="Demand this public key's signature; the key, or its file."
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, release_path: Path, key: str | None, as_json: bool) -> None:

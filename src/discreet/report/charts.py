@@ -179,9 +179,7 @@ def heat_map(name: str, title: str, heat: Heat) -> tuple[Markup, list[tuple[int,
     longest = max((len(label) for label in heat.down), default=0)
     left, top, right = min(200.0, 20 + 7.2 * longest), 8.0, WIDTH - 12
     wide = (right - left) / max(len(heat.across), 1)
-    tall = min(max(wide, 9.0), max(9.0, 300.0 / max(len(heat.down), 1)), 30.0)
-    if len(heat.down) * tall > 420:
-        tall = 420 / len(heat.down)
+    tall = min(max(260.0 / max(len(heat.down), 1), 4.0), 28.0)
     bottom = top + tall * len(heat.down)
     largest = max((value for line in heat.values for value in line), default=0.0)
     boxes: dict[int, list[tuple[float, float, float, float]]] = {}
@@ -244,19 +242,22 @@ class Curve:
 def curves(
     name: str, title: str, description: str, lines: Sequence[Curve], *, across: str, up: str
 ) -> Markup:
-    """Lines over a shared pair of axes, each labelled where it ends."""
+    """Step lines over a shared pair of axes."""
     left, right, top, bottom = 64.0, WIDTH - 16, 24.0, 236.0
     every = [point for line in lines for point in line.points if all(map(math.isfinite, point))]
     wide, wide_marks = axis_over([x for x, _ in every], start=left, end=right, about=8)
     tall, tall_marks = axis_over([y for _, y in every], start=bottom, end=top, about=4)
     drawn = []
     for line in lines:
-        path = "L".join(
-            f"{number(wide.at(x))} {number(tall.at(y))}"
+        places = [
+            (number(wide.at(x)), number(tall.at(y)))
             for x, y in line.points
             if math.isfinite(x) and math.isfinite(y)
-        )
-        drawn.append(element("path", d=f"M{path}", class_=f"curve {line.style}"))
+        ]
+        # Steps, not slopes: a chance of exceeding a value jumps where the value is taken.
+        steps = "".join(f"H{x}V{y}" for x, y in places[1:])
+        start = f"M{places[0][0]} {places[0][1]}" if places else "M0 0"
+        drawn.append(element("path", d=start + steps, class_=f"curve {line.style}"))
     return picture(
         name,
         title,

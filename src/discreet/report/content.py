@@ -8,7 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-MOST_LINES = 400
+LONGEST = 160
+
+
+def clipped(text: str) -> str:
+    """Names come from files that others wrote: however long one is, the page stays small."""
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,10 @@ class Table:
     rows: Sequence[Sequence[str]] = ()
     right: Sequence[int] = ()
     note: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "headers", tuple(map(clipped, self.headers)))
+        object.__setattr__(self, "rows", tuple(tuple(map(clipped, row)) for row in self.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +89,14 @@ class Content:
             self, figures=self.figures[:kept], left_out=f"{self.left_out} {more}".strip()
         )
 
-    def shortened(self) -> Content:
-        """The same with long tables cut, for a schema of very many columns."""
+    def shortened(self, lines: int) -> Content:
+        """The same with tables cut to `lines`, for a schema of very many columns."""
 
         def cut(table: Table) -> Table:
-            if len(table.rows) <= MOST_LINES:
+            if len(table.rows) <= lines:
                 return table
-            note = f"{len(table.rows) - MOST_LINES:,} more lines are in the release."
-            return replace(table, rows=table.rows[:MOST_LINES], note=note)
+            note = f"{len(table.rows) - lines:,} more lines are in the release."
+            return replace(table, rows=table.rows[:lines], note=note)
 
         return replace(
             self,

@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from discreet.report.charts import Bar, Heat, columns, heat_map, rows
-from discreet.report.content import Figure, Table
+from discreet.report.content import Figure, Table, clipped
 from discreet.report.scale import brief, shown
 from discreet.schema import Column, OrderedColumn
 
@@ -32,10 +32,11 @@ def edge_text(column: Column, code: int) -> str:
 def histogram_figure(name: str, column: Column, answers: Answers) -> Figure:
     """Counts by one column."""
     counted = answers.columns[0]
+    named = clipped(column.name)
     bars = [
         Bar(
-            label=column.label(code),
-            tick=edge_text(column, code),
+            label=clipped(column.label(code)),
+            tick=clipped(edge_text(column, code)),
             estimate=float(counted.estimate[place]),
             lower=float(counted.lower[place]),
             upper=float(counted.upper[place]),
@@ -52,9 +53,9 @@ def histogram_figure(name: str, column: Column, answers: Answers) -> Figure:
         right=(1, 2, 3),
     )
     return Figure(
-        title=column.name,
-        caption=f"Rows by {column.name}: {sum(not bar.special for bar in bars):,} {kind}.",
-        picture=draw(name, f"Rows by {column.name}", bars),
+        title=named,
+        caption=f"Rows by {named}: {sum(not bar.special for bar in bars):,} {kind}.",
+        picture=draw(name, f"Rows by {named}", bars),
         table=table if len(bars) <= MOST_LINES else None,
     )
 
@@ -68,12 +69,15 @@ def heat_figure(name: str, down: Column, across: Column, answers: Answers) -> Fi
         estimates[row][column] = float(counted.estimate[place])
         if counted.lower[place] > 0:
             clear[row][column] = estimates[row][column]
-    labels_down = [edge_text(down, code) for code in range(down.cells)]
-    labels_across = [edge_text(across, code) for code in range(across.cells)]
-    title = f"{down.name} by {across.name}"
+    labels_down = [clipped(edge_text(down, code)) for code in range(down.cells)]
+    labels_across = [clipped(edge_text(across, code)) for code in range(across.cells)]
+    below, beside = clipped(down.name), clipped(across.name)
+    title = f"{below} by {beside}"
     picture, levels = heat_map(name, f"Rows by {title}", Heat(labels_across, labels_down, clear))
     legend = [("h0", "noise alone could explain it")]
-    legend += [(f"h{level}", f"{shown(round(low))} to {shown(round(high))}") for level, low, high in levels]
+    legend += [
+        (f"h{level}", f"{shown(round(low))} to {shown(round(high))}") for level, low, high in levels
+    ]
     width = float((counted.upper - counted.estimate).max())
     table = None
     if across.cells * down.cells <= MOST_MATRIX:
@@ -84,7 +88,7 @@ def heat_figure(name: str, down: Column, across: Column, answers: Answers) -> Fi
         )
     return Figure(
         title=title,
-        caption=f"Rows by {down.name} (down) and {across.name} (across). "
+        caption=f"Rows by {below} (down) and {beside} (across). "
         f"Noise moves each cell by up to ± {shown(width)}.",
         picture=picture,
         legend=legend,

@@ -10,8 +10,8 @@ from discreet.artifacts.measurement import Measurement
 from discreet.errors import NotAnswerable
 from discreet.privacy.budget import Notion
 from discreet.queries.classes import Means, Sums
-from discreet.queries.measurable import Marginal
-from discreet.report.content import Content, Fact, Figure, Table
+from discreet.queries.measurable import ClampedSum, Marginal
+from discreet.report.content import Content, Fact, Figure, Table, clipped
 from discreet.report.drawing import heat_figure, histogram_figure
 from discreet.report.loss import loss_figure
 from discreet.report.scale import shown
@@ -44,7 +44,7 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
     schema = release.schema
     statement = reader.statement()
     return Content(
-        dataset=schema.dataset,
+        dataset=clipped(schema.dataset),
         lead=_lead(release),
         facts=_facts(release),
         guarantee=[*statement.words[:2], *_belief(release), *statement.words[2:]],
@@ -112,7 +112,11 @@ def _lead(release: Release) -> str:
 
 def _facts(release: Release) -> list[Fact]:
     schema, unit = release.schema, release.schema.unit
-    who = "one row" if unit.identifier is None else f"up to {unit.max_rows} rows of one {unit.identifier}"
+    who = (
+        "one row"
+        if unit.identifier is None
+        else f"up to {unit.max_rows} rows of one {unit.identifier}"
+    )
     neighbours = "added or removed" if schema.adjacency == "add-remove" else "replaced by another"
     rows = (
         Fact("Number of rows", f"{release.public_rows:,}", "public under this adjacency")
@@ -125,7 +129,7 @@ def _facts(release: Release) -> list[Fact]:
     numbers = sum(measurement.values.size for measurement in _measurements(release))
     return [
         Fact("Privacy budget", str(budget).split(",")[0], f"{slack}; {name} of the whole release"),
-        Fact("Protects", who, neighbours),
+        Fact("Protects", clipped(who), neighbours),
         rows,
         Fact("Published", f"{numbers:,} noisy numbers", f"for {len(release.parts)} query classes"),
     ]
@@ -151,10 +155,14 @@ def _noise(measured: Sequence[Measurement]) -> str:
     if not measured:
         return "see the release"
     kinds = dict.fromkeys(LAWS.get(each.law.kind, each.law.kind) for each in measured)
-    spreads = [each.law.std for each in measured]
-    low, high = min(spreads), max(spreads)
-    spread = shown(_rounded(low)) if math.isclose(low, high) else f"{shown(_rounded(low))} to {shown(_rounded(high))}"
-    return f"{' and '.join(kinds)}, standard deviation {spread}"
+    # A sum is measured in steps of its grid; people read it in the column's own units.
+    spreads = [
+        each.law.std / each.query.grid if isinstance(each.query, ClampedSum) else each.law.std
+        for each in measured
+    ]
+    listed = list(dict.fromkeys(shown(_rounded(spread)) for spread in sorted(spreads)))
+    text = " and ".join(listed) if len(listed) <= 2 else f"{listed[0]} to {listed[-1]}"
+    return f"{' and '.join(kinds)}, standard deviation {text}"
 
 
 def _rounded(value: float) -> float:
@@ -162,20 +170,23 @@ def _rounded(value: float) -> float:
 
 
 def _claims(release: Release) -> Table:
-    return Table(
-        ("for", "off by at most", "with confidence", "holds for", "because of"),
-        [
-            (
-                claim.query_class,
-                f"± {shown(_rounded(claim.bound))}",
-                _percent(claim.confidence),
-                "all its queries at once" if claim.simultaneous else "each query alone",
-                claim.theorem,
-            )
-            for claim in release.claims
-        ],
-        right=(1, 2),
-    )
+    """One line a class: the bound for each query alone, and the one for all of them at once."""
+    alone: dict[tuple[str, float], tuple[str, str]] = {}
+    together: dict[tuple[str, float], tuple[str, str]] = {}
+    for claim in release.claims:
+        found = together if claim.simultaneous else alone
+        found[claim.query_class, claim.confidence] = (
+            f"± {shown(_rounded(claim.bound))}",
+            claim.theorem,
+        )
+    rows = []
+    for key in dict.fromkeys([*alone, *together]):
+        one, one_reason = alone.get(key, ("", ""))
+        all_, all_reason = together.get(key, ("", ""))
+        reasons = "; ".join(dict.fromkeys(filter(None, (one_reason, all_reason))))
+        rows.append((key[0], one, all_, _percent(key[1]), reasons))
+    headers = ("for", "each query", "all at once", "confidence", "because of")
+    return Table(headers, rows, right=(1, 2, 3))
 
 
 def _numbers(reader: ReleaseReader, confidence: float) -> Table:
@@ -197,17 +208,25 @@ def _numbers(reader: ReleaseReader, confidence: float) -> Table:
         interval = f"{shown(answer.lower)} to {shown(answer.upper)}"
         rows.append((question, shown(answer.estimate), interval, answer.covers.value))
     return Table(
-        ("question", "estimate", f"{_percent(confidence)} interval", "interval covers"), rows, right=(1, 2)
+        ("question", "estimate", f"{_percent(confidence)} interval", "interval covers"),
+        rows,
+        right=(1, 2),
     )
 
 
 def _figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
     """Histograms of single columns first, then tables of two columns."""
     schema = reader.release.schema
-    sets = [each.query.columns for each in _measurements(reader.release) if isinstance(each.query, Marginal)]
+    sets = [
+        each.query.columns
+        for each in _measurements(reader.release)
+        if isinstance(each.query, Marginal)
+    ]
     named = {name for columns in sets for name in columns}
     table = quoted(schema.dataset)
-    drawn = [column for column in schema.columns if column.name in named and column.cells <= MOST_CELLS]
+    drawn = [
+        column for column in schema.columns if column.name in named and column.cells <= MOST_CELLS
+    ]
     for place, column in enumerate(drawn[:MOST_HISTOGRAMS]):
         by = quoted(column.name)
         sql = f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"

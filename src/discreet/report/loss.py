@@ -61,11 +61,16 @@ def loss_figure(release: Release) -> Figure | None:
         ),
         legend=[
             ("c1", "chance that the loss exceeds x"),
-            ("c2", f"the largest loss there is, {total.largest:.4g}" if total.infinite == 0 else "chance below one in a billion"),
+            (
+                "c2",
+                f"the largest loss there is, {total.largest:.4g}"
+                if total.infinite == 0
+                else "chance below one in a billion",
+            ),
         ],
         table=Table(
             ("loss", "chance of more"),
-            [(f"{x:.3g}", f"{100 * total.tail(x):.3g}%") for x in points],
+            [(f"{x:+.2f}", f"{100 * total.tail(x):.3g}%") for x in points],
             right=(0, 1),
         ),
     )
@@ -78,9 +83,7 @@ def _loss(law: NoiseLaw, sensitivity: Sensitivity, *, is_table: bool) -> Privacy
     number moves by all of it.
     """
     if not isinstance(law, DiscreteLaplaceLaw):
-        return gaussian_loss(
-            sigma_squared=law.sigma_squared, l2_squared=sensitivity.l2_squared
-        )
+        return gaussian_loss(sigma_squared=law.sigma_squared, l2_squared=sensitivity.l2_squared)
     shift, scale = sensitivity.l1, law.scale
     if shift > FINEST_SHIFT:  # the same loss in coarser steps, which a chart cannot tell apart
         shift, scale = FINEST_SHIFT, scale * FINEST_SHIFT / shift

@@ -32,7 +32,11 @@ def render_report(
         text = _rendered(content.with_figures(kept))
         if len(text.encode()) <= LARGEST:
             return text
-    return _rendered(content.with_figures(0).shortened())
+    for lines in (300, 100, 30):
+        text = _rendered(content.with_figures(0).shortened(lines))
+        if len(text.encode()) <= LARGEST:
+            return text
+    return _rendered(content.with_figures(0).shortened(8))
 
 
 def _counts_down(content: Content) -> list[int]:
@@ -52,7 +56,7 @@ def _rendered(content: Content) -> str:
 
 def _resource(name: str) -> Markup:
     """A file of this room: ours, so it needs no escaping."""
-    return Markup(files("discreet.report").joinpath(name).read_text(encoding="utf-8"))  # noqa: S704
+    return Markup(files("discreet.report").joinpath(name).read_text(encoding="utf-8"))
 
 
 @cache
