@@ -1,0 +1,168 @@
+"""A release of two 2-column marginals over a large Parquet file, against DuckDB grouping by hand.
+
+By hand means the same cells, written as SQL and counted by one GROUP BY for each marginal, with
+nothing charged, no noise and no file. Each run is a process of its own; times are those of the work,
+without imports (`start.py` measures those), and the best of several runs, alternating.
+
+Also: peak memory of the releasing process, and whether time grows in step with the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FACTOR_LIMIT, MEMORY_LIMIT, LINEAR_LIMIT = 1.3, 1000.0, 1.2
+RUNS = 3
+
+TABLE = """
+COPY (
+    SELECT CASE WHEN h % 97 = 0 THEN NULL ELSE (h % 104)::BIGINT - 2 END AS age,
+           CASE WHEN h % 89 = 0 THEN NULL ELSE ['F', 'M', 'X'][1 + (h // 128 % 3)::INTEGER] END AS sex,
+           ['Capital', 'Coast', 'East', 'Hills', 'Isle', 'North', 'South', 'West'][1 + (h // 1024 % 8)::INTEGER]
+               AS region,
+           CASE WHEN h % 83 = 0 THEN NULL ELSE (h // 65536 % 180000)::DOUBLE + 0.25 END AS income
+    FROM (SELECT hash(range) AS h FROM range({rows}))
+) TO '{path}' (FORMAT parquet)
+"""
+SCHEMA = """
+dataset = "scan"
+[columns.age]
+kind = "integer"
+range = [0, 99]
+[columns.sex]
+kind = "category"
+values = ["F", "M"]
+[columns.region]
+kind = "category"
+values = ["Capital", "Coast", "East", "Hills", "Isle", "North", "South", "West"]
+[columns.income]
+kind = "number"
+bounds = [0.0, 160000.0]
+bits = 5
+"""
+BY_HAND = (
+    "CREATE TYPE sex_values AS ENUM ('F', 'M')",
+    "CREATE TYPE region_values AS ENUM "
+    "('Capital', 'Coast', 'East', 'Hills', 'Isle', 'North', 'South', 'West')",
+    """
+    SELECT CASE WHEN age IS NULL THEN 100 ELSE least(greatest(age, 0), 99) END AS a,
+           CASE WHEN sex IS NULL THEN 3 ELSE coalesce(enum_code(TRY_CAST(sex AS sex_values)), 2) END AS b,
+           count(*)
+    FROM '{path}' GROUP BY a, b
+    """,
+    """
+    SELECT CASE WHEN region IS NULL THEN 9
+                ELSE coalesce(enum_code(TRY_CAST(region AS region_values)), 8) END AS a,
+           CASE WHEN income IS NULL OR NOT isfinite(income) THEN 32
+                ELSE least(floor(least(greatest(income, 0), 160000) / 5000)::BIGINT, 31) END AS b,
+           count(*)
+    FROM '{path}' GROUP BY a, b
+    """,
+)
+CHILD = """
+import json, resource, sys, time
+from pathlib import Path
+how, path, folder = sys.argv[1:]
+if how == "release":
+    from discreet import Budget, Schema
+    from discreet.releases import release_to_file
+    import duckdb
+    schema = Schema.load(Path(folder) / "scan.toml")
+    def work():
+        release_to_file(path, schema, Path(folder) / "scan.release", overwrite=True,
+            budget=Budget(epsilon=1), workload=["marginals(age, sex)", "marginals(region, income)"],
+            ledger=Path(folder) / "ledger.db")
+else:
+    import duckdb, numpy
+    sys.path.insert(0, {here!r})
+    from scan import BY_HAND
+    def work():
+        with duckdb.connect() as connection:
+            for statement in BY_HAND:
+                connection.execute(statement.format(path=path)).fetchnumpy()
+wall, cpu = time.perf_counter(), time.process_time()
+work()
+print(json.dumps({{
+    "wall": time.perf_counter() - wall,
+    "cpu": time.process_time() - cpu,
+    "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6,
+}}))
+"""
+
+
+def line(bar: str, value: float, limit: float) -> bool:
+    ok = value <= limit
+    print(json.dumps({"bar": bar, "value": round(value, 3), "limit": limit, "ok": ok}), flush=True)
+    return ok
+
+
+def run(how: str, path: Path, folder: Path) -> dict[str, float]:
+    """One run in a process of its own, with a ledger that starts afresh: the data is generated."""
+    for old in folder.glob("ledger.db*"):
+        old.unlink()
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD.format(here=str(Path(__file__).parent)), how, path, folder],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
+
+
+def generate(rows: int, folder: Path) -> Path:
+    path = folder / f"scan-{rows}.parquet"
+    script = "import duckdb, sys; duckdb.execute('PRAGMA disable_progress_bar'); duckdb.execute(sys.argv[1])"
+    sql = TABLE.format(rows=rows, path=path)
+    subprocess.run([sys.executable, "-c", script, sql], check=True)
+    return path
+
+
+def best(runs: list[dict[str, float]], key: str) -> float:
+    return min(each[key] for each in runs)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    rows = parser.parse_args().rows
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "scan.toml").write_text(SCHEMA)
+        large, small, tiny = (generate(count, folder) for count in (rows, rows // 20, 1000))
+        (
+            run("release", tiny, folder),
+            run("hand", tiny, folder),
+        )  # compile, and warm the disk's cache
+        releases, by_hand = [], []
+        for _ in range(RUNS):
+            releases.append(run("release", large, folder))
+            by_hand.append(run("hand", large, folder))
+        smaller = [run("release", small, folder) for _ in range(RUNS)]
+        start = best([run("release", tiny, folder) for _ in range(RUNS)], "cpu")
+    print(
+        f"  {rows:,} rows: release {best(releases, 'wall'):.2f} s wall, {best(releases, 'cpu'):.2f} s CPU; "
+        f"by hand {best(by_hand, 'wall'):.2f} s wall, {best(by_hand, 'cpu'):.2f} s CPU; "
+        f"{rows // 20:,} rows: {best(smaller, 'cpu'):.2f} s CPU; start-up {start:.2f} s CPU",
+        flush=True,
+    )
+    met = True
+    for key in ("wall", "cpu"):
+        factor = best(releases, key) / best(by_hand, key)
+        met &= line(f"release / by hand, {key}", factor, FACTOR_LIMIT)
+    met &= line("release, peak MB", max(each["peak"] for each in releases), MEMORY_LIMIT)
+    grown = (best(releases, "cpu") - start) / max(best(smaller, "cpu") - start, 1e-9)
+    met &= line("CPU for 20 x the rows / 20", grown / 20, LINEAR_LIMIT)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

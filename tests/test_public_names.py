@@ -1,0 +1,38 @@
+"""The public names, pinned: adding or removing one is a decision, not an accident."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import discreet
+
+PUBLIC = ["Adjacency", "Answer", "Answers", "BadBudget", "BadInput", "BadQuestion", "BadRelease", "BadSchema", "BadSource", "Budget", "BudgetExceeded", "DiscreetError", "Ledger", "LedgerError", "Marginals", "Means", "NotAnswerable", "Plan", "PrivacyUnit", "Refused", "Release", "ReleaseReader", "Schema", "Sums", "__version__", "open_release", "plan", "release", "release_to_file", "render_report"]
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(discreet.__all__) == sorted(PUBLIC)
+    assert len(PUBLIC) <= 30
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_can_be_had(name: str) -> None:
+    assert getattr(discreet, name) is not None
+    assert name in dir(discreet)
+
+
+def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'vault'"):
+        _ = discreet.vault
+
+
+def test_importing_discreet_loads_neither_numbers_nor_a_database() -> None:
+    script = (
+        "import sys, discreet; print({'numpy', 'duckdb', 'scipy', 'sqlglot'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "set()"
