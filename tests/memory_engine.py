@@ -51,9 +51,10 @@ class MemoryEngine:
         totals = []
         for request in requests:
             low, high = self.schema.column(request.column).value_bounds
+            low, high = max(low, request.low), min(high, request.high)
             values = [row.get(request.column) for row in self.rows]
             clamped = [min(max(value, low), high) for value in values if value is not None]
-            totals.append(sum(round(request.grid * (value - request.center)) for value in clamped))
+            totals.append(sum(round(request.scale * value) for value in clamped))
         return totals
 
     def row_count(self) -> int:

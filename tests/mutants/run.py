@@ -35,7 +35,6 @@ COPIED = (
 )
 PATIENCE = 600
 """Seconds after which a test run counts as hanging: a bug that hangs is caught too."""
-SIGNS_OF_A_CATCH = ("failed", "error")
 
 
 @dataclass(frozen=True, slots=True)
