@@ -80,3 +80,12 @@ def test_a_thread_has_a_key_of_its_own():
     thread.start()
     thread.join()
     assert keys[0] is not keys[1]
+
+
+def test_one_source_never_repeats_a_draw():
+    """Asked again, the same count gets fresh noise that is paid for, never the old noise for nothing,
+    from which a difference of two tables would be exact."""
+    source, exact = DrawnNoise(), np.arange(50, dtype=np.int64)
+    for law in LAWS:
+        first, again = (source.add(exact, law, step="1") for _ in range(2))
+        assert (first != again).any()
