@@ -58,6 +58,14 @@ def test_numbers_near_the_end_of_int64_are_clamped_and_never_wrap():
         assert abs(int(noisy[2]) - SATURATION) < 2**50
 
 
+@pytest.mark.parametrize("power", [7, 31, 32, 40, 62])
+def test_a_candidate_behind_by_any_power_of_two_is_never_chosen(power):
+    """At a gap of 2^7 and unit 1 it would be, once in 1e55 draws."""
+    scores = np.array([0, 1 << power], dtype=np.int64)
+    drawn = {DrawnNoise().choose(scores, Fraction(1), step="1") for _ in range(30)}
+    assert drawn == {1}
+
+
 def test_an_alert_draws_anew_for_every_count():
     """The same count, asked 400 times at its threshold: each answer alike has probability 2^-399."""
     noise = DrawnNoise()

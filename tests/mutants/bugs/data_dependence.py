@@ -63,7 +63,7 @@ DATA_DEPENDENCE = (
         new=(
             "        seen = self._engine.row_count()\n"
             "        near = [\n"
-            "            SumRequest(one.column, one.scale, one.low, min(one.high, one.low + 3 * seen))\n"
+            "            SumRequest(one.column, one.scale, one.low, min(one.high, one.low + seen))\n"
             "            for one in wanted\n"
             "        ]\n"
             "        totals = dict(zip(wanted, self._engine.sums(near), strict=True)) if wanted else {}\n"

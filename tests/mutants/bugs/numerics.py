@@ -122,7 +122,7 @@ NUMERICS = (
         file="src/discreet/kernel/samplers/bernoulli.py",
         old="DIGITS: Final = 64\n",
         new="DIGITS: Final = 32\n",
-        tests=(f"{CHOICES}::test_a_hopeless_candidate_is_never_chosen_and_nothing_overflows",),
+        tests=(f"{NOISE}::test_a_candidate_behind_by_any_power_of_two_is_never_chosen",),
     ),
     Mutant(
         name="weights-of-the-exponential-mechanism-in-floats",
@@ -173,6 +173,8 @@ NUMERICS = (
         file="src/discreet/privacy/conversion.py",
         old="    return smallest_passing(keeps_the_promise, square)\n",
         new="    return square * round_up(2 * context().log(number(Fraction(5, 4) / slack))) / loss**2\n",
-        tests=(f"{CONVERSION}::test_the_gaussian_calibration_is_the_analytic_one",),
+        tests=(
+            f"{MECHANISMS}::test_the_analytic_gaussian_meets_its_delta_and_is_not_wasteful[4]",
+        ),
     ),
 )

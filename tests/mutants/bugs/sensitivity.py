@@ -205,7 +205,7 @@ SENSITIVITY = (
         file="src/discreet/kernel/vault.py",
         old='self._bar = int(noise.add(start, law, step=grant._next_step("threshold"))[0])',
         new='self._bar = 0 * int(noise.add(start, law, step=grant._next_step("threshold"))[0]) + threshold',
-        tests=(f"{VAULT}::test_an_alert_draws_its_threshold_once_and_its_counts_afresh",),
+        tests=("tests/kernel/test_alert_guards.py::test_counts_are_compared_with_the_one_noisy_threshold",),
     ),
     Mutant(
         name="sparse-vector-takes-counts-of-any-sensitivity",
