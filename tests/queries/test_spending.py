@@ -27,3 +27,9 @@ def test_measurements_of_one_call_cost_their_sum(tmp_path):
         grant = Vault(None, SCHEMA, ledger).charge(Budget(epsilon=1), purpose="t", request="t")
         with pytest.raises(BudgetExceeded, match=r"this costs epsilon 1\.5"):
             grant.measure(tables)
+
+
+def test_deltas_add_like_epsilons():
+    once = Budget(epsilon="1/4", delta="1e-6")
+    assert once + once == Budget(epsilon="1/2", delta="2e-6")
+    assert not Budget(epsilon=1, delta="1.9e-6").covers(once + once)

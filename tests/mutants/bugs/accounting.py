@@ -103,19 +103,16 @@ ACCOUNTING = (
         ),
     ),
     Mutant(
-        name="later-charges-grow-with-the-square-root",
+        name="losses-added-in-quadrature",
         trap=26,
         file="src/discreet/kernel/ledger/account.py",
-        old="        total = self.spent.plus(cost)\n        if not self.cap.covers(total):\n",
+        old="        if not self.cap.covers(total):\n",
         new=(
-            "        total = self.spent.plus(cost)\n"
-            "        if not self.cap.covers(total) and not self.cap.covers(\n"
-            "            self.spent.plus(cost._replace(amount=(cost.amount[0], 2 * cost.amount[1])))\n"
-            "        ):\n"
+            "        from fractions import Fraction\n\n"
+            "        old, new, top = (Fraction(*one.amount) for one in (self.spent, cost, self.cap))\n"
+            "        if not self.cap.covers(total) and old**2 + new**2 > top**2:\n"
         ),
-        tests=(
-            f"{LEDGER}::test_ten_tenths_are_exactly_one_and_a_part_in_a_trillion_more_is_refused",
-        ),
+        tests=(f"{VAULT}::test_a_charge_beyond_the_cap_reads_nothing_and_costs_nothing",),
     ),
     Mutant(
         name="overlapping-marginals-paid-once",
@@ -161,7 +158,7 @@ ACCOUNTING = (
         file="src/discreet/privacy/budget.py",
         old="return self._raw(self.notion, self.amount + other.amount, self.delta + other.delta)",
         new="return self._raw(self.notion, self.amount + other.amount, max(self.delta, other.delta))",
-        tests=(f"{COMPOSITION}::test_basic_composition_is_the_exact_sum",),
+        tests=("tests/queries/test_spending.py::test_deltas_add_like_epsilons",),
     ),
     Mutant(
         name="a-delta-of-one-in-the-people-passes-in-silence",

@@ -138,7 +138,7 @@ SIDE_CHANNELS = (
         tests=(f"{ENGINE}::test_an_open_engine_reaches_its_own_source_and_nothing_else",),
     ),
     Mutant(
-        name="names-not-quoted",
+        name="texts-of-the-schema-not-escaped",
         trap=37,
         file="src/discreet/kernel/engines/duckdb_sql.py",
         old='    return exp.Literal.string(value)\n',
