@@ -32,9 +32,7 @@ def reader(*sets: tuple[str, ...], rows: object = ROWS, **more: object) -> Relea
 def test_groups_are_all_cells_of_the_schema_with_null_and_other() -> None:
     answers = reader(("age", "sex")).ask("SELECT sex, age, count(*) FROM people GROUP BY sex, age")
     assert [tuple(row.group.values()) for row in answers] == list(
-        itertools.product(
-            ["F", "M", "(other)", "null"], ["0 to 9", "10 to 19", "20 to 29", "null"]
-        )
+        itertools.product(["F", "M", "(other)", "null"], ["0 to 9", "10 to 19", "20 to 29", "null"])
     )
     assert {row.answer.estimate for row in answers} == {3}
 
@@ -54,7 +52,9 @@ def test_a_cut_cell_widens_the_interval_and_says_so() -> None:
 
 def test_two_cuts_in_one_cell_select_what_lies_between_them() -> None:
     rows = [{"age": 10 + k} for k in range(10)]
-    found = reader(("age",), rows=rows).ask("SELECT count(*) FROM people WHERE age BETWEEN 13 AND 15")
+    found = reader(("age",), rows=rows).ask(
+        "SELECT count(*) FROM people WHERE age BETWEEN 13 AND 15"
+    )
     assert (found.only.lower, found.only.estimate, found.only.upper) == (0, 3, 10)
 
 
@@ -64,7 +64,9 @@ def test_a_tighter_marginal_and_a_wider_one_are_combined_by_inverse_variance() -
     release = release_of_tables(schema, [("sex",), ("sex", "owns")], [], law=law)
     first, second = (part.measurements[0] for part in release.parts)
     first.values[:], second.values[:] = 100, 60  # type: ignore[union-attr]
-    found = ReleaseReader(release).ask("SELECT count(*) FROM people WHERE sex = 'F'", whole=False).only
+    found = (
+        ReleaseReader(release).ask("SELECT count(*) FROM people WHERE sex = 'F'", whole=False).only
+    )
     # 1 draw against 3 of the same law, so weights 3/4 and 1/4; 3 cells of 60 are 180.
     assert found.estimate == pytest.approx(100 * 0.75 + 180 * 0.25)
     assert found.std == pytest.approx(law.std * (0.75**2 + 3 * 0.25**2) ** 0.5)
@@ -85,7 +87,9 @@ def test_a_marginal_whose_other_column_loses_rows_is_not_summed_over() -> None:
 def test_nulls_that_the_schema_excludes_cannot_be_asked_for() -> None:
     schema = people(columns=(IntegerColumn("age", 0, 9, nulls="exclude"),))
     with pytest.raises(NotAnswerable, match="leaves nulls"):
-        reader(("age",), schema=schema, rows=[]).ask("SELECT count(*) FROM people WHERE age IS NULL")
+        reader(("age",), schema=schema, rows=[]).ask(
+            "SELECT count(*) FROM people WHERE age IS NULL"
+        )
 
 
 def test_what_the_release_lacks_is_refused_with_the_class_it_needed() -> None:
@@ -182,7 +186,11 @@ def test_an_unknown_kind_of_part_is_ignored_and_not_guessed_at() -> None:
 def test_a_batch_answers_as_single_questions_do(column: str, public: bool) -> None:
     numbers = np.random.default_rng(3)
     rows = [
-        {"age": numbers.integers(-3, 35), "kids": numbers.integers(-1, 6), "pay": numbers.random() * 9}
+        {
+            "age": numbers.integers(-3, 35),
+            "kids": numbers.integers(-1, 6),
+            "pay": numbers.random() * 9,
+        }
         for _ in range(300)
     ]
     schema = people(adjacency=Adjacency.CHANGE_ONE if public else Adjacency.ADD_REMOVE)
@@ -230,7 +238,9 @@ def test_a_confidence_outside_0_to_1_is_refused(confidence: float) -> None:
 def test_booleans_have_sums_and_shares() -> None:
     schema = people(columns=(BooleanColumn("owns"), NumberColumn("pay", 0, 1, bits=1)))
     rows = [{"owns": True}] * 3 + [{"owns": False}] + [{"owns": None}]
-    row = reader(("owns",), schema=schema, rows=rows).ask("SELECT sum(owns) s, avg(owns) a FROM people")[0]
+    row = reader(("owns",), schema=schema, rows=rows).ask(
+        "SELECT sum(owns) s, avg(owns) a FROM people"
+    )[0]
     assert row["s"].estimate == 3 and row["a"].estimate == 0.75
 
 

@@ -117,8 +117,9 @@ def atoms(draw: Any) -> tuple[str, Any]:
                 "F%": lambda v: v.startswith("F"), "_": lambda v: len(v) == 1,
                 "%x": lambda v: v.endswith("x"), "%": lambda v: True,
             }[pattern]  # fmt: skip
-            return f"{name} LIKE '{pattern}'", lambda row: (
-                None if row[column] is None else fits(row[column])
+            return (
+                f"{name} LIKE '{pattern}'",
+                lambda row: None if row[column] is None else fits(row[column]),
             )
         sign, value = draw(st.sampled_from(["=", "<>", "!="])), draw(st.none() | literal)
         return f"{name} {sign} {text(value)}", lambda row: compare(sign, row[column], value)
