@@ -28,10 +28,18 @@ class PrivacyUnit:
     max_rows: int = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.max_rows, bool) or not isinstance(self.max_rows, int) or self.max_rows < 1:
-            raise BadInput(f"max_rows is {self.max_rows!r}; it must be a whole number of at least 1.")
+        if (
+            isinstance(self.max_rows, bool)
+            or not isinstance(self.max_rows, int)
+            or self.max_rows < 1
+        ):
+            raise BadInput(
+                f"max_rows is {self.max_rows!r}; it must be a whole number of at least 1."
+            )
         if self.identifier is None and self.max_rows != 1:
-            raise BadInput("max_rows needs an identifier column: without one, the unit is a single row.")
+            raise BadInput(
+                "max_rows needs an identifier column: without one, the unit is a single row."
+            )
 
 
 @dataclass(frozen=True, slots=True)

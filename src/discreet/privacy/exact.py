@@ -32,7 +32,9 @@ def exact(value: Exactable, *, name: str) -> Fraction:
     text = repr(value) if isinstance(value, float) else str(value)
     text = text.strip()
     if len(text) > LONGEST:
-        raise BadBudget(f"{name} is written with {len(text)} characters; at most {LONGEST} are read.")
+        raise BadBudget(
+            f"{name} is written with {len(text)} characters; at most {LONGEST} are read."
+        )
     try:
         number = Decimal(text)
     except InvalidOperation:
