@@ -8,39 +8,14 @@
     )
     dc.open_release("people.release").ask("SELECT count(*) FROM people WHERE age >= 65")
 
-Names are loaded when they are first used (PEP 562), so that importing discreet is cheap.
+Names are loaded when they are first used (PEP 562), so that importing discreet is cheap;
+their types are in `__init__.pyi`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from discreet.answers import ReleaseReader, open_release
-    from discreet.artifacts.answer import Answer
-    from discreet.artifacts.answers import Answers
-    from discreet.artifacts.release import Release
-    from discreet.errors import (
-        BadBudget,
-        BadInput,
-        BadQuestion,
-        BadRelease,
-        BadSchema,
-        BadSource,
-        BudgetExceeded,
-        DiscreetError,
-        LedgerError,
-        NotAnswerable,
-        Refused,
-    )
-    from discreet.kernel.ledger import Ledger
-    from discreet.privacy.adjacency import Adjacency, PrivacyUnit
-    from discreet.privacy.budget import Budget
-    from discreet.queries.classes import Marginals, Means, Sums
-    from discreet.releases import Plan, plan, release, release_to_file
-    from discreet.report import render_report
-    from discreet.schema import Schema
+from typing import Any
 
 __version__ = "0.1.0"
 

@@ -6,7 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from discreet.artifacts.measurement import Measurement
-from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
+from discreet.privacy.laws import (
+    DiscreteGaussianLaw,
+    DiscreteLaplaceLaw,
+    NoiseLaw,
+    RoundedGaussianLaw,
+)
 from discreet.privacy.loss import PrivacyLoss
 from discreet.privacy.loss_mechanisms import discrete_laplace_loss, gaussian_loss
 from discreet.queries.measurable import Marginal
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.artifacts.release import Release
     from discreet.privacy.adjacency import Sensitivity
 
+KNOWN = (DiscreteLaplaceLaw, DiscreteGaussianLaw, RoundedGaussianLaw)
 MOST_KINDS = 40
 """Different measurements whose losses are still added up for the plot."""
 FINEST_SHIFT = 500
@@ -28,7 +34,7 @@ def loss_figure(release: Release) -> Figure | None:
     kinds: Counter[tuple[NoiseLaw, Sensitivity, bool]] = Counter()
     for part in release.parts:
         for each in part.measurements:
-            if not isinstance(each, Measurement):
+            if not isinstance(each, Measurement) or not isinstance(each.law, KNOWN):
                 return None
             kinds[each.law, each.sensitivity, isinstance(each.query, Marginal)] += 1
     if not 0 < len(kinds) <= MOST_KINDS:
@@ -82,8 +88,9 @@ def _loss(law: NoiseLaw, sensitivity: Sensitivity, *, is_table: bool) -> Privacy
     In a table under change-one two cells move by half the L1 sensitivity each; otherwise one
     number moves by all of it.
     """
-    if not isinstance(law, DiscreteLaplaceLaw):
+    if isinstance(law, (DiscreteGaussianLaw, RoundedGaussianLaw)):
         return gaussian_loss(sigma_squared=law.sigma_squared, l2_squared=sensitivity.l2_squared)
+    assert isinstance(law, DiscreteLaplaceLaw)
     shift, scale = sensitivity.l1, law.scale
     if shift > FINEST_SHIFT:  # the same loss in coarser steps, which a chart cannot tell apart
         shift, scale = FINEST_SHIFT, scale * FINEST_SHIFT / shift
