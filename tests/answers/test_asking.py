@@ -180,6 +180,15 @@ def test_a_measured_sum_is_answered_directly_and_its_grid_is_covered() -> None:
     assert found.only.covers is Covers.NOISE_AND_CELLS
 
 
+def test_a_measured_sum_and_a_count_from_a_table_give_the_mean() -> None:
+    schema = people()
+    part = part_of(Sums("age"), measured(schema, ClampedSum("age"), [540]))
+    rows = [{"age": 13}] * 40 + [{"age": None}] * 5
+    asked = ReleaseReader(release_of_tables(schema, [("age",)], rows, parts=[part]))
+    found = asked.ask("SELECT avg(age) FROM people").only
+    assert found.estimate == 13.5 and found.covers is Covers.NOISE
+
+
 def test_sums_over_columns_with_too_many_cells_to_list_are_still_answered() -> None:
     schema = people(columns=(IntegerColumn("id", -(2**62), 2**62 - 1),))
     part = part_of(Sums("id"), measured(schema, ClampedSum("id"), [77]))

@@ -5,7 +5,7 @@ May import errors, privacy, schema, queries, artifacts, inference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
 
@@ -201,7 +201,7 @@ class Asking:
         if not means and self._divides_by_rows(column):
             means = sums
         if not means:
-            return None
+            return self._mean_of_sums(sums, column)
         best = min(means, key=lambda each: each.law.variance / each.grid**2)
         return direct_mean(
             best,
@@ -228,6 +228,24 @@ class Asking:
         if not plain:
             return None
         return direct_sum(plain, confidence=self.confidence, most_rows=self.public_rows)
+
+    def _mean_of_sums(self, sums: list[NoisySum], column: str) -> Estimates | None:
+        """A measured sum over a count from elsewhere in the release, if it has one."""
+        level = both(self.confidence)
+        plain = [each for each in sums if each.center == 0]
+        if not plain or not self.library.usable((column,)):
+            return None
+        selection = select(ALWAYS, self.schema, keep=[column], in_domain=column)
+        counts = count_rows(
+            self.library.table((column,)),
+            selection,
+            confidence=level,
+            public_rows=self.public_rows,
+            whole=False,
+        )
+        total = direct_sum(plain, confidence=level, most_rows=None)
+        found = quotient(total, counts, center=0.0, hull=selection.hull(0))
+        return replace(found, note=total.note.replace("summed", "averaged"))
 
     def _from_table(
         self, kind: str, column: str, condition: Condition, group_by: tuple[str, ...]
