@@ -210,6 +210,20 @@ def test_a_delta_that_buys_nothing_is_not_charged(make_schema):
     assert prospect.parts[0].share == Budget(epsilon="1/10")
 
 
+def test_a_delta_beside_a_rho_is_not_charged(make_schema):
+    prospect = prepare(
+        make_schema(), budget=Budget(rho="1/10", delta=1e-6), workload="marginals(sex)"
+    )
+    assert prospect.charge == Budget(rho="1/10")
+
+
+def test_columns_are_found_as_a_sql_engine_folds_their_names(make_schema):
+    (part,) = prepare(make_schema(), budget=Budget(epsilon=1), workload="marginals(SEX, Age)").parts
+    assert part.requests[0].query.columns == ("age", "sex")
+    with pytest.raises(BadInput, match="twice"):
+        prepare(make_schema(), budget=Budget(epsilon=1), workload="marginals(sex, SEX)")
+
+
 @pytest.mark.parametrize("delta", ["1e-9", "1e-6", "1/100"])
 def test_a_delta_never_makes_a_release_worse(make_schema, delta):
     workload = ["marginals(1)", "marginals(2)", "marginals(3)", "means(age)", "sums(income)"]

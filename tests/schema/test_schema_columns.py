@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from datetime import date, datetime
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
@@ -303,3 +304,10 @@ def test_unicode_names_are_kept_exactly_as_given() -> None:
     schema = Schema(dataset="d", columns=tuple(BooleanColumn(name) for name in names))
     assert Schema.loads(schema.dumps()).names == tuple(names)
     assert schema.column("GRÖSSE").name == "größe"
+
+
+@pytest.mark.parametrize(
+    "given", [-0.5, "-0.5", Fraction(-1, 2), Decimal("-0.5"), np.float32(-0.5)]
+)
+def test_a_fraction_counts_as_the_integer_below_it(given: Any) -> None:
+    assert IntegerColumn("i", -3, 3).code_of(given) == 2

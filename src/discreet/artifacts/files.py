@@ -21,7 +21,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,13 @@ _TYPES = ("<i8", "<u8", "|b1", "<f8")
 def write_release(release: Release, path: str | Path) -> None:
     """Write `release` to `path`, all of it or nothing: an interruption leaves no half file."""
     write_members(release_members(release), path)
+
+
+def release_bytes(release: Release) -> bytes:
+    """The bytes that `write_release` writes; equal releases have equal bytes."""
+    buffer = io.BytesIO()
+    _zip(release_members(release), buffer)
+    return buffer.getvalue()
 
 
 def read_release(path: str | Path) -> Release:
@@ -92,11 +99,7 @@ def write_members(members: Mapping[str, bytes], path: str | Path) -> None:
         raise BadInput(f"{target} cannot be written: {error.strerror}.") from None
     try:
         with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-                for member in sorted(members, key=_member_order):
-                    info = zipfile.ZipInfo(member, date_time=DATE)
-                    info.create_system, info.external_attr = 3, 0o644 << 16
-                    archive.writestr(info, members[member])
+            _zip(members, file)
             file.flush()
             os.fsync(file.fileno())
         Path(name).chmod(0o644)
@@ -107,6 +110,14 @@ def write_members(members: Mapping[str, bytes], path: str | Path) -> None:
         if isinstance(error, OSError):
             raise BadInput(f"{target} cannot be written: {error.strerror}.") from None
         raise
+
+
+def _zip(members: Mapping[str, bytes], file: IO[bytes]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for member in sorted(members, key=_member_order):
+            info = zipfile.ZipInfo(member, date_time=DATE)
+            info.create_system, info.external_attr = 3, 0o644 << 16
+            archive.writestr(info, members[member])
 
 
 def _member_order(name: str) -> tuple[bool, int, str]:

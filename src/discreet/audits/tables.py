@@ -58,7 +58,7 @@ _COLUMNS = {
         ("0", "7", "19", "20"),
     ),
     "number": (
-        'kind = "number"\nrange = [-1.5, 2.5]\nbits = 3\nclosed = "left"\n',
+        'kind = "number"\nbounds = [-1.5, 2.5]\nbits = 3\nclosed = "left"\n',
         ("-1.5", "0.25", "2.5", "1e9"),
     ),
     "date": (

@@ -82,15 +82,15 @@ class Marginals:
         """The column sets, in schema order."""
         names = [column.name for column in schema.columns]
         if self.columns is not None:
-            return (tuple(sorted(self.columns, key=names.index)),)
+            chosen = {schema.column(name).name for name in self.columns}
+            return (tuple(sorted(chosen, key=names.index)),)
         assert self.degree is not None
         return tuple(combinations(names, self.degree))
 
     def check(self, schema: Schema) -> None:
         if self.columns is not None:
-            for name in self.columns:
-                schema.column(name)
-            Marginal(self.columns).size(schema)
+            named = tuple(schema.column(name).name for name in self.columns)
+            Marginal(named).size(schema)  # refuses two spellings of one column as well
             return
         assert self.degree is not None
         if self.degree > len(schema.columns):

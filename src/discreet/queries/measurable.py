@@ -26,8 +26,8 @@ from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
 
-MOST_CELLS = 1 << 27
-"""Cells that one query may have: a gigabyte of counts. Larger domains are for trees."""
+MOST_CELLS = 1 << 26
+"""Cells that one query may have: half a gigabyte of counts. Larger domains are for trees."""
 
 
 @runtime_checkable

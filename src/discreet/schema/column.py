@@ -145,9 +145,11 @@ class Column:
             chosen = merged([(rest, self.cells) if sign == "is null" else (0, rest)])
             return CodeSelection(chosen, chosen)
         if sign in ("in", "not in"):
-            found = CodeSelection((), ())
-            for one in self._several(sign, literal):
-                found = found.either(self._compare("=", one))
+            each = [self._compare("=", one) for one in self._several(sign, literal)]
+            found = CodeSelection(
+                merged(pair for one in each for pair in one.inner),
+                merged(pair for one in each for pair in one.outer),
+            )
             return found if sign == "in" else found.within(self.value_cells + self.has_other)
         if sign == "between":
             pair = self._several(sign, literal)
