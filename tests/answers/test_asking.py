@@ -146,6 +146,21 @@ def test_a_measured_mean_is_centre_plus_sum_over_count() -> None:
         asked.ask("SELECT avg(age) FROM people WHERE age > 3")
 
 
+def test_the_noise_of_the_count_widens_a_measured_mean() -> None:
+    """(S+x)/(N+y) is off by (x - (S/N) y)/(N+y), and |S/N| is at most 14.5."""
+    schema, law = people(), DiscreteLaplaceLaw(Fraction(8))
+    part = part_of(
+        Means("age"),
+        measured(schema, ClampedSum("age", grid=2, center=Fraction(29, 2)), [-900]),
+        measured(schema, CellCount(("age",), (0, 1, 2)), [1000], law),
+    )
+    found = ReleaseReader(release_of_tables(schema, [], [], parts=[part])).ask(
+        "SELECT avg(age) FROM people"
+    )
+    width = 14.5 * law.half_width(0.95) / 1000
+    assert found.only.upper - found.only.estimate == pytest.approx(width, rel=0.01)
+
+
 def test_a_mean_over_no_rows_is_the_whole_range() -> None:
     found = reader(("age",), rows=[]).ask("SELECT avg(age) FROM people").only
     assert (found.lower, found.upper) == (0, 29) and 0 <= found.estimate <= 29
