@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import discreet
 
-PUBLIC = ["Adjacency", "Answer", "Answers", "BadBudget", "BadInput", "BadQuestion", "BadRelease", "BadSchema", "BadSource", "Budget", "BudgetExceeded", "DiscreetError", "Ledger", "LedgerError", "Marginals", "Means", "NotAnswerable", "Plan", "PrivacyUnit", "Refused", "Release", "ReleaseReader", "Schema", "Sums", "__version__", "open_release", "plan", "release", "release_to_file", "render_report"]
+PUBLIC = [
+    "Adjacency",
+    "Answer",
+    "Answers",
+    "BadBudget",
+    "BadInput",
+    "BadQuestion",
+    "BadRelease",
+    "BadSchema",
+    "BadSource",
+    "Budget",
+    "BudgetExceeded",
+    "DiscreetError",
+    "Ledger",
+    "LedgerError",
+    "Marginals",
+    "Means",
+    "NotAnswerable",
+    "Plan",
+    "PrivacyUnit",
+    "Refused",
+    "ReleaseReader",
+    "Schema",
+    "Sums",
+    "__version__",
+    "open_release",
+    "plan",
+    "release",
+    "release_to_file",
+    "render_report",
+]
 
 
 def test_the_public_names_are_these() -> None:
@@ -36,3 +68,12 @@ def test_importing_discreet_loads_neither_numbers_nor_a_database() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "set()"
+
+
+def test_the_types_of_the_public_names_are_stated_in_the_stub() -> None:
+    stub = Path(discreet.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    listed = re.search(r"__all__ = \[(.*?)\]", stub, flags=re.DOTALL)
+    assert listed is not None
+    assert sorted(re.findall(r'"(\w+)"', listed[1])) == sorted(PUBLIC)
+    for name in PUBLIC:
+        assert len(re.findall(rf"\b{name}\b", stub)) >= 2, name

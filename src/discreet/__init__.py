@@ -3,44 +3,17 @@
     import discreet as dc
 
     schema = dc.Schema.load("people.toml")
-    dc.release_to_file(
-        "people.parquet", schema, "people.release", budget=dc.Budget(epsilon=1), workload=["marginals(2)"]
-    )
-    dc.open_release("people.release").ask("SELECT count(*) FROM people WHERE age >= 65")
+    release = dc.release("people.parquet", schema, budget=dc.Budget(epsilon=1), workload=["marginals(2)"])
+    release.ask("SELECT count(*) FROM people WHERE age >= 65")
 
-Names are loaded when they are first used (PEP 562), so that importing discreet is cheap.
+Names are loaded when they are first used (PEP 562), so that importing discreet is cheap;
+their types are in `__init__.pyi`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from discreet.answers import ReleaseReader, open_release
-    from discreet.artifacts.answer import Answer
-    from discreet.artifacts.answers import Answers
-    from discreet.artifacts.release import Release
-    from discreet.errors import (
-        BadBudget,
-        BadInput,
-        BadQuestion,
-        BadRelease,
-        BadSchema,
-        BadSource,
-        BudgetExceeded,
-        DiscreetError,
-        LedgerError,
-        NotAnswerable,
-        Refused,
-    )
-    from discreet.kernel.ledger import Ledger
-    from discreet.privacy.adjacency import Adjacency, PrivacyUnit
-    from discreet.privacy.budget import Budget
-    from discreet.queries.classes import Marginals, Means, Sums
-    from discreet.releases import Plan, plan, release, release_to_file
-    from discreet.report import render_report
-    from discreet.schema import Schema
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -48,7 +21,6 @@ _ROOMS = {
     "discreet.answers": ("ReleaseReader", "open_release"),
     "discreet.artifacts.answer": ("Answer",),
     "discreet.artifacts.answers": ("Answers",),
-    "discreet.artifacts.release": ("Release",),
     "discreet.errors": (
         "BadBudget",
         "BadInput",
@@ -66,7 +38,8 @@ _ROOMS = {
     "discreet.privacy.adjacency": ("Adjacency", "PrivacyUnit"),
     "discreet.privacy.budget": ("Budget",),
     "discreet.queries.classes": ("Marginals", "Means", "Sums"),
-    "discreet.releases": ("Plan", "plan", "release", "release_to_file"),
+    "discreet.releases": ("Plan", "plan"),
+    "discreet.releases.publishing": ("release", "release_to_file"),
     "discreet.report": ("render_report",),
     "discreet.schema": ("Schema",),
 }
@@ -93,7 +66,6 @@ __all__ = [
     "Plan",
     "PrivacyUnit",
     "Refused",
-    "Release",
     "ReleaseReader",
     "Schema",
     "Sums",

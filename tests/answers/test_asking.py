@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -32,9 +33,7 @@ def reader(*sets: tuple[str, ...], rows: object = ROWS, **more: object) -> Relea
 def test_groups_are_all_cells_of_the_schema_with_null_and_other() -> None:
     answers = reader(("age", "sex")).ask("SELECT sex, age, count(*) FROM people GROUP BY sex, age")
     assert [tuple(row.group.values()) for row in answers] == list(
-        itertools.product(
-            ["F", "M", "(other)", "null"], ["0 to 9", "10 to 19", "20 to 29", "null"]
-        )
+        itertools.product(["F", "M", "(other)", "null"], ["0 to 9", "10 to 19", "20 to 29", "null"])
     )
     assert {row.answer.estimate for row in answers} == {3}
 
@@ -54,7 +53,9 @@ def test_a_cut_cell_widens_the_interval_and_says_so() -> None:
 
 def test_two_cuts_in_one_cell_select_what_lies_between_them() -> None:
     rows = [{"age": 10 + k} for k in range(10)]
-    found = reader(("age",), rows=rows).ask("SELECT count(*) FROM people WHERE age BETWEEN 13 AND 15")
+    found = reader(("age",), rows=rows).ask(
+        "SELECT count(*) FROM people WHERE age BETWEEN 13 AND 15"
+    )
     assert (found.only.lower, found.only.estimate, found.only.upper) == (0, 3, 10)
 
 
@@ -64,7 +65,9 @@ def test_a_tighter_marginal_and_a_wider_one_are_combined_by_inverse_variance() -
     release = release_of_tables(schema, [("sex",), ("sex", "owns")], [], law=law)
     first, second = (part.measurements[0] for part in release.parts)
     first.values[:], second.values[:] = 100, 60  # type: ignore[union-attr]
-    found = ReleaseReader(release).ask("SELECT count(*) FROM people WHERE sex = 'F'", whole=False).only
+    found = (
+        ReleaseReader(release).ask("SELECT count(*) FROM people WHERE sex = 'F'", whole=False).only
+    )
     # 1 draw against 3 of the same law, so weights 3/4 and 1/4; 3 cells of 60 are 180.
     assert found.estimate == pytest.approx(100 * 0.75 + 180 * 0.25)
     assert found.std == pytest.approx(law.std * (0.75**2 + 3 * 0.25**2) ** 0.5)
@@ -85,7 +88,9 @@ def test_a_marginal_whose_other_column_loses_rows_is_not_summed_over() -> None:
 def test_nulls_that_the_schema_excludes_cannot_be_asked_for() -> None:
     schema = people(columns=(IntegerColumn("age", 0, 9, nulls="exclude"),))
     with pytest.raises(NotAnswerable, match="leaves nulls"):
-        reader(("age",), schema=schema, rows=[]).ask("SELECT count(*) FROM people WHERE age IS NULL")
+        reader(("age",), schema=schema, rows=[]).ask(
+            "SELECT count(*) FROM people WHERE age IS NULL"
+        )
 
 
 def test_what_the_release_lacks_is_refused_with_the_class_it_needed() -> None:
@@ -142,6 +147,21 @@ def test_a_measured_mean_is_centre_plus_sum_over_count() -> None:
         asked.ask("SELECT avg(age) FROM people WHERE age > 3")
 
 
+def test_the_noise_of_the_count_widens_a_measured_mean() -> None:
+    """(S+x)/(N+y) is off by (x - (S/N) y)/(N+y), and |S/N| is at most 14.5."""
+    schema, law = people(), DiscreteLaplaceLaw(Fraction(8))
+    part = part_of(
+        Means("age"),
+        measured(schema, ClampedSum("age", grid=2, center=Fraction(29, 2)), [-900]),
+        measured(schema, CellCount(("age",), (0, 1, 2)), [1000], law),
+    )
+    found = ReleaseReader(release_of_tables(schema, [], [], parts=[part])).ask(
+        "SELECT avg(age) FROM people"
+    )
+    width = 14.5 * law.half_width(0.95) / 1000
+    assert found.only.upper - found.only.estimate == pytest.approx(width, rel=0.01)
+
+
 def test_a_mean_over_no_rows_is_the_whole_range() -> None:
     found = reader(("age",), rows=[]).ask("SELECT avg(age) FROM people").only
     assert (found.lower, found.upper) == (0, 29) and 0 <= found.estimate <= 29
@@ -149,14 +169,24 @@ def test_a_mean_over_no_rows_is_the_whole_range() -> None:
 
 
 def test_a_measured_sum_is_answered_directly_and_its_grid_is_covered() -> None:
-    schema = people(people=100)
+    schema = people(adjacency=Adjacency.CHANGE_ONE)
     part = part_of(Sums("pay"), measured(schema, ClampedSum("pay", grid=10), [4321]))
-    found = ReleaseReader(release_of_tables(schema, [], [], parts=[part])).ask(
-        "SELECT sum(pay) FROM people"
-    )
+    secret = release_of_tables(schema, [], [], parts=[part])
+    noted = ReleaseReader(secret).ask("SELECT sum(pay) FROM people")
+    assert noted.only.covers is Covers.NOISE and "rounded to a multiple of 0.1" in noted.notes[0]
+    found = ReleaseReader(replace(secret, public_rows=100)).ask("SELECT sum(pay) FROM people")
     assert found.only.estimate == pytest.approx(432.1)
     assert found.only.upper == pytest.approx(432.1 + 100 / 20)
     assert found.only.covers is Covers.NOISE_AND_CELLS
+
+
+def test_a_measured_sum_and_a_count_from_a_table_give_the_mean() -> None:
+    schema = people()
+    part = part_of(Sums("age"), measured(schema, ClampedSum("age"), [540]))
+    rows = [{"age": 13}] * 40 + [{"age": None}] * 5
+    asked = ReleaseReader(release_of_tables(schema, [("age",)], rows, parts=[part]))
+    found = asked.ask("SELECT avg(age) FROM people").only
+    assert found.estimate == 13.5 and found.covers is Covers.NOISE
 
 
 def test_sums_over_columns_with_too_many_cells_to_list_are_still_answered() -> None:
@@ -182,7 +212,11 @@ def test_an_unknown_kind_of_part_is_ignored_and_not_guessed_at() -> None:
 def test_a_batch_answers_as_single_questions_do(column: str, public: bool) -> None:
     numbers = np.random.default_rng(3)
     rows = [
-        {"age": numbers.integers(-3, 35), "kids": numbers.integers(-1, 6), "pay": numbers.random() * 9}
+        {
+            "age": numbers.integers(-3, 35),
+            "kids": numbers.integers(-1, 6),
+            "pay": numbers.random() * 9,
+        }
         for _ in range(300)
     ]
     schema = people(adjacency=Adjacency.CHANGE_ONE if public else Adjacency.ADD_REMOVE)
@@ -230,7 +264,9 @@ def test_a_confidence_outside_0_to_1_is_refused(confidence: float) -> None:
 def test_booleans_have_sums_and_shares() -> None:
     schema = people(columns=(BooleanColumn("owns"), NumberColumn("pay", 0, 1, bits=1)))
     rows = [{"owns": True}] * 3 + [{"owns": False}] + [{"owns": None}]
-    row = reader(("owns",), schema=schema, rows=rows).ask("SELECT sum(owns) s, avg(owns) a FROM people")[0]
+    row = reader(("owns",), schema=schema, rows=rows).ask(
+        "SELECT sum(owns) s, avg(owns) a FROM people"
+    )[0]
     assert row["s"].estimate == 3 and row["a"].estimate == 0.75
 
 

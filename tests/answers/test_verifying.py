@@ -30,7 +30,9 @@ HALF = DiscreteLaplaceLaw(Fraction(2))
 
 def plain(**more: Any) -> Release:
     budget = more.pop("budget", Budget(epsilon=1))
-    return release_of_tables(more.pop("schema", people()), [("age",), ("sex",)], [], law=HALF, budget=budget, **more)
+    return release_of_tables(
+        more.pop("schema", people()), [("age",), ("sex",)], [], law=HALF, budget=budget, **more
+    )
 
 
 def with_measurement(release: Release, **changes: Any) -> Release:
@@ -40,7 +42,9 @@ def with_measurement(release: Release, **changes: Any) -> Release:
 
 
 def of(*measurements: Any, **more: Any) -> Release:
-    return release_of_tables(people(), [], [], parts=[part_of(Marginals("kids"), *measurements)], **more)
+    return release_of_tables(
+        people(), [], [], parts=[part_of(Marginals("kids"), *measurements)], **more
+    )
 
 
 def test_an_honest_release_verifies_and_its_cost_is_recomputed() -> None:
@@ -74,7 +78,9 @@ def test_a_changed_law_cost_or_sensitivity_does_not_verify(changes: dict[str, An
 
 
 def test_a_law_changed_together_with_its_cost_breaks_the_budget() -> None:
-    stronger = with_measurement(plain(), law=DiscreteLaplaceLaw(Fraction(1)), cost=Cost.pure(Fraction(1)))
+    stronger = with_measurement(
+        plain(), law=DiscreteLaplaceLaw(Fraction(1)), cost=Cost.pure(Fraction(1))
+    )
     assert "more than the budget" in verify(stronger).problems[0]
 
 
@@ -90,7 +96,12 @@ def test_sensitivity_is_derived_from_the_schema_and_not_read_from_the_file() -> 
 def test_gaussian_noise_costs_rho_under_concentrated_accounting() -> None:
     law = DiscreteGaussianLaw(Fraction(8))
     release = release_of_tables(
-        people(), [("age",), ("sex",)], [], law=law, budget=Budget(rho="1/8"), accounting=Accounting.CONCENTRATED
+        people(),
+        [("age",), ("sex",)],
+        [],
+        law=law,
+        budget=Budget(rho="1/8"),
+        accounting=Accounting.CONCENTRATED,
     )
     assert verify(release).total == Budget(rho="1/8") and verify(release).ok
     assert not verify(replace(release, budget=Budget(rho="0.12"))).ok
@@ -102,19 +113,28 @@ def test_calibrated_gaussians_are_checked_at_their_own_epsilon() -> None:
     rounded = measured(schema, Marginal(("sex",)), [0] * 4, RoundedGaussianLaw(square))
     budget = Budget(epsilon=1, delta=rounded.cost.delta)
     assert verify(of(rounded, budget=budget)).ok
-    cheaper = replace(rounded, cost=Cost.approximate(epsilon=Fraction(1), delta=rounded.cost.delta * Fraction(99, 100)))
+    cheaper = replace(
+        rounded,
+        cost=Cost.approximate(epsilon=Fraction(1), delta=rounded.cost.delta * Fraction(99, 100)),
+    )
     assert not verify(of(cheaper, budget=budget)).ok
     one = CellCount(("sex",), (0,))
-    delta = discrete_gaussian_delta_one_coordinate(sigma_squared=square, shift=1, epsilon=Fraction(1, 2))
+    delta = discrete_gaussian_delta_one_coordinate(
+        sigma_squared=square, shift=1, epsilon=Fraction(1, 2)
+    )
     cost = Cost.approximate(epsilon=Fraction(1, 2), delta=delta)
     single = replace(measured(schema, one, [3], DiscreteGaussianLaw(square)), cost=cost)
     assert verify(of(single, budget=Budget(epsilon=1, delta=delta))).ok
-    several = replace(measured(schema, Marginal(("sex",)), [0] * 4, DiscreteGaussianLaw(square)), cost=cost)
+    several = replace(
+        measured(schema, Marginal(("sex",)), [0] * 4, DiscreteGaussianLaw(square)), cost=cost
+    )
     assert "single number" in verify(of(several, budget=Budget(epsilon=1, delta=delta))).problems[0]
 
 
 def test_a_selection_costs_its_epsilon_and_its_smaller_rho() -> None:
-    selection = Selection(chosen=1, candidates=4, sensitivity=1, cost=Cost.bounded_range(Fraction(1, 2)))
+    selection = Selection(
+        chosen=1, candidates=4, sensitivity=1, cost=Cost.bounded_range(Fraction(1, 2))
+    )
     assert verify(of(selection, budget=Budget(epsilon="0.5"))).ok
     assert not verify(of(replace(selection, chosen=4), budget=Budget(epsilon="0.5"))).ok
     assert not verify(of(replace(selection, cost=Cost(epsilon=Fraction(1, 2), rho=Fraction(0))))).ok
@@ -166,7 +186,10 @@ def test_a_tampered_manifest_is_caught(tmp_path: Path) -> None:
     path = tmp_path / "a"
     write_release(plain(), path)
     assert verify(path).ok
-    for old, new in [(b'"scale": "2/1"', b'"scale": "3/1"'), (b'"epsilon": "1/2"', b'"epsilon": "1/9"')]:
+    for old, new in [
+        (b'"scale": "2/1"', b'"scale": "3/1"'),
+        (b'"epsilon": "1/2"', b'"epsilon": "1/9"'),
+    ]:
         members = read_members(path)
         assert old in members["manifest.json"]
         members["manifest.json"] = members["manifest.json"].replace(old, new)

@@ -18,7 +18,9 @@ ROWS = [{"age": 5, "sex": "F"}] * 7 + [{"age": 15, "sex": "<M>"}] * 3
 
 def grouped(where: str = "") -> Answers:
     reader = ReleaseReader(release_of_tables(people(), [("age", "sex")], ROWS))
-    return reader.ask(f"SELECT sex, count(*) AS n, avg(age) AS mean FROM people {where} GROUP BY sex")
+    return reader.ask(
+        f"SELECT sex, count(*) AS n, avg(age) AS mean FROM people {where} GROUP BY sex"
+    )
 
 
 def single(where: str) -> Answers:
@@ -29,7 +31,9 @@ def single(where: str) -> Answers:
 def test_it_prints_as_a_table_with_intervals_and_notes() -> None:
     text = str(grouped())
     assert text.splitlines()[0].split()[:2] == ["sex", "n"]
-    assert "[7, 7]" in text and "noise + discretisation" in text and "discretisation includes" in text
+    assert (
+        "[7, 7]" in text and "noise + discretisation" in text and "discretisation includes" in text
+    )
 
 
 def test_its_html_is_a_table_and_escapes_labels() -> None:
@@ -75,10 +79,14 @@ def test_rows_are_indexed_and_iterated() -> None:
 
 def test_a_difference_has_an_interval_that_holds_for_both() -> None:
     left = Answer(estimate=10, lower=8, upper=12, confidence=0.95, std=1, covers=Covers.NOISE)
-    right = Answer(estimate=3, lower=1, upper=4, confidence=0.95, std=1, covers=Covers.NOISE_AND_CELLS)
+    right = Answer(
+        estimate=3, lower=1, upper=4, confidence=0.95, std=1, covers=Covers.NOISE_AND_CELLS
+    )
     difference = left.minus(right)
     assert (difference.estimate, difference.lower, difference.upper) == (7, 4, 11)
-    assert difference.confidence == pytest.approx(0.9) and difference.covers is Covers.NOISE_AND_CELLS
+    assert (
+        difference.confidence == pytest.approx(0.9) and difference.covers is Covers.NOISE_AND_CELLS
+    )
     assert left.compare(right) == "higher" and right.compare(left) == "lower"
     assert left.compare(left) == "too close to tell"
 

@@ -17,7 +17,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.artifacts.files import read_members, read_release, release_members, write_members, write_release
+from discreet.artifacts.files import (
+    read_members,
+    read_release,
+    release_members,
+    write_members,
+    write_release,
+)
 from discreet.artifacts.measurement import Selection
 from discreet.artifacts.release import Release
 from discreet.errors import BadRelease
@@ -42,12 +48,18 @@ def rich_release() -> Release:
         part_of(
             Marginals("sex"),
             measured(schema, CellCount(("sex",), (0, 2)), [4], DiscreteLaplaceLaw(Fraction(2, 3))),
-            Selection(chosen=1, candidates=4, sensitivity=1, cost=Cost.bounded_range(Fraction(1, 3))),
+            Selection(
+                chosen=1, candidates=4, sensitivity=1, cost=Cost.bounded_range(Fraction(1, 3))
+            ),
             small_tree(),
         ),
     ]
     return release_of_tables(
-        schema, [("age", "sex"), ("born",)], ROWS, law=DiscreteLaplaceLaw(Fraction(7, 3)), parts=parts
+        schema,
+        [("age", "sex"), ("born",)],
+        ROWS,
+        law=DiscreteLaplaceLaw(Fraction(7, 3)),
+        parts=parts,
     )
 
 
@@ -66,18 +78,24 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_equal_releases_are_equal_bytes(tmp_path: Path) -> None:
     for name in "ab":
         write_release(rich_release(), tmp_path / name)
-        time.sleep(0.01)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a") as archive:
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_exact_numbers_are_texts_and_nothing_is_pickled(tmp_path: Path) -> None:
     write_release(rich_release(), tmp_path / "a")
     members = read_members(tmp_path / "a")
     manifest = json.loads(members["manifest.json"])
-    assert manifest["parts"][0]["measurements"][0]["law"] == {"kind": "discrete-laplace", "scale": "7/3"}
+    assert manifest["parts"][0]["measurements"][0]["law"] == {
+        "kind": "discrete-laplace",
+        "scale": "7/3",
+    }
     assert manifest["privacy"]["data"]["adjacency"] == "add-remove"
     assert any("differentially private" in line for line in manifest["privacy"]["words"])
-    assert all(data.startswith(b"\x93NUMPY\x01") for name, data in members.items() if name.endswith("npy"))
+    assert all(
+        data.startswith(b"\x93NUMPY\x01") for name, data in members.items() if name.endswith("npy")
+    )
 
 
 def test_writing_leaves_no_other_file_and_replaces_the_old_one_whole(tmp_path: Path) -> None:
@@ -197,7 +215,10 @@ HOSTILE = {
     "path traversal": (adding("../../evil"), "no release has"),
     "absolute path": (adding("/etc/passwd"), "no release has"),
     "twice": (adding("arrays/0.npy"), "twice"),
-    "unreferenced": (adding("arrays/99.npy", release_members(rich_release())["arrays/0.npy"]), "nothing refers"),
+    "unreferenced": (
+        adding("arrays/99.npy", release_members(rich_release())["arrays/0.npy"]),
+        "nothing refers",
+    ),
     "symlink": (a_symlink, "no release has"),
     "compressed": (compressed, "packed again"),
     "bomb": (a_bomb, "packed again"),
@@ -222,7 +243,9 @@ def test_a_hostile_file_is_refused_in_a_sentence(name: str, tmp_path: Path) -> N
         read_release(bad)
 
 
-def test_an_overlapping_bomb_is_refused_because_it_declares_more_than_it_holds(tmp_path: Path) -> None:
+def test_an_overlapping_bomb_is_refused_because_it_declares_more_than_it_holds(
+    tmp_path: Path,
+) -> None:
     """Many directory entries that point at the same bytes."""
     write_members({"manifest.json": bytes(1000), "arrays/0.npy": bytes(100_000)}, tmp_path / "a")
     data = (tmp_path / "a").read_bytes()
@@ -230,16 +253,16 @@ def test_an_overlapping_bomb_is_refused_because_it_declares_more_than_it_holds(t
     end = data.index(b"PK\x05\x06")
     second = data.index(b"PK\x01\x02", start + 4)
     entries = [data[start:second]]
-    for number in range(50):
+    for number in range(10):
         entry = bytearray(data[second:end])
-        entry[-5:-4] = str(number % 10).encode()
-        entries.append(bytes(entry).replace(b"arrays/", b"arrays/"))
+        entry[-5:-4] = str(number).encode()  # arrays/0.npy, arrays/1.npy, ...
+        entries.append(bytes(entry))
     directory = b"".join(entries)
     tail = bytearray(data[end:])
     tail[8:10] = tail[10:12] = len(entries).to_bytes(2, "little")
     tail[12:16] = len(directory).to_bytes(4, "little")
     (tmp_path / "b").write_bytes(data[:start] + directory + bytes(tail))
-    with pytest.raises(BadRelease):
+    with pytest.raises(BadRelease, match="declares more than"):
         read_release(tmp_path / "b")
 
 
@@ -280,7 +303,12 @@ def test_gaussian_laws_survive_the_file(tmp_path: Path) -> None:
 
     law = DiscreteGaussianLaw(Fraction(123456789, 1000))
     release = release_of_tables(
-        people(), [("age",)], ROWS, law=law, budget=Budget(rho=1), accounting=Accounting.CONCENTRATED
+        people(),
+        [("age",)],
+        ROWS,
+        law=law,
+        budget=Budget(rho=1),
+        accounting=Accounting.CONCENTRATED,
     )
     write_release(release, tmp_path / "a")
     assert read_release(tmp_path / "a").parts[0].measurements[0].law == law  # type: ignore[union-attr]

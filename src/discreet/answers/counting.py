@@ -35,6 +35,8 @@ class Estimates:
     std: Floats
     is_exact: bool
     """Whether the interval owes nothing to discretisation."""
+    note: str = ""
+    """What else a reader should know."""
 
 
 def summed(

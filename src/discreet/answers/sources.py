@@ -24,7 +24,7 @@ from discreet.errors import NotAnswerable
 from discreet.inference.combination import Terms, inverse_variance_weights
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals
-from discreet.queries.measurable import CellCount, ClampedSum, Marginal
+from discreet.queries.measurable import CellCount, ClampedSum, Marginal, PresentCount
 from discreet.schema import Schema
 
 Numbers = npt.NDArray[np.float64]
@@ -56,7 +56,7 @@ class NoisySum:
 
 @dataclass(frozen=True, slots=True)
 class NoisyCount:
-    """How many rows have a value in `column`."""
+    """How many rows have a value in the domain of `column`: those that a sum adds up."""
 
     column: str
     value: int
@@ -107,13 +107,12 @@ def _measured(part: Part, schema: Schema) -> Sources:
 
 
 def _counted_column(query: object, schema: Schema) -> str | None:
-    """The column whose present values a one-number query counts."""
-    if getattr(query, "kind", None) == "present-count":
-        return str(getattr(query, "column"))  # noqa: B009
+    """The column whose values in the domain a one-number query counts."""
+    if isinstance(query, PresentCount):
+        return schema.column(query.column).name
     if isinstance(query, CellCount) and len(query.columns) == 1:
         column = schema.column(query.columns[0])
-        present = column.cells - (column.null_cell is not None)
-        if set(query.cells) == set(range(present)):
+        if set(query.cells) == set(range(column.value_cells)):
             return column.name
     return None
 

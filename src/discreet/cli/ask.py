@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -49,5 +50,4 @@ def command(
 def _lines(question: str) -> list[str]:
     if question != "-":
         return [question]
-    text = click.get_text_stream("stdin")
-    return [line.strip() for line in text if line.strip()]
+    return [line.strip() for line in sys.stdin if line.strip()]

@@ -9,7 +9,6 @@ May import errors, privacy, schema.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
@@ -27,6 +26,7 @@ from discreet.queries.conditions import (
     Pattern,
     TruthTest,
 )
+from discreet.queries.question import Aggregate, Question
 from discreet.schema import Schema
 from discreet.schema.column import folded
 
@@ -37,26 +37,6 @@ MOST_LITERALS = 100_000
 """Literals that one question may compare with."""
 
 SHAPE = "Ask SELECT count(*), count(col), sum(col) or avg(col) FROM the dataset, with WHERE and GROUP BY."
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """`count(*)` (column None), `count(col)`, `sum(col)` or `avg(col)`."""
-
-    kind: Literal["count", "sum", "avg"]
-    column: str | None
-    name: str
-    """What the answer's column is called."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, as plain data; column names are the schema's own."""
-
-    aggregates: tuple[Aggregate, ...]
-    condition: Condition = ALWAYS
-    group_by: tuple[str, ...] = ()
-    text: str = ""
 
 
 def parse_question(text: str, schema: Schema) -> Question:
@@ -408,3 +388,6 @@ def _sql_name(name: str) -> str:
     if name.isidentifier() and name.isascii():
         return name
     return '"' + name.replace('"', '""') + '"'
+
+
+__all__ = ["SUMMED_KINDS", "Aggregate", "Question", "parse_question"]

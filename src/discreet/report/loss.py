@@ -6,7 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from discreet.artifacts.measurement import Measurement
-from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
+from discreet.privacy.laws import (
+    DiscreteGaussianLaw,
+    DiscreteLaplaceLaw,
+    NoiseLaw,
+    RoundedGaussianLaw,
+)
 from discreet.privacy.loss import PrivacyLoss
 from discreet.privacy.loss_mechanisms import discrete_laplace_loss, gaussian_loss
 from discreet.queries.measurable import Marginal
@@ -17,9 +22,12 @@ if TYPE_CHECKING:
     from discreet.artifacts.release import Release
     from discreet.privacy.adjacency import Sensitivity
 
+KNOWN = (DiscreteLaplaceLaw, DiscreteGaussianLaw, RoundedGaussianLaw)
 MOST_KINDS = 40
 """Different measurements whose losses are still added up for the plot."""
 FINEST_SHIFT = 500
+ROUNDING = 1e-9
+"""More than sums of floats are off by, so that nothing seems to exceed the largest loss."""
 TABLE_POINTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -28,7 +36,7 @@ def loss_figure(release: Release) -> Figure | None:
     kinds: Counter[tuple[NoiseLaw, Sensitivity, bool]] = Counter()
     for part in release.parts:
         for each in part.measurements:
-            if not isinstance(each, Measurement):
+            if not isinstance(each, Measurement) or not isinstance(each.law, KNOWN):
                 return None
             kinds[each.law, each.sensitivity, isinstance(each.query, Marginal)] += 1
     if not 0 < len(kinds) <= MOST_KINDS:
@@ -70,7 +78,7 @@ def loss_figure(release: Release) -> Figure | None:
         ],
         table=Table(
             ("loss", "chance of more"),
-            [(f"{x:+.2f}", f"{100 * total.tail(x):.3g}%") for x in points],
+            [(f"{x:+.2f}", f"{100 * total.tail(x + ROUNDING):.3g}%") for x in points],
             right=(0, 1),
         ),
     )
@@ -82,8 +90,9 @@ def _loss(law: NoiseLaw, sensitivity: Sensitivity, *, is_table: bool) -> Privacy
     In a table under change-one two cells move by half the L1 sensitivity each; otherwise one
     number moves by all of it.
     """
-    if not isinstance(law, DiscreteLaplaceLaw):
+    if isinstance(law, (DiscreteGaussianLaw, RoundedGaussianLaw)):
         return gaussian_loss(sigma_squared=law.sigma_squared, l2_squared=sensitivity.l2_squared)
+    assert isinstance(law, DiscreteLaplaceLaw)
     shift, scale = sensitivity.l1, law.scale
     if shift > FINEST_SHIFT:  # the same loss in coarser steps, which a chart cannot tell apart
         shift, scale = FINEST_SHIFT, scale * FINEST_SHIFT / shift
