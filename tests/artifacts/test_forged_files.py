@@ -31,7 +31,9 @@ def test_a_signature_covers_every_array(path: Path) -> None:
             verify(path)
 
 
-@pytest.mark.parametrize("name", ["x/arrays/0.npy", "arrays/0.npy.exe", "../manifest.json", "arrays/-1.npy"])
+@pytest.mark.parametrize(
+    "name", ["x/arrays/0.npy", "arrays/0.npy.exe", "../manifest.json", "arrays/-1.npy"]
+)
 def test_a_member_whose_name_holds_a_good_one_is_refused(path: Path, name: str) -> None:
     members = read_members(path)
     write_members({**members, name: members["arrays/0.npy"]}, path)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
-import logging
 import os
 import subprocess
 import sys
 import tempfile
-import warnings
 import zipfile
 from pathlib import Path
 
@@ -42,7 +38,7 @@ from discreet.audits.leaks import (
 from discreet.audits.observing import recording, replaying
 from discreet.cli.application import application
 from discreet.cli.failures import run
-from discreet.errors import BadSource, DiscreetError
+from discreet.errors import BadSource
 from discreet.inference.public_random import generator as public_generator
 from discreet.kernel.engines import column_names_and_types
 from discreet.privacy.budget import Budget
@@ -50,52 +46,23 @@ from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.releases.run import release, release_to_file
 from discreet.report import render_report
 from discreet.schema import Schema
+from tests.audits.bad_tables import bad_tables, corrupt
+from tests.audits.ears import Ears
 
 ROWS = canary_rows()
-WORKLOAD = ["marginals(city, age)", "marginals(pay)", "means(pay)", "sums(age)", "histogram(born)", "histogram(ok)"]
+WORKLOAD = [
+    "marginals(city, age)",
+    "marginals(pay)",
+    "means(pay)",
+    "sums(age)",
+    "histogram(born)",
+    "histogram(ok)",
+]
 FULL = SCHEMA.format(adjacency="add-remove", unit="")
 
 
 def schema_of(adjacency="add-remove", unit=""):
     return Schema.loads(SCHEMA.format(adjacency=adjacency, unit=unit))
-
-
-class Ears:
-    """Everything said while it listens: standard output and error, logs, warnings, errors."""
-
-    def __init__(self, capfd):
-        self.capfd, self.said = capfd, []
-
-    @contextlib.contextmanager
-    def listening(self):
-        keeper = logging.Handler(level=logging.NOTSET)
-        keeper.emit = lambda record: self.said.append(
-            f"{record.getMessage()} {record.args} {record.exc_info}"
-        )
-        root = logging.getLogger()
-        level = root.level
-        root.addHandler(keeper)
-        root.setLevel(logging.NOTSET)
-        self.capfd.readouterr()
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                yield self
-            self.said += [str(warning.message) for warning in caught]
-        finally:
-            root.removeHandler(keeper)
-            root.setLevel(level)
-            self.said += list(self.capfd.readouterr())
-
-    def attempt(self, action):
-        """Whatever it raises on purpose is heard; anything else is a fault and fails the test."""
-        try:
-            said = action()
-        except DiscreetError as error:
-            self.said.append(said_by(error))
-            return None
-        self.said.append(repr(said))
-        return said
 
 
 @pytest.fixture
@@ -127,7 +94,14 @@ def nothing_leaked(search, ears, place):
 
 def test_the_scan_sees_canaries_and_exact_numbers_wherever_they_are(tmp_path):
     search = Search.of(type("T", (), {"steps": []})(), *RARE)
-    for text in (f"row {MARK}7", f"pay {NUMBERS[0]}", "1093 rows", "(1,877)", '{"n": 2459}', "[-1093]"):
+    for text in (
+        f"row {MARK}7",
+        f"pay {NUMBERS[0]}",
+        "1093 rows",
+        "(1,877)",
+        '{"n": 2459}',
+        "[-1093]",
+    ):
         assert search.in_text(text), text
     for text in ("11093", "1093a", "0x1093", "109.3", "1093.5", "sha 5f1093ab", ""):
         assert not search.in_text(text), text
@@ -183,7 +157,7 @@ def fuzzed_release(ears, place, questions):
 
 
 def test_hundreds_of_questions_to_a_release_of_canaries_let_nothing_out(ears, place):
-    fuzzed_release(ears, place, 250)
+    fuzzed_release(ears, place, 200)
 
 
 @pytest.mark.trust
@@ -195,7 +169,6 @@ def fuzzed_schemas(ears, place, schemas):
     """Damaged schemas: those that are schemas still are released by."""
     generator = public_generator(None)
     table = write_csv(ROWS[-60:], place / "in" / "canaries.csv")
-    exact = []
     made = 0
     with ears.listening(), far_noise() as tape:
         for number in range(schemas):
@@ -216,7 +189,6 @@ def fuzzed_schemas(ears, place, schemas):
                 )
             )
             made += done is not None
-        exact.append(tape)
     assert made > schemas // 20
     nothing_leaked(Search.of(tape), ears, place)
 
@@ -233,71 +205,6 @@ def test_a_thousand_damaged_schemas_let_nothing_out(ears, place):
 # --- tables that are broken ---------------------------------------------------------------------
 
 
-class Sulking:
-    """A value that cannot be printed, and says why."""
-
-    def __str__(self):
-        raise RuntimeError(f"{MARK} does not print")
-
-    __repr__ = __float__ = __int__ = __str__
-
-
-def corrupt(path, step=37):
-    data = bytearray(path.read_bytes())
-    for spot in range(8, len(data) * 2 // 3, step):
-        data[spot] ^= 0x5A
-    path.write_bytes(bytes(data))
-    return path
-
-
-def bad_tables(folder):
-    """(name, source): each wrong in its own way, each full of canaries."""
-    rows, frame = ROWS[-40:], pd.DataFrame(ROWS[-40:], columns=list(HEADER))
-    text = write_csv(rows, folder / "good.csv").read_text(encoding="utf-8")
-
-    def file(name, content):
-        path = folder / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return name, str(path)
-
-    yield file("empty.csv", "")
-    yield file("header.csv", text.splitlines()[0] + "\n")
-    yield file("no-header.csv", text.split("\n", 1)[1])
-    yield file("ragged.csv", text + f"{MARK}\n{MARK},{MARK}\n" + f"{MARK}," * 40 + "\n")
-    yield file("open-quote.csv", text + f'"{MARK},1,2\n{MARK},3\n')
-    yield file("utf-16.csv", text.encode("utf-16"))
-    yield file("latin-1.csv", (text + f"é{MARK}ü,ß\n").encode("latin-1"))
-    yield file("half-utf-8.csv", text.encode() + b"\xff\xfe\xc3" + MARK.encode() + b"\n")
-    yield file("nul.csv", text.encode() + b"\x00" + MARK.encode() + b"\x00,\x00\n")
-    yield file("long.csv", text + MARK * 300_000 + "\n")
-    yield file("semicolons.csv", text.replace(",", ";"))
-    yield file("missing-columns.csv", "\n".join(",".join(row[:3]) for row in (HEADER, *rows)))
-    yield file("twice.csv", text.replace("person,name", "city,CITY", 1))
-    yield file("cut.csv.gz", gzip.compress(text.encode())[:-40])
-    yield file("not.parquet", f"PAR1{MARK}" * 50)
-    yield file("not.duckdb", f"{MARK}" * 500)
-    yield file("strange.xyz", MARK)
-    yield "absent", str(folder / "absent.csv")
-    good = folder / "good.parquet"
-    pq.write_table(pa.Table.from_pandas(frame), good, compression="none", use_dictionary=False)
-    yield "good.parquet", str(good)
-    yield "cut.parquet", file("cut.parquet", good.read_bytes()[:-200])[1]
-    big = pa.Table.from_pandas(pd.DataFrame(ROWS, columns=list(HEADER)))
-    for step in (37, 1009):
-        pq.write_table(big, folder / f"corrupt{step}.parquet", compression="none", use_dictionary=False)
-        yield f"corrupt{step}.parquet", str(corrupt(folder / f"corrupt{step}.parquet", step))
-    pq.write_table(big, folder / "packed.parquet", compression="snappy")
-    yield "packed.parquet", str(corrupt(folder / "packed.parquet"))
-    numbers = frame.assign(age=[float("nan"), float("inf")] * 20, pay=[1e308] * 40)
-    pq.write_table(pa.Table.from_pandas(numbers), folder / "numbers.parquet")
-    yield "numbers.parquet", str(folder / "numbers.parquet")
-    yield "objects", frame.assign(age=[Sulking(), MARK] * 20)
-    yield "mixed", frame.assign(age=[1, MARK] * 20, pay=[None, {MARK: [MARK]}] * 20, ok=[b"\xff", MARK] * 20)
-    yield "index", frame.set_index("city")
-    yield "no table", {"age": [MARK]}
-    yield "nested", pa.table({name: [[MARK]] for name in HEADER})
-
-
 def test_broken_tables_are_told_of_without_a_word_of_what_they_hold(ears, place):
     """Through the library: errors and releases alike; and through the command line, for files."""
     sources = list(bad_tables(place / "in"))
@@ -306,6 +213,8 @@ def test_broken_tables_are_told_of_without_a_word_of_what_they_hold(ears, place)
         for unit in ("", UNIT):
             schema = schema_of(unit=unit)
             for number, (name, source) in enumerate(sources):
+                if unit and number % 4:
+                    continue
                 done = ears.attempt(
                     lambda source=source, number=number, schema=schema: release(
                         source,
@@ -323,7 +232,14 @@ def test_broken_tables_are_told_of_without_a_word_of_what_they_hold(ears, place)
             if not isinstance(source, str):
                 continue
             words = ["release", source, "--schema", "schema.toml", "--epsilon", "1"]
-            words += ["--for", "histogram(age)", "-o", f"cli{number}.release", "--ledger", f"cli{number}.db"]
+            words += [
+                "--for",
+                "histogram(age)",
+                "-o",
+                f"cli{number}.release",
+                "--ledger",
+                f"cli{number}.db",
+            ]
             assert run(application, words) in (0, 2), source
             assert run(application, ["schema", "draft", source]) in (0, 2), source
     assert "good.parquet" in made and "numbers.parquet" in made and "objects" in made
@@ -371,8 +287,30 @@ def test_the_command_line_lets_nothing_out(ears, place):
         ["schema", "draft", table],
         ["schema", "check", "schema.toml"],
         ["plan", "schema.toml", "--epsilon", "1", "--for", "marginals(2)"],
-        ["release", table, "--schema", "schema.toml", "--epsilon", "0", "--for", "marginals(2)", "-o", "x"],
-        ["release", table, "--schema", "schema.toml", "--epsilon", "1", "--for", "histogram(name)", "-o", "x"],
+        [
+            "release",
+            table,
+            "--schema",
+            "schema.toml",
+            "--epsilon",
+            "0",
+            "--for",
+            "marginals(2)",
+            "-o",
+            "x",
+        ],
+        [
+            "release",
+            table,
+            "--schema",
+            "schema.toml",
+            "--epsilon",
+            "1",
+            "--for",
+            "histogram(name)",
+            "-o",
+            "x",
+        ],
         made,
         made,
         [*made[:5], "1/2", *made[6:], "--force"],
@@ -458,7 +396,12 @@ def test_a_release_file_holds_nothing_of_when_and_where_it_was_written(place):
     table = write_csv(ROWS, place / "in" / "canaries.csv")
     target = place / "out" / "a.release"
     release_to_file(
-        table, schema_of(), target, budget=Budget(epsilon=1), workload="histogram(ok)", ledger=place / "out" / "l.db"
+        table,
+        schema_of(),
+        target,
+        budget=Budget(epsilon=1),
+        workload="histogram(ok)",
+        ledger=place / "out" / "l.db",
     )
     with zipfile.ZipFile(target) as archive:
         assert {info.date_time for info in archive.infolist()} == {DATE}

@@ -246,8 +246,8 @@ def test_names_and_values_of_the_schema_are_never_read_as_sql(tmp_path):
     odd = 'age"; DROP TABLE encoded_rows; --'
     schema = Schema.loads(
         'dataset = "d"\nadjacency = "add-remove"\n'
-        "[columns.'" + odd + "']\nkind = \"category\"\n"
-        "values = [\"o'brien\", \"'); DROP TABLE x; --\", \"b\"]\n"
+        "[columns.'" + odd + '\']\nkind = "category"\n'
+        'values = ["o\'brien", "\'); DROP TABLE x; --", "b"]\n'
     )
     values = ["o'brien", "'); DROP TABLE x; --", "b", "b", "c"]
     with open_engine(parquet(tmp_path, **{odd: values}), schema) as engine:

@@ -62,5 +62,7 @@ def test_sql_outside_the_allow_list_is_refused(text: str) -> None:
 
 
 def test_sql_inside_the_allow_list_is_understood() -> None:
-    question = parse_question("SELECT sex, count(*) FROM people WHERE age > 3 GROUP BY sex;", SCHEMA)
+    question = parse_question(
+        "SELECT sex, count(*) FROM people WHERE age > 3 GROUP BY sex;", SCHEMA
+    )
     assert question.group_by == ("sex",)

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,8 +77,10 @@ UNIT = '[unit]\nidentifier = "person"\nmax_rows = 2\n'
 
 def canary_rows() -> list[tuple[str, ...]]:
     """Three rare cells of known size, and one row for each way in which a value can be strange."""
-    rows = []
-    for place, (city, age, count) in enumerate(zip(("Aa", "Bb", "Cc"), (5, 45, 95), RARE, strict=True)):
+    rows: list[tuple[str, ...]] = []
+    for place, (city, age, count) in enumerate(
+        zip(("Aa", "Bb", "Cc"), (5, 45, 95), RARE, strict=True)
+    ):
         for number in range(count):
             rows.append(
                 (
@@ -117,9 +118,6 @@ class FarNoise(DrawnNoise):
     def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
         return super().chain(exact, laws, step=step) + FAR
 
-    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
-        return super().choose(scores, unit, step=step)
-
 
 @contextmanager
 def far_noise() -> Iterator[Tape]:
@@ -127,7 +125,7 @@ def far_noise() -> Iterator[Tape]:
     tape = Tape()
 
     def observer(engine: Engine) -> tuple[Engine, NoiseSource]:
-        watched: Engine = WatchedEngine(engine, tape.questions)  # type: ignore[assignment]
+        watched: Engine = WatchedEngine(engine, tape.questions)
         return watched, RecordingNoise(tape.steps, FarNoise())
 
     with observed_vaults(observer):
@@ -148,7 +146,9 @@ class Search:
         """All exact numbers that went into noise, if they are large enough to tell, and `more`."""
         exact = {int(number) for step in tape.steps for number in step.exact.reshape(-1)}
         return cls(
-            frozenset(Decimal(number) for number in (*exact, *more) if abs(number) >= SMALLEST_SECRET)
+            frozenset(
+                Decimal(number) for number in (*exact, *more) if abs(number) >= SMALLEST_SECRET
+            )
         )
 
     def in_text(self, text: str) -> list[str]:
@@ -177,7 +177,11 @@ class Search:
             for name in archive.namelist():
                 if name.endswith(".npy"):
                     array = np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
-                    values = {Decimal(str(value)) for value in array.reshape(-1).tolist()} if array.dtype != bool else set()
+                    values = (
+                        {Decimal(str(value)) for value in array.reshape(-1).tolist()}
+                        if array.dtype != bool
+                        else set()
+                    )
                     found += [f"{name}: {value}" for value in values & self.secrets]
         return found
 
@@ -192,7 +196,9 @@ class Search:
 
 
 def _packed() -> list[bytes]:
-    texts = [text.encode(encoding) for text in (MARK, *NUMBERS) for encoding in ("utf-8", "utf-16-le")]
+    texts = [
+        text.encode(encoding) for text in (MARK, *NUMBERS) for encoding in ("utf-8", "utf-16-le")
+    ]
     return [*texts, struct.pack("<d", float(NUMBERS[0])), struct.pack("<q", int(NUMBERS[1]))]
 
 
@@ -203,14 +209,34 @@ def said_by(error: BaseException) -> str:
 
 # --- fuzzing -------------------------------------------------------------------------------
 
-_AGGREGATES = ("count(*)", "count(age)", "sum(age)", "avg(pay)", "sum(pay)", "avg(age)", "max(pay)", "count(nothing)")
+_AGGREGATES = (
+    "count(*)",
+    "count(age)",
+    "sum(age)",
+    "avg(pay)",
+    "sum(pay)",
+    "avg(age)",
+    "max(pay)",
+    "count(nothing)",
+)
 _ATOMS = (
     "age > 40", "age BETWEEN 30 AND 39", "age = 95", "city = 'Aa'", "city IN ('Bb', 'Cc')", "city = 'Zz'",
     "city LIKE 'B%'", "pay >= 50000", "pay < 1e308", "pay = 0.1", "ok", "NOT ok", "ok IS NULL",
     "born < DATE '1960-01-01'", "born IS NOT NULL", "seen >= '2020-03-01'", "name = 'x'", "1 = 1",
     "age / 0 = 1", "age = (SELECT 1)", "city = NULL", "pay > 'abc'", "born = 'no date'", "person = 'p'",
 )  # fmt: skip
-_GROUPS = ("", "", "", "GROUP BY city", "GROUP BY ok", "GROUP BY age, city", "GROUP BY name", "GROUP BY 1", "ORDER BY 1", "LIMIT 3")
+_GROUPS = (
+    "",
+    "",
+    "",
+    "GROUP BY city",
+    "GROUP BY ok",
+    "GROUP BY age, city",
+    "GROUP BY name",
+    "GROUP BY 1",
+    "ORDER BY 1",
+    "LIMIT 3",
+)
 
 
 def random_question(generator: Generator) -> str:
@@ -227,7 +253,11 @@ def random_question(generator: Generator) -> str:
     text = f"SELECT {keys}{one_of(_AGGREGATES)} FROM {one_of(('canaries', 'release', 'elsewhere'))}{where} {group}"
     if generator.random() < 0.15:
         place = int(generator.integers(len(text)))
-        text = text[:place] + one_of(("'", '"', ";", "--", "(", "\x00", "é", "%s", "/*")) + text[place:]
+        text = (
+            text[:place]
+            + one_of(("'", '"', ";", "--", "(", "\x00", "é", "%s", "/*"))
+            + text[place:]
+        )
     return text
 
 

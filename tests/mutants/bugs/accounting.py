@@ -19,19 +19,19 @@ ACCOUNTING = (
         name="cap-checked-before-the-write-lock",
         trap=24,
         file="src/discreet/kernel/ledger/journal.py",
-        old='''            with store.writing():
+        old="""            with store.writing():
                 steps.step("after-begin")
                 # Inside the write lock no event can be added, so the mark cannot lead.
                 self._catch_up(store, self._marks.read())
                 decided = decide(self._book)
-''',
-        new='''            self._refresh(store)
+""",
+        new="""            self._refresh(store)
             decided = decide(self._book)
             with store.writing():
                 steps.step("after-begin")
                 # Inside the write lock no event can be added, so the mark cannot lead.
                 self._catch_up(store, self._marks.read())
-''',
+""",
         tests=(f"{PROCESSES}::test_eight_processes_with_25_charges_each_share_exactly_100",),
     ),
     Mutant(
@@ -46,12 +46,12 @@ ACCOUNTING = (
         name="rows-read-before-the-debit",
         trap=25,
         file="src/discreet/kernel/vault.py",
-        old='''        self._spend(costs)
+        old="""        self._spend(costs)
         exact = self._read([request.query for request in requests])
-''',
-        new='''        exact = self._read([request.query for request in requests])
+""",
+        new="""        exact = self._read([request.query for request in requests])
         self._spend(costs)
-''',
+""",
         tests=(f"{VAULT}::test_a_verb_refused_by_its_charge_reads_nothing",),
         quick=True,
     ),
@@ -175,14 +175,14 @@ ACCOUNTING = (
         name="a-failed-reading-is-refunded",
         trap=30,
         file="src/discreet/kernel/ledger/book.py",
-        old='''        self._in_state(seq, record, EntryState.CHARGED)
+        old="""        self._in_state(seq, record, EntryState.CHARGED)
         record.token = body["token"]
         record.claims += 1
-''',
-        new='''        record.state = EntryState.CHARGED
+""",
+        new="""        record.state = EntryState.CHARGED
         record.token = body["token"]
         record.claims += 1
-''',
+""",
         more=(("        del self.waiting[record.key]\n", ""),),
         tests=(
             f"{VAULT}::test_a_failure_after_the_charge_refunds_nothing_and_a_second_run_pays_again",
@@ -215,14 +215,16 @@ ACCOUNTING = (
             "            kept = {key[1:]: value for key, value in book.answers.items()}\n"
             "            record = kept.get((analyst, request))\n"
         ),
-        tests=(f"{LEDGER}::test_an_answer_is_kept_per_dataset_and_per_analyst_and_the_newest_counts",),
+        tests=(
+            f"{LEDGER}::test_an_answer_is_kept_per_dataset_and_per_analyst_and_the_newest_counts",
+        ),
     ),
     Mutant(
         name="a-charge-taken-over-by-another-request",
         trap=31,
         file="src/discreet/releases/run.py",
-        old='            [part.query_class.text, str(part.query_class.weight), part.algorithm]\n',
-        new='            [part.query_class.name]\n',
+        old="            [part.query_class.text, str(part.query_class.weight), part.algorithm]\n",
+        new="            [part.query_class.name]\n",
         tests=(f"{RUNS}::test_a_charge_is_not_taken_over_by_another_request",),
     ),
     Mutant(
@@ -281,9 +283,7 @@ ACCOUNTING = (
             "            [samplers.discrete_laplace(each, exact.size, entropy=self._entropy) for each in scales]\n"
             "        )\n"
         ),
-        tests=(
-            f"{VAULT}::test_coarse_and_fine_numbers_of_a_stopped_node_have_their_joint_law",
-        ),
+        tests=(f"{VAULT}::test_coarse_and_fine_numbers_of_a_stopped_node_have_their_joint_law",),
     ),
     Mutant(
         name="extra-noise-of-a-chain-without-its-coin",

@@ -23,7 +23,9 @@ DATA_DEPENDENCE = (
             '                values=self._noise.add(numbers, law, step=self._next_step("measure"))'
             " * (numbers > 0),\n"
         ),
-        tests=(f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged",),
+        tests=(
+            f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged",
+        ),
         quick=True,
     ),
     Mutant(
@@ -35,9 +37,7 @@ DATA_DEPENDENCE = (
             "        exact = count(tree.columns, tree.shifts(level), alive)\n"
             "        alive, exact = alive[exact > 0], exact[exact > 0]\n"
         ),
-        tests=(
-            f"{REFINE}::test_every_node_of_a_level_is_published_whether_rows_lie_there_or_not",
-        ),
+        tests=(f"{REFINE}::test_every_node_of_a_level_is_published_whether_rows_lie_there_or_not",),
     ),
     Mutant(
         name="categories-counted-by-what-the-rows-hold",
@@ -68,7 +68,9 @@ DATA_DEPENDENCE = (
             "        ]\n"
             "        totals = dict(zip(wanted, self._engine.sums(near), strict=True)) if wanted else {}\n"
         ),
-        tests=(f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged",),
+        tests=(
+            f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged",
+        ),
     ),
     Mutant(
         name="exact-number-of-rows-published",
@@ -77,6 +79,20 @@ DATA_DEPENDENCE = (
         old="        rows = grant.public_rows() if _rows_are_public(schema) else None\n",
         new="        rows = grant._engine.row_count()\n",
         tests=(f"{RUNS}::test_the_number_of_rows_is_published_only_where_it_is_public",),
+    ),
+    Mutant(
+        name="progress-tells-the-number-of-rows",
+        trap=20,
+        file="src/discreet/releases/run.py",
+        old="            made = self._measured(grant)\n",
+        new=(
+            "            made = self._measured(grant)\n"
+            '            self._tell(f"read {engine.row_count()} rows", 1.0)\n'
+        ),
+        tests=(
+            "tests/audits/test_leaks.py::"
+            "test_hundreds_of_questions_to_a_release_of_canaries_let_nothing_out",
+        ),
     ),
     Mutant(
         name="rows-are-public-where-a-person-has-several",
@@ -105,7 +121,9 @@ DATA_DEPENDENCE = (
             '                f"counts {place}": grant._engine.marginals([each.query.columns])[0].reshape(-1)\n'
             "                for place, each in enumerate(measured)\n"
         ),
-        tests=(f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged",),
+        tests=(
+            f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged",
+        ),
     ),
     Mutant(
         name="answers-can-open-the-table",
@@ -138,7 +156,9 @@ DATA_DEPENDENCE = (
                 "def _saturated(total: int) -> int:\n",
             ),
         ),
-        tests=(f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged",),
+        tests=(
+            f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged",
+        ),
     ),
     Mutant(
         name="an-empty-table-is-published-without-noise",

@@ -100,8 +100,6 @@ FILES_AND_SIGNATURES = (
         file="src/discreet/artifacts/files.py",
         old="            Path(name).unlink()\n",
         new="            Path(name).replace(target)\n",
-        tests=(
-            f"{FILES}::test_an_interrupted_write_leaves_the_old_file_and_nothing_else",
-        ),
+        tests=(f"{FILES}::test_an_interrupted_write_leaves_the_old_file_and_nothing_else",),
     ),
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-LINT = "tests/tools/test_privacy_lint.py::test_the_tree_is_clean_and_every_exemption_is_still_needed"
+LINT = (
+    "tests/tools/test_privacy_lint.py::test_the_tree_is_clean_and_every_exemption_is_still_needed"
+)
 ENGINE = "tests/kernel/test_engine_guards.py"
 NOISE = "tests/kernel/test_noise_guards.py"
 CHOICES = "tests/kernel/test_samplers_choices.py"
@@ -35,9 +37,7 @@ NUMERICS = (
         file="src/discreet/kernel/samplers/gaussian.py",
         old="        accepted = chance >= 1.0 + margin\n        for i in np.flatnonzero((chance > -margin) != accepted):\n            exponents = partial(self._exponents, int(drawn[i]))\n            accepted[i] = _decide(exponents, int(words[i]), 0, self._word_bits, entropy)\n",
         new="        accepted = chance > margin\n",
-        tests=(
-            f"{TIES}::test_discrete_gaussian_noise_keeps_its_law_when_most_coins_tie",
-        ),
+        tests=(f"{TIES}::test_discrete_gaussian_noise_keeps_its_law_when_most_coins_tie",),
     ),
     Mutant(
         name="coin-decided-by-its-first-word",
@@ -45,9 +45,7 @@ NUMERICS = (
         file="src/discreet/kernel/samplers/bernoulli.py",
         old="        coins[tie] = thresholds.below(index, floor, word_bits, entropy)\n",
         new="        coins[tie] = False\n",
-        tests=(
-            f"{TIES}::test_coins_of_two_bits_fall_as_often_as_wide_ones",
-        ),
+        tests=(f"{TIES}::test_coins_of_two_bits_fall_as_often_as_wide_ones",),
     ),
     Mutant(
         name="sum-added-up-in-doubles",
@@ -71,7 +69,9 @@ NUMERICS = (
         file="src/discreet/kernel/vault.py",
         old="    return max(-(1 << 61), min(1 << 61, total))\n",
         new="    return (total + (1 << 63)) % (1 << 64) - (1 << 63)\n",
-        tests=("tests/queries/test_sensitivity.py::test_a_sum_beyond_64_bits_is_cut_off_and_does_not_wrap",),
+        tests=(
+            "tests/queries/test_sensitivity.py::test_a_sum_beyond_64_bits_is_cut_off_and_does_not_wrap",
+        ),
     ),
     Mutant(
         name="score-gaps-wrap-in-int64",
@@ -87,9 +87,7 @@ NUMERICS = (
         file="src/discreet/kernel/engines/duckdb_units.py",
         old='        return _finite(s.cast(value, "DOUBLE"))\n',
         new='        return s.cast(value, "DOUBLE")\n',
-        tests=(
-            f"{ENGINE}::test_a_number_that_is_no_number_counts_as_null_and_never_as_an_edge",
-        ),
+        tests=(f"{ENGINE}::test_a_number_that_is_no_number_counts_as_null_and_never_as_an_edge",),
         quick=True,
     ),
     Mutant(
@@ -114,7 +112,9 @@ NUMERICS = (
         file="src/discreet/queries/measurable.py",
         old="max(0, ceil(high * self.grid))",
         new="max(0, floor(high * self.grid))",
-        tests=("tests/queries/test_sensitivity.py::test_a_bound_between_two_steps_of_the_grid_counts_as_the_step_beyond",),
+        tests=(
+            "tests/queries/test_sensitivity.py::test_a_bound_between_two_steps_of_the_grid_counts_as_the_step_beyond",
+        ),
     ),
     Mutant(
         name="large-score-gaps-get-weight-one",
@@ -147,8 +147,8 @@ NUMERICS = (
         name="losses-rounded-down",
         trap=13,
         file="src/discreet/privacy/conversion_rounding.py",
-        old='    return _decimal(value, up=True)\n',
-        new='    return _decimal(value, up=False)\n',
+        old="    return _decimal(value, up=True)\n",
+        new="    return _decimal(value, up=False)\n",
         tests=(f"{CONVERSION}::test_the_gaussian_delta_is_the_independent_one_rounded_up",),
     ),
     Mutant(
@@ -173,8 +173,6 @@ NUMERICS = (
         file="src/discreet/privacy/conversion.py",
         old="    return smallest_passing(keeps_the_promise, square)\n",
         new="    return square * round_up(2 * context().log(number(Fraction(5, 4) / slack))) / loss**2\n",
-        tests=(
-            f"{MECHANISMS}::test_the_analytic_gaussian_meets_its_delta_and_is_not_wasteful[4]",
-        ),
+        tests=(f"{MECHANISMS}::test_the_analytic_gaussian_meets_its_delta_and_is_not_wasteful[4]",),
     ),
 )

@@ -8,7 +8,9 @@ ENTROPY = "tests/kernel/test_entropy.py"
 NOISE = "tests/kernel/test_noise_guards.py"
 LAWS = "tests/kernel/test_samplers_laws.py"
 CHOICES = "tests/kernel/test_samplers_choices.py"
-LINT = "tests/tools/test_privacy_lint.py::test_the_tree_is_clean_and_every_exemption_is_still_needed"
+LINT = (
+    "tests/tools/test_privacy_lint.py::test_the_tree_is_clean_and_every_exemption_is_still_needed"
+)
 
 RANDOMNESS = (
     Mutant(

@@ -46,9 +46,7 @@ SENSITIVITY = (
         file="src/discreet/queries/measurable.py",
         old="return min(0, floor(low * self.grid)), max(0, ceil(high * self.grid))",
         new="return floor(low * self.grid), ceil(high * self.grid)",
-        tests=(
-            f"{VAULT}::test_the_sensitivity_of_a_sum_counts_nulls_as_zero_under_change_one",
-        ),
+        tests=(f"{VAULT}::test_the_sensitivity_of_a_sum_counts_nulls_as_zero_under_change_one",),
     ),
     Mutant(
         name="laplace-noise-calibrated-in-l2",
@@ -56,9 +54,7 @@ SENSITIVITY = (
         file="src/discreet/kernel/mechanisms/additive.py",
         old="return DiscreteLaplaceLaw(scale=sensitivity.l1 / self.epsilon)",
         new="return DiscreteLaplaceLaw(scale=math.isqrt(sensitivity.l2_squared) / self.epsilon)",
-        tests=(
-            f"{VAULT}::test_change_one_doubles_the_noise_of_a_table_but_not_of_a_single_count",
-        ),
+        tests=(f"{VAULT}::test_change_one_doubles_the_noise_of_a_table_but_not_of_a_single_count",),
     ),
     Mutant(
         name="gaussian-noise-ignores-that-two-cells-move",
@@ -80,19 +76,21 @@ SENSITIVITY = (
         name="one-count-forgets-a-persons-other-rows",
         trap=3,
         file="src/discreet/queries/measurable.py",
-        old='''            raise BadInput(f"A cell lies outside the {cells:,} of {', '.join(self.columns)}.")
+        old="""            raise BadInput(f"A cell lies outside the {cells:,} of {', '.join(self.columns)}.")
         return 1
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
         rows = schema.unit.max_rows
-''',
-        new='''            raise BadInput(f"A cell lies outside the {cells:,} of {', '.join(self.columns)}.")
+""",
+        new="""            raise BadInput(f"A cell lies outside the {cells:,} of {', '.join(self.columns)}.")
         return 1
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
         rows = 1
-''',
-        tests=("tests/queries/test_sensitivity.py::test_the_rows_of_one_unit_move_a_query_by_at_most_its_sensitivity",),
+""",
+        tests=(
+            "tests/queries/test_sensitivity.py::test_the_rows_of_one_unit_move_a_query_by_at_most_its_sensitivity",
+        ),
     ),
     Mutant(
         name="rows-of-a-person-unbounded",
@@ -100,9 +98,7 @@ SENSITIVITY = (
         file="src/discreet/kernel/engines/duckdb_engine.py",
         old='        query.set("qualify", exp.Qualify(this=kept))\n',
         new="",
-        tests=(
-            f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",
-        ),
+        tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(
         name="one-row-more-of-a-person-kept",
@@ -110,9 +106,7 @@ SENSITIVITY = (
         file="src/discreet/kernel/engines/duckdb_engine.py",
         old="expression=s.whole(self._schema.unit.max_rows))",
         new="expression=s.whole(self._schema.unit.max_rows + 1))",
-        tests=(
-            f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",
-        ),
+        tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(
         name="one-verb-sees-the-unbounded-table",
@@ -120,19 +114,15 @@ SENSITIVITY = (
         file="src/discreet/kernel/engines/duckdb_engine.py",
         old="table = self._kept_table() if self._kept_once else self._scan.table.copy()",
         new="table = self._scan.table.copy()",
-        tests=(
-            f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",
-        ),
+        tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(
         name="rows-of-nobody-are-one-person",
         trap=3,
         file="src/discreet/kernel/engines/duckdb_engine.py",
         old='.where(exp.Not(this=s.is_null(s.name("identifier"))))',
-        new='.where(exp.true())',
-        tests=(
-            f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",
-        ),
+        new=".where(exp.true())",
+        tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(
         name="values-not-clamped",
@@ -155,7 +145,9 @@ SENSITIVITY = (
         file="src/discreet/kernel/vault.py",
         old="total = SumRequest(query.column, query.grid, Fraction(bounds[0]), Fraction(bounds[1]))",
         new="total = SumRequest(query.column, query.grid, Fraction(bounds[0]), Fraction(bounds[0]))",
-        tests=("tests/queries/test_sensitivity.py::test_what_is_measured_is_the_sum_within_the_declared_bounds",),
+        tests=(
+            "tests/queries/test_sensitivity.py::test_what_is_measured_is_the_sum_within_the_declared_bounds",
+        ),
     ),
     Mutant(
         name="sum-sensitivity-of-the-lower-bound-twice",
@@ -163,9 +155,7 @@ SENSITIVITY = (
         file="src/discreet/queries/measurable.py",
         old="furthest = max(-low, high)",
         new="furthest = max(-low, low)",
-        tests=(
-            f"{VAULT}::test_the_sensitivity_of_a_sum_counts_nulls_as_zero_under_change_one",
-        ),
+        tests=(f"{VAULT}::test_the_sensitivity_of_a_sum_counts_nulls_as_zero_under_change_one",),
     ),
     Mutant(
         name="mean-divides-by-a-secret-number-of-rows",
@@ -205,7 +195,9 @@ SENSITIVITY = (
         file="src/discreet/kernel/vault.py",
         old='self._bar = int(noise.add(start, law, step=grant._next_step("threshold"))[0])',
         new='self._bar = 0 * int(noise.add(start, law, step=grant._next_step("threshold"))[0]) + threshold',
-        tests=("tests/kernel/test_alert_guards.py::test_counts_are_compared_with_the_one_noisy_threshold",),
+        tests=(
+            "tests/kernel/test_alert_guards.py::test_counts_are_compared_with_the_one_noisy_threshold",
+        ),
     ),
     Mutant(
         name="sparse-vector-takes-counts-of-any-sensitivity",
@@ -213,6 +205,8 @@ SENSITIVITY = (
         file="src/discreet/kernel/vault.py",
         old="if query.size(schema) != 1 or query.sensitivity(schema).l1 > self._sensitivity:",
         new="if query.size(schema) != 1:",
-        tests=("tests/queries/test_sensitivity.py::test_an_alert_refuses_a_count_that_a_person_moves_further",),
+        tests=(
+            "tests/queries/test_sensitivity.py::test_an_alert_refuses_a_count_that_a_person_moves_further",
+        ),
     ),
 )

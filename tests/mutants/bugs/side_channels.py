@@ -11,7 +11,9 @@ MECHANISMS = "tests/kernel/test_mechanisms.py"
 FAILURES = "tests/cli/test_failures.py"
 LEAKS = "tests/audits/test_leaks.py"
 ONE_MORE = f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged"
-LINT = "tests/tools/test_privacy_lint.py::test_the_tree_is_clean_and_every_exemption_is_still_needed"
+LINT = (
+    "tests/tools/test_privacy_lint.py::test_the_tree_is_clean_and_every_exemption_is_still_needed"
+)
 
 SIDE_CHANNELS = (
     Mutant(
@@ -47,11 +49,11 @@ SIDE_CHANNELS = (
         name="the-databases-message-is-passed-on",
         trap=35,
         file="src/discreet/kernel/engines/duckdb_session.py",
-        old='''            f"The engine stopped ({type(error).__name__}). Its own message is not shown, for it may "
+        old="""            f"The engine stopped ({type(error).__name__}). Its own message is not shown, for it may "
             f"quote a row. {stands}"
-''',
-        new='''            f"The engine stopped: {error} {stands}"
-''',
+""",
+        new="""            f"The engine stopped: {error} {stands}"
+""",
         tests=(f"{ENGINE}::test_an_error_of_the_database_never_shows_its_text",),
     ),
     Mutant(
@@ -96,9 +98,7 @@ SIDE_CHANNELS = (
         file="src/discreet/kernel/engines/duckdb_engine.py",
         old='        order = exp.Order(expressions=[s.name("key"), *values])\n',
         new="        order = exp.Order(expressions=[s.whole(1)])\n",
-        tests=(
-            f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",
-        ),
+        tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(
         name="spilled-rows-left-on-the-disk",
@@ -125,9 +125,7 @@ SIDE_CHANNELS = (
             "            import time\n\n"
             "            info = zipfile.ZipInfo(member, date_time=time.localtime()[:6])\n"
         ),
-        tests=(
-            f"{LEAKS}::test_a_release_file_holds_nothing_of_when_and_where_it_was_written",
-        ),
+        tests=(f"{LEAKS}::test_a_release_file_holds_nothing_of_when_and_where_it_was_written",),
     ),
     Mutant(
         name="engine-may-open-other-files",
@@ -141,7 +139,7 @@ SIDE_CHANNELS = (
         name="texts-of-the-schema-not-escaped",
         trap=37,
         file="src/discreet/kernel/engines/duckdb_sql.py",
-        old='    return exp.Literal.string(value)\n',
+        old="    return exp.Literal.string(value)\n",
         new="    return exp.Var(this=f\"'{value}'\")\n",
         tests=(f"{ENGINE}::test_names_and_values_of_the_schema_are_never_read_as_sql",),
     ),
@@ -164,7 +162,7 @@ SIDE_CHANNELS = (
         trap=37,
         file="src/discreet/queries/sql.py",
         old="            if value and clause not in allowed:\n",
-        new="            if value and clause in (\"with_\", \"joins\"):\n",
+        new='            if value and clause in ("with_", "joins"):\n',
         tests=("tests/queries/test_refused_sql.py::test_sql_outside_the_allow_list_is_refused",),
     ),
     Mutant(
