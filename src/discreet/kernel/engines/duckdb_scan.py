@@ -54,6 +54,7 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         # DuckDB renames columns that differ only in case; it keeps their order.
         described = _described(session, table)
         fields = tuple(described[column.place] for column in found)
+        _refuse_json(found, fields)
         session.lock(source.files)
         return Scan(table, fields)
     if source.format == "duckdb":
@@ -127,7 +128,10 @@ def _csv(files: Sequence[str], width: int, csv: CsvOptions) -> Sql:
 
 
 def _parquet(files: Sequence[str]) -> Sql:
-    return _function("read_parquet", files, hive_types_autocast=exp.false())
+    """A text that is not valid UTF-8, in a single row, would stop a strict reader with an error."""
+    return _function(
+        "read_parquet", files, hive_types_autocast=exp.false(), utf8_validation=s.text("replace")
+    )
 
 
 def _unreadable(files: Sequence[str]) -> BadSource:
@@ -189,6 +193,16 @@ def _refuse_differing_types(
             raise BadSource(
                 f"Column {column.name!r} is missing from some of the {len(files)} files, or has "
                 "different types in them. No row was read. Write them anew with one type."
+            )
+
+
+def _refuse_json(found: Sequence[SourceColumn], fields: Sequence[tuple[str, str]]) -> None:
+    """DuckDB checks JSON while it reads Parquet: one row that is none would stop it with an error."""
+    for column, (_, type_) in zip(found, fields, strict=True):
+        if type_ == "JSON":
+            raise BadSource(
+                f"Column {column.name!r} is of type JSON, which cannot be read from Parquet safely. "
+                "No row was read. Write it as plain text."
             )
 
 
