@@ -30,12 +30,13 @@ COPIED = (
     "pyproject.toml",
     "README.md",
     "CHANGELOG.md",
+    "SECURITY.md",
+    "tools",
     "Makefile",
     "benchmarks",
 )
 PATIENCE = 600
 """Seconds after which a test run counts as hanging: a bug that hangs is caught too."""
-SIGNS_OF_A_CATCH = ("failed", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,10 @@ def failing_test(tree: Path, tests: tuple[str, ...]) -> str:
     if done.returncode not in (1, 2):  # 1: a test failed; 2: a module could not even be imported
         raise RuntimeError(f"the tests {tests} could not be run:\n{done.stdout}\n{done.stderr}")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    return failed[1].rsplit("/", 1)[-1] if failed else "(collection)"
+    if failed is None:
+        return "(collection)"
+    file, _, name = failed[1].partition("::")
+    return f"{Path(file).name}::{name.partition('[')[0]}"
 
 
 def verdict(mutant: Mutant) -> Verdict:
