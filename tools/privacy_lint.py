@@ -78,6 +78,7 @@ SECRET_NAMES = {
     "moved",
     "row_values",
 }
+SPEAKING = {"warnings.warn", "sys.stdout", "sys.stderr"}
 EXEMPT = {
     (
         "kernel/samplers/gaussian.py",
@@ -185,13 +186,8 @@ def _speech(node: ast.AST) -> Iterator[tuple[str, str]]:
             yield "print", "import of logging"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
         yield "print", "print(...)"
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        if (node.value.id, node.attr) in {
-            ("warnings", "warn"),
-            ("sys", "stdout"),
-            ("sys", "stderr"),
-        }:
-            yield "print", f"{node.value.id}.{node.attr}"
+    if isinstance(node, ast.Attribute) and ast.unparse(node) in SPEAKING:
+        yield "print", ast.unparse(node)
 
 
 def _secrets(node: ast.AST) -> Iterator[tuple[str, str]]:

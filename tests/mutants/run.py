@@ -23,7 +23,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import ROOT, Mutant
 
-COPIED = ("src", "tests", "docs", "pyproject.toml", "README.md", "CHANGELOG.md", "Makefile", "benchmarks")
+COPIED = (
+    "src",
+    "tests",
+    "docs",
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+    "Makefile",
+    "benchmarks",
+)
 PATIENCE = 600
 """Seconds after which a test run counts as hanging: a bug that hangs is caught too."""
 SIGNS_OF_A_CATCH = ("failed", "error")
@@ -59,10 +68,27 @@ def failing_test(tree: Path, tests: tuple[str, ...]) -> str:
         "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        *tests,
+    ]
     try:
         done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command,
+            cwd=tree,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return "(hangs)"
@@ -89,19 +115,28 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only these mutants")
     parser.add_argument("--quick", action="store_true", help="only the subset of `make test`")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--clean", type=int, default=0, help="also run all the tests on the clean tree so many times")
+    parser.add_argument(
+        "--clean",
+        type=int,
+        default=0,
+        help="also run all the tests on the clean tree so many times",
+    )
     options = parser.parse_args()
     chosen = [
         mutant
         for mutant in MUTANTS
-        if (not options.names or mutant.name in options.names) and (mutant.quick or not options.quick)
+        if (not options.names or mutant.name in options.names)
+        and (mutant.quick or not options.quick)
     ]
     survived = 0
     print(f"{'mutant':<52} {'caught by':<78} {'seconds':>7}")
     with ThreadPoolExecutor(options.jobs) as pool:
         for result in pool.map(verdict, chosen):
             survived += not result.caught_by
-            print(f"{result.name:<52} {result.caught_by or 'NOT CAUGHT':<78} {result.seconds:7.1f}", flush=True)
+            print(
+                f"{result.name:<52} {result.caught_by or 'NOT CAUGHT':<78} {result.seconds:7.1f}",
+                flush=True,
+            )
     alarms = 0
     if options.clean:
         tests = tuple(sorted({test for mutant in chosen for test in mutant.tests}))

@@ -166,7 +166,8 @@ def test_splitting_keeps_both_masses_and_never_lowers_delta(
     masses = np.array([mass for _, mass in atoms]) / sum(mass for _, mass in atoms)
     loss = PrivacyLoss.of_atoms(points, masses)
     first, grid = split_atoms(loss.points, loss.probabilities, step)
-    moved = PrivacyLoss.of_atoms((first + np.arange(len(grid))) * step, grid)
+    places = np.arange(first, first + len(grid), dtype=np.float64)
+    moved = PrivacyLoss.of_atoms(places * step, grid)
     assert moved.probabilities.sum() == pytest.approx(1, abs=1e-12)
     under_q = [float(x.probabilities @ np.exp(-x.points)) for x in (loss, moved)]
     assert under_q[0] == pytest.approx(under_q[1], rel=1e-8)

@@ -93,6 +93,13 @@ class Batch:
             if edges is None:
                 edges = self._extents[column] = extents(declared)
             begin, end = edges
+            if not isinstance(declared, NumberColumn):
+                if max(abs(begin[0]), abs(end[-1])) >= 2.0**53:
+                    raise BadInput(
+                        f"Column {column!r} holds numbers that a double cannot tell apart; "
+                        "give numbers of cells, with codes=True."
+                    )
+                low_array, high_array = np.ceil(low_array), np.floor(high_array)
             starts = np.searchsorted(begin, low_array, side="left")
             stops = np.maximum(np.searchsorted(end, high_array, side="right"), starts)
             first = np.searchsorted(end, low_array, side="left")
@@ -214,8 +221,6 @@ def _partial(
 ) -> Floats:
     """What the cut cells at both ends add, their values spread evenly."""
     unit = 0.0 if isinstance(column, NumberColumn) else 1.0
-    if unit:
-        low, high = np.ceil(low), np.floor(high)
     size = end - begin + unit
     first, last = outer
     added = np.zeros(low.shape)

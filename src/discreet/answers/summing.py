@@ -105,7 +105,9 @@ def quotient(
     fewest, most = np.maximum(counts.lower, 1.0), np.maximum(counts.upper, 1.0)
     upper = center + np.where(sums.upper > 0, sums.upper / fewest, sums.upper / most)
     lower = center + np.where(sums.lower < 0, sums.lower / fewest, sums.lower / most)
-    lower, upper = np.clip(lower, *hull), np.clip(upper, *hull)
+    some = counts.upper >= 1  # of no rows there is no mean: anything is said to be possible
+    lower = np.where(some, np.clip(lower, *hull), hull[0])
+    upper = np.where(some, np.clip(upper, *hull), hull[1])
     count = np.maximum(counts.estimate, 1.0)
     estimate = np.where(counts.estimate > 0, center + sums.estimate / count, (lower + upper) / 2)
     ratio = np.abs(estimate - center)

@@ -94,9 +94,11 @@ def smallest_passing(passes: Callable[[Fraction], bool], start: Fraction) -> Fra
     if passes(start):
         while passes(low):
             low, high = low / 4, low
+            _within_range(low)
     else:
         while not passes(high):
             low, high = high, high * 4
+            _within_range(high)
     while high - low > high / 10**13:
         middle = round_up(number((low + high) / 2))
         if passes(middle):
@@ -104,6 +106,11 @@ def smallest_passing(passes: Callable[[Fraction], bool], start: Fraction) -> Fra
         else:
             low = middle
     return high
+
+
+def _within_range(value: Fraction) -> None:
+    if not Fraction(1, 10**LONGEST_EXPONENT) < value < 10**LONGEST_EXPONENT:
+        raise BadBudget("No noise scale of a reasonable size fits these parameters.")
 
 
 def positive(value: Exactable, name: str) -> Fraction:

@@ -51,6 +51,8 @@ def pieces_of(column: Column, atoms: Sequence[Atom]) -> Pieces:
             f"Column {column.name!r} has {column.cells:,} cells; at most {MOST_CELLS:,} are listed "
             "to answer a question. A release of intervals over it would be needed."
         )
+    if column.kind != "boolean" and any(isinstance(atom, TruthTest) for atom in atoms):
+        raise BadQuestion(f"Column {column.name!r} is not boolean; IS takes NULL there.")
     if isinstance(column, OrderedColumn):
         return OrderedPieces(column, atoms)
     return NamedPieces(column, atoms)
@@ -79,17 +81,13 @@ class Pieces:
     def truth(self, atom: Atom, *, positive: bool) -> Bools:
         """Where the atom is true, or where it is false: nulls are neither, but for IS tests."""
         if isinstance(atom, NullTest):
-            if self.column.null_cell is None:
+            if self.column.null_cell is None and positive:
                 raise NotAnswerable(
                     f"The schema leaves nulls of column {self.column.name!r} out of every count, "
                     "so no release of it can tell how many there are."
                 )
             return self.is_null if positive else ~self.is_null
         if isinstance(atom, TruthTest):
-            if self.column.kind != "boolean":
-                raise BadQuestion(
-                    f"Column {self.column.name!r} is not boolean; IS takes NULL here."
-                )
             found = self._true(Comparison(atom.column, "=", atom.truth)) & ~self.is_null
             return found if positive else ~found
         if isinstance(atom, Membership) and atom.has_null and not positive:
@@ -372,6 +370,8 @@ class NamedPieces(Pieces):
 def _literals(atom: Atom) -> Iterable[object]:
     if isinstance(atom, Comparison):
         return (atom.literal,)
+    if isinstance(atom, TruthTest):
+        return (atom.truth,)
     return atom.literals if isinstance(atom, Membership) else ()
 
 

@@ -38,7 +38,6 @@ from discreet.kernel.engines.protocol import (
 from discreet.kernel.engines.sources import Source, csv_names, refuse_row_as_header
 from discreet.schema.column import Column
 from discreet.schema.csv_options import CsvOptions
-from discreet.schema.named import CategoryColumn
 from discreet.schema.schema import Schema
 
 _ENCODED = "encoded_rows"
@@ -96,9 +95,9 @@ class DuckDBEngine:
                     "apart. No row was read. Make it a number or a text."
                 )
         for place, column in enumerate(schema.columns):
-            if isinstance(column, CategoryColumn):
-                values = ", ".join(s.render(s.text(value)) for value in column.values)
-                session.run(f"CREATE TYPE {_enum(place)} AS ENUM ({values})")
+            declaration = cells.declaration(column, _declared(place))
+            if declaration is not None:
+                session.run(declaration)
 
     def marginals(self, column_sets: Sequence[tuple[str, ...]]) -> list[Counts]:
         sets = [tuple(self._schema.column(name).name for name in names) for names in column_sets]
@@ -243,7 +242,7 @@ class DuckDBEngine:
         """A table expression with the codes c0, c1, ... (and values v0, ...) of some columns."""
         if self._kept_once:
             return self._kept_table()
-        return self._layers(list(columns), with_values).subquery("encoded")
+        return self._layers(list(columns), with_values).subquery("encoded", copy=False)
 
     def _kept_table(self) -> Sql:
         if not self._is_kept:
@@ -303,7 +302,9 @@ class DuckDBEngine:
         def over(below: exp.Select, found: dict[str, Sql], *passed: str) -> exp.Select:
             chosen = [exp.alias_(one, alias) for alias, one in found.items()]
             names = [s.name(one) for one in passed]
-            return exp.select(*chosen, *names, *kept).from_(below.subquery("below"))
+            return exp.select(*chosen, *names, *kept).from_(
+                below.subquery("below", copy=False), copy=False
+            )
 
         unit_of = {
             f"u{n}": units.unit(column, s.name(f"f{n}"), types[n])
@@ -322,7 +323,7 @@ class DuckDBEngine:
                 column,
                 s.name(f"u{n}"),
                 units.unit_type(column, types[n]),
-                enum=_enum(n),
+                declared=_declared(n),
                 guessed=s.name(f"g{n}"),
             )
             for n, column in zip(places, columns, strict=True)
@@ -338,5 +339,5 @@ class DuckDBEngine:
         return over(query, values, *codes)
 
 
-def _enum(place: int) -> str:
-    return f"declared_values_{place}"
+def _declared(place: int) -> str:
+    return f"declared_{place}"
