@@ -18,6 +18,7 @@ from scipy.special import ndtr
 from discreet.audits.empirical import (
     FALSE_POSITIVE_RATE,
     Finding,
+    Floats,
     Integers,
     Tally,
     certified_epsilon,
@@ -111,7 +112,7 @@ class Subject:
         )
 
 
-def log_ratio(law: NoiseLaw, outputs: Integers, zero: Integers, one: Integers) -> np.ndarray:  # type: ignore[type-arg]
+def log_ratio(law: NoiseLaw, outputs: Integers, zero: Integers, one: Integers) -> Floats:
     """ln of how much likelier the exact answers `one` make each output than `zero`, summed over the last axis."""
     with np.errstate(divide="ignore"):  # far out a float underflows: certain is certain
         ahead = np.log(law.pmf(outputs - one)) - np.log(law.pmf(outputs - zero))
@@ -235,9 +236,7 @@ def _above_threshold(trial: Trial) -> float:
     coins, others = fair_coins(trial.runs), fair_coins(trial.runs)
     bars = _draws(mechanism.threshold_law(1), coins * far)
     sides = np.where(bars >= far, 1.0, np.where(bars <= 0, -1.0, 0.0))
-    of_threshold = certified_epsilon(
-        Tally.of(sides, coins), distance=far, false_positive_rate=rate
-    )
+    of_threshold = certified_epsilon(Tally.of(sides, coins), distance=far, false_positive_rate=rate)
     noise, law = DrawnNoise(), mechanism.count_law(1)
     fired = np.array(
         [noise.is_above(further * (int(bit) - 1), 0, law, step="audit") for bit in others]
@@ -276,7 +275,7 @@ def _gaussian(
                 return DiscreteGaussianLaw(Fraction(sigma_squared)).cdf(far // 2)
             return float(ndtr(far / 2 / math.sqrt(sigma_squared)))
 
-        tally = Tally.of(outputs - far / 2, bits)
+        tally = Tally.of((2 * outputs - far).astype(np.float64), bits)
         size = certified_size(tally, best_share, false_positive_rate=trial.false_positive_rate)
         return 0.0 if math.isinf(size) else epsilon_of(size, float(trial.delta))
 
