@@ -50,7 +50,7 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         columns = _parquet_columns(session, source.files)
         found = locate(schema, columns, names_are_public=True)
         _refuse_differing_types(session, source.files, found)
-        table = _parquet(source.files)
+        table = _parquet(session, source.files)
         # DuckDB renames columns that differ only in case; it keeps their order.
         described = _described(session, table)
         fields = tuple(described[column.place] for column in found)
@@ -127,11 +127,14 @@ def _csv(files: Sequence[str], width: int, csv: CsvOptions) -> Sql:
     )
 
 
-def _parquet(files: Sequence[str]) -> Sql:
-    """A text that is not valid UTF-8, in a single row, would stop a strict reader with an error."""
-    return _function(
-        "read_parquet", files, hive_types_autocast=exp.false(), utf8_validation=s.text("replace")
-    )
+def _parquet(session: Session, files: Sequence[str]) -> Sql:
+    options: dict[str, Sql] = {"hive_types_autocast": exp.false()}
+    query = exp.select("parameters").from_("duckdb_functions()")
+    named = query.where(s.equal(s.name("function_name"), s.text("read_parquet")))
+    if any("utf8_validation" in parameters for (parameters,) in session.rows(named)):
+        # Text that is not Unicode would be quoted in an error; its wrong bytes become "?" instead.
+        options["utf8_validation"] = s.text("replace")
+    return _function("read_parquet", files, **options)
 
 
 def _unreadable(files: Sequence[str]) -> BadSource:
@@ -144,7 +147,7 @@ def _unreadable(files: Sequence[str]) -> BadSource:
 def _parquet_columns(session: Session, files: Sequence[str]) -> list[SourceColumn]:
     """By their names in the file, which DuckDB changes where two fold alike."""
     try:
-        described = _described(session, _parquet(files))
+        described = _described(session, _parquet(session, files))
         names = [name for _, name, _ in _top_level(session, files[:1])]
     except EngineFailed:
         raise _unreadable(files) from None

@@ -163,7 +163,10 @@ def _boolean(value: Sql, type_: FieldType) -> Sql:
         word = s.call("lower", value)
         true = s.is_in(word, [s.text(one) for one in TRUE_WORDS])
         false = s.is_in(word, [s.text(one) for one in FALSE_WORDS])
-    elif type_.family in ("integer", "huge", "float", "decimal"):
+    elif type_.family == "decimal":  # by its digits: 1 does not fit a DECIMAL(38, 38)
+        digits = s.cast(value, "VARCHAR")
+        true, false = s.matches(digits, r"1(\.0*)?"), s.matches(digits, r"-?0?(\.0*)?")
+    elif type_.family in ("integer", "huge", "float"):
         true, false = s.equal(value, s.whole(1)), s.equal(value, s.whole(0))
     else:
         return s.null()
