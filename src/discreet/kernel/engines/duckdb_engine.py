@@ -87,13 +87,17 @@ class DuckDBEngine:
         self._kept_once = scan.is_csv or schema.unit.identifier is not None
         self._is_kept = False
         self._batches = 0
-        if schema.unit.identifier is not None:
-            type_name = scan.fields[-1][1]
-            if units.FieldType.of(type_name).family == "unreadable":
-                raise BadSource(
-                    f"The identifier {schema.unit.identifier!r} has a type that cannot tell people "
-                    "apart. No row was read. Make it a number or a text."
-                )
+        families = [units.FieldType.of(type_name).family for _, type_name in scan.fields]
+        if "unknown" in families:
+            name = [*schema.names, schema.unit.identifier][families.index("unknown")]
+            raise BadSource(
+                f"Column {name!r} has a type that is not known. No row was read. Convert it first."
+            )
+        if schema.unit.identifier is not None and families[-1] == "unreadable":
+            raise BadSource(
+                f"The identifier {schema.unit.identifier!r} has a type that cannot tell people apart. "
+                "No row was read. Make it a number or a text."
+            )
         for place, column in enumerate(schema.columns):
             declaration = cells.declaration(column, _declared(place))
             if declaration is not None:

@@ -39,15 +39,20 @@ _FAMILIES = (
     (r"BOOLEAN", "boolean"),
     (r"DATE", "date"),
     (r"TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE", "timestamp"),
-    (r"TIMESTAMP_NS", "nanoseconds"),
+    (r"TIMESTAMP_NS|TIMESTAMPTZ_NS", "nanoseconds"),
     (r"VARCHAR|JSON|UUID|ENUM\(.*\)", "text"),
     (r"UHUGEINT|BIGNUM|VARINT", "digits"),  # wider than any declared range: read by their text
+    (r'"NULL"|BLOB|BIT|INTERVAL|TIME|TIME_NS|TIME WITH TIME ZONE|GEOMETRY.*', "unreadable"),
+    (r".*\[\d*\]|(STRUCT|MAP|UNION|TUPLE|VARIANT).*", "unreadable"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """What a DuckDB type is read as. A type of no family holds only what counts as null."""
+    """What a DuckDB type is read as: "unreadable" where each of its values counts as null.
+
+    An "unknown" type, of some newer DuckDB, is refused: it must not be taken for nulls.
+    """
 
     family: str
     digits: int = 0
@@ -57,7 +62,7 @@ class FieldType:
         for pattern, family in _FAMILIES:
             if found := re.fullmatch(pattern, type_name, re.DOTALL):
                 return cls(family, int(found[1]) if family == "decimal" else 0)
-        return cls("unreadable")
+        return cls("unknown")
 
     @property
     def is_text(self) -> bool:
