@@ -124,6 +124,38 @@ def test_no_text_makes_a_verb_fail(tmp_path, form):
     assert counts[0].tolist() == expected
 
 
+def test_a_text_that_is_not_utf_8_is_a_text_like_any_other(tmp_path):
+    raw = pa.array([b"f", b"\xff\xfe" + CANARY.encode(), b"m"], type=pa.binary())
+    broken = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
+    for dictionary in (True, False):
+        path = tmp_path / f"{dictionary}.parquet"
+        table = pa.table({"age": [1, 2, 3], "sex": broken, "pay": [1.0] * 3})
+        pq.write_table(table, path, use_dictionary=dictionary)
+        for source in (path, table):
+            with open_engine(source, PLAIN) as engine:
+                assert engine.marginals([("sex",)])[0].tolist() == [1, 1, 1, 0]
+
+
+def test_json_in_parquet_is_refused_by_its_type_before_a_row_can_break_it(tmp_path):
+    for text in ('"f"', "{" + CANARY):
+        broken = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array([text]))
+        path = parquet(tmp_path, age=[1], sex=broken, pay=[1.0])
+        with pytest.raises(BadSource, match="'sex' is of type JSON"), open_engine(path, PLAIN):
+            pass
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("kind", ["date", "datetime"])
+def test_a_moment_beyond_the_calendar_makes_no_verb_fail(kind, unit):
+    schema = Schema.loads(
+        'dataset = "d"\nadjacency = "add-remove"\n'
+        f'[columns.x]\nkind = "{kind}"\nrange = ["2020-01-01", "2020-12-31"]\ngranularity = "month"\n'
+    )
+    moments = pa.array([2**62, -(2**62), 0, None], type=pa.timestamp(unit))
+    with open_engine(pa.table({"x": moments}), schema) as engine:
+        assert engine.marginals([("x",)])[0].sum() == 4
+
+
 def test_a_table_of_no_rows_or_of_nulls_alone_is_counted_like_any_other(tmp_path):
     types = pa.schema([("age", pa.int64()), ("sex", pa.string()), ("pay", pa.float64())])
     for rows in (0, 1, 3):

@@ -133,6 +133,7 @@ def main() -> int:
         and (mutant.quick or not options.quick)
     ]
     survived = 0
+    start = time.monotonic()
     print(f"{'mutant':<52} {'caught by':<78} {'seconds':>7}")
     with ThreadPoolExecutor(options.jobs) as pool:
         for result in pool.map(verdict, chosen):
@@ -141,6 +142,7 @@ def main() -> int:
                 f"{result.name:<52} {result.caught_by or 'NOT CAUGHT':<78} {result.seconds:7.1f}",
                 flush=True,
             )
+    print(f"{len(chosen)} mutants in {time.monotonic() - start:.0f} seconds")
     alarms = 0
     if options.clean:
         tests = tuple(sorted({test for mutant in chosen for test in mutant.tests}))

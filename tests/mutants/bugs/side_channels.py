@@ -34,6 +34,22 @@ SIDE_CHANNELS = (
         tests=(f"{LEAKS}::test_malformed_lines_are_counted_or_passed_over_and_never_told",),
     ),
     Mutant(
+        name="a-text-that-stops-the-parquet-reader",
+        trap=33,
+        file="src/discreet/kernel/engines/duckdb_scan.py",
+        old='options["utf8_validation"] = s.text("replace")',
+        new='options["utf8_validation"] = s.text("strict")',
+        tests=(f"{ENGINE}::test_a_text_that_is_not_utf_8_is_a_text_like_any_other",),
+    ),
+    Mutant(
+        name="a-moment-that-microseconds-do-not-hold",
+        trap=33,
+        file="src/discreet/kernel/engines/duckdb_units.py",
+        old='    if type_.family == "coarse":\n        return s.try_cast(raw, "TIMESTAMP")\n',
+        new="",
+        tests=(f"{ENGINE}::test_a_moment_beyond_the_calendar_makes_no_verb_fail",),
+    ),
+    Mutant(
         name="the-engines-question-hangs-on-the-rows",
         trap=34,
         file="src/discreet/kernel/vault.py",

@@ -53,6 +53,7 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         # DuckDB renames columns that differ only in case; it keeps their order.
         described = _described(session, table)
         fields = tuple(described[column.place] for column in found)
+        _refuse_json(found, fields)
         session.lock(source.files)
         return Scan(table, fields)
     if source.format == "duckdb":
@@ -194,6 +195,16 @@ def _refuse_differing_types(
             raise BadSource(
                 f"Column {column.name!r} is missing from some of the {len(files)} files, or has "
                 "different types in them. No row was read. Write them anew with one type."
+            )
+
+
+def _refuse_json(found: Sequence[SourceColumn], fields: Sequence[tuple[str, str]]) -> None:
+    """DuckDB checks JSON while it reads Parquet: one row that is none would stop it with an error."""
+    for column, (_, type_) in zip(found, fields, strict=True):
+        if type_ == "JSON":
+            raise BadSource(
+                f"Column {column.name!r} is of type JSON, which cannot be read from Parquet safely. "
+                "No row was read. Write it as plain text."
             )
 
 

@@ -38,7 +38,8 @@ _FAMILIES = (
     (r"DECIMAL\((\d+),(\d+)\)", "decimal"),
     (r"BOOLEAN", "boolean"),
     (r"DATE", "date"),
-    (r"TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE", "timestamp"),
+    (r"TIMESTAMP|TIMESTAMP WITH TIME ZONE", "timestamp"),
+    (r"TIMESTAMP_S|TIMESTAMP_MS", "coarse"),  # reaches beyond what microseconds hold
     (r"TIMESTAMP_NS|TIMESTAMPTZ_NS", "nanoseconds"),
     (r"VARCHAR|JSON|UUID|ENUM\(.*\)", "text"),
     (r"UHUGEINT|BIGNUM|VARINT", "digits"),  # wider than any declared range: read by their text
@@ -80,6 +81,8 @@ def csv_field(raw: Sql, csv: CsvOptions) -> Sql:
 
 def field(raw: Sql, type_: FieldType, kind: str) -> Sql:
     """The field as `unit` expects it: texts lose white space, except those of categories."""
+    if type_.family == "coarse":
+        return s.try_cast(raw, "TIMESTAMP")
     if not type_.is_text:
         return raw.copy()
     value = s.try_cast(raw, "VARCHAR")
@@ -88,7 +91,9 @@ def field(raw: Sql, type_: FieldType, kind: str) -> Sql:
 
 def identifier(raw: Sql, type_: FieldType) -> Sql:
     """An identifier as text; null, so that its rows are left out, where it is null or not finite."""
-    known = _finite(raw) if type_.family in ("float", "date", "timestamp") else raw
+    if type_.family == "coarse":
+        raw = s.try_cast(raw, "TIMESTAMP")
+    known = _finite(raw) if type_.family in ("float", "date", "timestamp", "coarse") else raw
     return s.try_cast(known, "VARCHAR")
 
 
@@ -207,7 +212,7 @@ def _divided_down(value: Sql, size: int) -> Sql:
 def _microseconds(value: Sql, type_: FieldType) -> Sql:
     if type_.family == "date":
         return s.multiply(_days_of_date(value), s.whole(MICROSECONDS_PER_DAY))
-    if type_.family == "timestamp":
+    if type_.family in ("timestamp", "coarse"):
         return s.call("epoch_us", value)  # null for an infinity
     if type_.family == "nanoseconds":
         return s.try_cast(_divided_down(s.call("epoch_ns", value), 1000), "BIGINT")
