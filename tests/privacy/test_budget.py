@@ -32,7 +32,9 @@ def budgets(draw: st.DrawFn, notion: Notion = Notion.EPSILON) -> Budget:
     return Budget(rho=amount, delta=delta)
 
 
-@pytest.mark.parametrize("half", ["0.5", "1/2", " 0.5 ", "5e-1", Decimal("0.5"), 0.5, Fraction(1, 2)])
+@pytest.mark.parametrize(
+    "half", ["0.5", "1/2", " 0.5 ", "5e-1", Decimal("0.5"), 0.5, Fraction(1, 2)]
+)
 def test_every_spelling_of_a_half_is_a_half(half: Any) -> None:
     assert Budget(epsilon=half).epsilon == Fraction(1, 2)
     assert Budget(rho=half).rho == Fraction(1, 2)

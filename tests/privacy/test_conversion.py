@@ -114,7 +114,9 @@ def test_the_gaussian_delta_is_the_independent_one_rounded_up(sigma: float, epsi
     found = float(gaussian_delta(sigma_squared=repr(sigma**2), l2_squared=1, epsilon=epsilon))
     with mpmath.workdps(80):
         s, e = mpmath.mpf(repr(sigma**2)) ** mpmath.mpf("0.5"), mpmath.mpf(repr(epsilon))
-        wanted = mpmath.ncdf(1 / (2 * s) - e * s) - mpmath.exp(e) * mpmath.ncdf(-1 / (2 * s) - e * s)
+        wanted = mpmath.ncdf(1 / (2 * s) - e * s) - mpmath.exp(e) * mpmath.ncdf(
+            -1 / (2 * s) - e * s
+        )
         assert found == 0 or wanted <= found * TINY
         assert wanted < 1e-300 or found <= wanted * TINY
     theirs = privacy_loss_mechanism.GaussianPrivacyLoss(sigma).get_delta_for_epsilon(epsilon)
@@ -138,7 +140,8 @@ def enumerated_delta(square: Fraction, shift: int, epsilon: float) -> tuple[Any,
         reach = int(mpmath.sqrt(variance) * 45) + shift + 3
         factor = mpmath.exp(mpmath.mpf(repr(epsilon)))
         mass = {
-            k: mpmath.exp(-(k * k) / (2 * variance)) for k in range(-reach - shift, reach + shift + 1)
+            k: mpmath.exp(-(k * k) / (2 * variance))
+            for k in range(-reach - shift, reach + shift + 1)
         }
         total = mpmath.fsum(mass.values())
         span = range(-reach, reach + 1)

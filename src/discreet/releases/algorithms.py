@@ -10,6 +10,7 @@ from discreet.queries.classes import QueryClass
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
 from discreet.releases.protocol import Algorithm, ClassError, Prepared
+from discreet.releases.ranges_adaptive import AdaptiveTree
 from discreet.releases.sums import ClampedSums
 from discreet.schema import Schema
 
@@ -17,6 +18,8 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "marginals": (DirectMarginals(),),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
+    "intervals": (AdaptiveTree(),),
+    "rectangles": (AdaptiveTree(),),
 }
 
 

@@ -1,0 +1,157 @@
+"""How a path's epsilon is best spread over the levels of a tree, for random ranges.
+
+With a share w_l at level l, least squares answers a query q with variance 2/epsilon^2 * sum_j T_j /
+lambda_j: T_j is the energy of q in the differences between the halves at depth j, and lambda_j = sum
+over measured levels l at or below depth j of w_l^2 * (cells of a node of l). (Each difference is an
+eigenvector of the normal equations.) Ranges with random ends have energies in closed form; over
+several columns they multiply. The least expected variance is found by descent. Only the shape of the
+domain enters, so this is decided before any row is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from discreet.queries.ranges import halvings
+from discreet.queries.tree import Tree
+
+Floats = npt.NDArray[np.float64]
+
+FINEST = 1024
+"""Shares are multiples of 1/1024, so that noise scales stay short rationals."""
+GRID = 256
+"""Points a side, for the mean over random ends."""
+EXACT_DEPTHS = 7
+"""Beyond so many halvings of one column the two ends of a range are as good as independent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Shares by level, and the variance that a query then has, as a multiple of 2/epsilon^2."""
+
+    shares: tuple[Fraction, ...]
+    mean_variance: float
+    worst_variance: float
+
+
+@lru_cache(maxsize=64)
+def best_shares(tree: Tree) -> Shares:
+    """The shares of least expected variance over random ranges."""
+    order = halvings(tree.depths[-1])
+    cuts = [sum(depth) for depth in tree.depths]
+    mean = _energies(tree.depths[-1], order, RandomEnds())
+    worst = _energies(tree.depths[-1], order, WorstEnds())
+    if len(cuts) == 1:
+        return Shares((Fraction(1),), 1.0, 1.0)
+    rounded = _rounded(_descent(mean, cuts))
+    weights = np.array([float(share) for share in rounded])
+    return Shares(
+        shares=rounded,
+        mean_variance=_cost(weights, mean, cuts),
+        worst_variance=_cost(weights, worst, cuts),
+    )
+
+
+class Energy(Protocol):
+    """Of intervals of the unit line: what lies in the whole, and what each halving adds."""
+
+    def whole(self) -> float: ...
+    def added(self, depth: int) -> float:
+        """By halving the nodes of `depth`."""
+        ...
+
+
+class RandomEnds:
+    """Intervals of uniform length, then of uniform place.
+
+    The energy at a depth is the mean of sum over nodes of (overlap / node)^2 * node. An end that
+    falls evenly into a node loses a sixth of it, so once the two ends fall into different nodes,
+    each halving recovers half of what the one before it did.
+    """
+
+    def whole(self) -> float:
+        return _mean_energy(0)
+
+    def added(self, depth: int) -> float:
+        near = min(depth, EXACT_DEPTHS - 1)
+        return (_mean_energy(near + 1) - _mean_energy(near)) * 2.0 ** (near - depth)
+
+
+class WorstEnds:
+    """An upper bound for any interval: all of the line, and each end cutting each node in the middle."""
+
+    def whole(self) -> float:
+        return 1.0
+
+    def added(self, depth: int) -> float:
+        return 2 * 0.25 * 2.0**-depth
+
+
+@lru_cache(maxsize=EXACT_DEPTHS + 1)
+def _mean_energy(depth: int) -> float:
+    middles = (np.arange(GRID) + 0.5) / GRID
+    length = middles[:, np.newaxis]
+    low = middles[np.newaxis, :] * (1 - length)
+    high = low + length
+    h = 2.0**-depth
+    first, last = np.floor(low / h), np.floor(high / h)
+    apart = ((first + 1) * h - low) ** 2 / h + (last - first - 1) * h + (high - last * h) ** 2 / h
+    return float(np.where(first == last, length**2 / h, apart).mean())
+
+
+def _energies(bits: tuple[int, ...], order: tuple[int, ...], energy: Energy) -> Floats:
+    """T_0, T_1, ...: the energy that each halving of the order adds. Columns multiply."""
+    depth = [0] * len(bits)
+    held = [energy.whole()] * len(bits)
+    found = [float(np.prod(held))]
+    for axis in order:
+        more = energy.added(depth[axis])
+        found.append(more * float(np.prod([each for c, each in enumerate(held) if c != axis])))
+        held[axis] += more
+        depth[axis] += 1
+    return np.array(found)
+
+
+def _precisions(weights: Floats, cuts: list[int], depths: int) -> Floats:
+    """lambda_j for each depth j: what the measured levels at or below it contribute."""
+    per_depth = np.zeros(depths)
+    for weight, cut in zip(weights, cuts, strict=True):
+        per_depth[cut] += weight**2 * 2.0**-cut
+    return np.cumsum(per_depth[::-1])[::-1]
+
+
+def _cost(weights: Floats, energies: Floats, cuts: list[int]) -> float:
+    return float((energies / _precisions(weights, cuts, len(energies))).sum())
+
+
+def _descent(energies: Floats, cuts: list[int]) -> Floats:
+    sizes = 2.0 ** -np.array(cuts, dtype=np.float64)
+
+    def cost_and_slope(logits: Floats) -> tuple[float, Floats]:
+        weights = np.exp(logits - logits.max())
+        weights /= weights.sum()
+        precisions = _precisions(weights, cuts, len(energies))
+        by_precision = np.cumsum(-energies / precisions**2)[cuts]
+        slope = by_precision * 2 * weights * sizes
+        return float((energies / precisions).sum()), weights * (slope - (slope * weights).sum())
+
+    found = minimize(
+        cost_and_slope, np.zeros(len(cuts)), jac=True, method="L-BFGS-B", options={"maxiter": 500}
+    )
+    weights = np.exp(found.x - found.x.max())
+    return np.asarray(weights / weights.sum())
+
+
+def _rounded(weights: Floats) -> tuple[Fraction, ...]:
+    """Multiples of 1/FINEST that add to 1; a level worth less than one of them is not measured."""
+    parts = [round(FINEST * weight) for weight in weights]
+    parts[-1] = max(1, parts[-1])
+    parts[int(np.argmax(parts))] += FINEST - sum(parts)
+    return tuple(Fraction(part, FINEST) for part in parts)
