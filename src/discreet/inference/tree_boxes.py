@@ -1,15 +1,16 @@
 """Boxes of several columns on a pruned tree: estimate and exact variance, many boxes at once.
 
-All boxes go down the tree together, one halving at a time. A node inside its box, or a leaf that the
-box cuts, goes no further; the coefficients then go up again, and with them the variance. The work is
-the number of nodes on the boxes' surfaces, never the number of cells in them.
+All boxes go down the tree together, one halving at a time. A half outside its box counts for nothing,
+one inside it counts whole, a leaf that the box cuts counts from outside only; all others are halved
+again. The coefficients then go up, and with them the variance. The work is the number of nodes on the
+boxes' surfaces, never the number of cells in them.
 
 May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +23,17 @@ Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint64]
 
-BATCH = 2048
+BATCH = 1024
 """Boxes that go down together; their nodes then stay in a processor's cache."""
+OUTSIDE, WHOLE, CUT = 0, 1, 2
+"""Places of the halves that are not halved again, before those that are."""
+ENDINGS = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+"""Of these three: coefficient and variance from inside, then from outside."""
 
 
 @dataclass(slots=True, eq=False)
 class _Front:
-    """Pairs of a box and a node of one depth that touch; the node is not inside the box."""
+    """Pairs of a box and a node of one depth that is to be halved."""
 
     box: Integers
     node: Integers
@@ -36,14 +41,21 @@ class _Front:
     """Which of the node's faces the box leaves out: a bit each, two a column."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Step:
-    """One halving: which pairs were halved, and where their halves went. NONE: outside the box."""
+    """The nodes that were halved, and the places of their halves one depth below."""
 
-    halved: Integers
     node: Integers
     left: Integers
     right: Integers
+
+
+@dataclass(slots=True, eq=False)
+class _Found:
+    """Nodes that count whole, and leaves that are cut, with their boxes."""
+
+    whole: list[tuple[Integers, Integers]] = field(default_factory=list)
+    cut: list[tuple[Integers, Integers]] = field(default_factory=list)
 
 
 class BoxIndex:
@@ -51,6 +63,7 @@ class BoxIndex:
 
     def __init__(self, nodes: TreeNodes) -> None:
         self._nodes = nodes
+        self._middle = nodes.high[nodes.left].T.copy()  # by column; unused where there is no half
 
     def inside(self, first: Codes, last: Codes) -> RangeEstimates:
         """Rows in the cells first..last of every column, both included, where first <= last."""
@@ -67,58 +80,84 @@ class BoxIndex:
 
     def _batch(self, first: Codes, last: Codes) -> RangeEstimates:
         nodes, many = self._nodes, len(first)
-        estimate, inner, outer = np.zeros(many), np.zeros(many), np.zeros(many)
+        lows, highs = first.T.copy(), last.T.copy()
         sides = np.zeros(many, dtype=np.int64)
-        for axis in range(first.shape[1]):
-            sides |= (first[:, axis] > 0).astype(np.int64) << (2 * axis)
-            sides |= (last[:, axis] < nodes.last[axis]).astype(np.int64) << (2 * axis + 1)
-        front = _Front(np.arange(many), np.zeros(many, dtype=np.int64), sides)
-        fronts: list[tuple[Bools, int]] = []
+        for axis in range(len(lows)):
+            sides |= (lows[axis] > 0).astype(np.int64) << (2 * axis)
+            sides |= (highs[axis] < nodes.last[axis]).astype(np.int64) << (2 * axis + 1)
+        found = _Found()
+        # The root stands for a half of its own: its place says how it counts.
+        every = np.arange(many, dtype=np.int64)
+        roots = np.zeros(many, dtype=np.int64)
+        place, front = self._sorted(every, roots, sides, np.ones(many, np.bool_), 0, found)
         steps: list[_Step] = []
-        for depth in range(len(nodes.axes) + 1):
-            whole = front.sides == 0
-            cut = ~whole & nodes.is_leaf[front.node]
-            box, node = front.box[whole], front.node[whole]
-            inner += np.bincount(box, nodes.count[node], many)
-            outer += np.bincount(box, nodes.count[node], many)
-            estimate += np.bincount(box, nodes.estimate[node], many)
-            if cut.any():
-                box, node = front.box[cut], front.node[cut]
-                outer += np.bincount(box, nodes.count[node], many)
-                share = self._overlap(first[box], last[box], node)
-                estimate += np.bincount(box, share * nodes.estimate[node], many)
-            fronts.append((whole, len(cut)))
-            halved = np.flatnonzero(~whole & ~cut)
-            if not len(halved):
-                steps.append(_Step(halved, halved, halved, halved))
+        for axis in nodes.axes:
+            if not len(front.node):
                 break
-            step, front = self._halve(front, halved, nodes.axes[depth], first, last)
+            step, front = self._halve(front, axis, lows[axis], highs[axis], found)
             steps.append(step)
-        inner_std, outer_std = self._upward(fronts, steps)
+        inner_std, outer_std = self._upward(place, steps)
+        estimate, inner, outer = self._counted(found, first, last, many)
         return RangeEstimates(estimate, inner, outer, inner_std, outer_std)
 
     def _halve(
-        self, front: _Front, halved: Integers, axis: int, first: Codes, last: Codes
+        self, front: _Front, axis: int, low: Codes, high: Codes, found: _Found
     ) -> tuple[_Step, _Front]:
         nodes = self._nodes
-        box, node, sides = front.box[halved], front.node[halved], front.sides[halved]
-        left, right = nodes.left[node], nodes.right[node]
-        low, high = first[:, axis][box], last[:, axis][box]
-        middle = nodes.high[:, axis][left]  # a node that is halved always has a left half
-        into_left = low <= middle
-        into_right = (high > middle) & (right != NONE)
+        box, node, sides = front.box, front.node, front.sides
+        right = nodes.right[node]
+        middle = self._middle[axis][node]
+        low, high = low[box], high[box]
         below, above = 1 << (2 * axis), 1 << (2 * axis + 1)
         left_sides = np.where(high >= middle, sides & ~above, sides | above)
         right_sides = np.where(low <= middle + np.uint64(1), sides & ~below, sides | below)
-        count = int(into_left.sum())
-        left_place = np.where(into_left, np.cumsum(into_left) - 1, NONE)
-        right_place = np.where(into_right, count + np.cumsum(into_right) - 1, NONE)
-        below_front = _Front(
-            np.concatenate([box[into_left], box[into_right]]),
-            np.concatenate([left[into_left], right[into_right]]),
-            np.concatenate([left_sides[into_left], right_sides[into_right]]),
+        into_right = (high > middle) & (right != NONE)
+        left_place, left = self._sorted(box, nodes.left[node], left_sides, low <= middle, 0, found)
+        right_place, other = self._sorted(
+            box, right, right_sides, into_right, len(left.node), found
         )
-        return _Step(halved, node, left_place, right_place), below_front
+        joined = _Front(
+            np.concatenate([left.box, other.box]),
+            np.concatenate([left.node, other.node]),
+            np.concatenate([left.sides, other.sides]),
+        )
+        return _Step(node, left_place, right_place), joined
+
+    def _sorted(
+        self,
+        box: Integers,
+        node: Integers,
+        sides: Integers,
+        touches: Bools,
+        before: int,
+        found: _Found,
+    ) -> tuple[Integers, _Front]:
+        """How each node counts for its box, as a place; those to be halved come out as a front."""
+        whole = touches & (sides == 0)
+        partly = touches & (sides != 0)
+        leaf = self._nodes.is_leaf[node]
+        cut = partly & leaf
+        halved = np.flatnonzero(partly & ~leaf)
+        place = whole.astype(np.int64)  # WHOLE, or OUTSIDE
+        place[cut] = CUT
+        place[halved] = np.arange(len(halved)) + (before + len(ENDINGS[0]))
+        found.whole.append((box[whole], node[whole]))
+        found.cut.append((box[cut], node[cut]))
+        return place, _Front(box[halved], node[halved], sides[halved])
+
+    def _counted(
+        self, found: _Found, first: Codes, last: Codes, many: int
+    ) -> tuple[Floats, Floats, Floats]:
+        nodes = self._nodes
+        box, node = (np.concatenate(each) for each in zip(*found.whole, strict=True))
+        inner = np.bincount(box, nodes.count[node], many)
+        estimate = np.bincount(box, nodes.estimate[node], many)
+        box, node = (np.concatenate(each) for each in zip(*found.cut, strict=True))
+        if not len(box):
+            return estimate, inner, inner.copy()
+        share = self._overlap(first[box], last[box], node)
+        estimate = estimate + np.bincount(box, share * nodes.estimate[node], many)
+        return estimate, inner, inner + np.bincount(box, nodes.count[node], many)
 
     def _overlap(self, first: Codes, last: Codes, node: Integers) -> Floats:
         """The share of each leaf's cells that lie in its box."""
@@ -127,26 +166,24 @@ class BoxIndex:
         size = (high - low).astype(np.float64) + 1.0
         return np.asarray(np.prod((covered.astype(np.float64) + 1.0) / size, axis=1))
 
-    def _upward(self, fronts: list[tuple[Bools, int]], steps: list[_Step]) -> tuple[Floats, Floats]:
+    def _upward(self, roots: Integers, steps: list[_Step]) -> tuple[Floats, Floats]:
         """Coefficient and variance of every pair, from the deepest up; from inside and from outside."""
         nodes = self._nodes
-        found: list[Floats] = []
-        for place in range(len(steps) - 1, -1, -1):
-            (whole, size), step = fronts[place], steps[place]
-            # Rows: coefficient and variance inside, then outside. A cut leaf counts outside only.
-            now = np.zeros((4, size + 1))
-            now[0, :-1], now[2, :-1] = whole, 1.0
-            if len(step.halved):
-                below = found[-1]
-                left, right = below[:, step.left], below[:, step.right]
-                share, split = nodes.share[step.node], nodes.split[step.node]
-                for side in (0, 2):
-                    now[side, step.halved] = share * left[side] + (1 - share) * right[side]
-                    now[side + 1, step.halved] = (
-                        left[side + 1] + right[side + 1] + (left[side] - right[side]) ** 2 * split
-                    )
-            now[:, -1] = 0.0  # what NONE points at
-            found.append(now)
-        top = found[-1][:, :-1]
+        below = ENDINGS
+        for step in reversed(steps):
+            now = np.empty((4, len(step.node) + ENDINGS.shape[1]))
+            now[:, : ENDINGS.shape[1]] = ENDINGS
+            share, split = nodes.share[step.node], nodes.split[step.node]
+            for side in (0, 2):
+                left, right = below[side][step.left], below[side][step.right]
+                difference = left - right
+                now[side, 3:] = right + share * difference
+                now[side + 1, 3:] = (
+                    below[side + 1][step.left]
+                    + below[side + 1][step.right]
+                    + difference * difference * split
+                )
+            below = now
+        top = below[:, roots]
         variance = top[1::2] + top[0::2] ** 2 * nodes.root_variance
         return np.sqrt(variance[0]), np.sqrt(variance[1])

@@ -66,6 +66,7 @@ class IntervalIndex:
         self.widths: Floats = (self.ends - self.starts).astype(np.float64) + 1.0
         self.prefix: Floats = _prefix(nodes.estimate[self.leaves])
         self.fitted_prefix: Floats = _prefix(nodes.count[self.leaves])
+        self._density: Floats = nodes.estimate[self.leaves] / self.widths
         self._bits = len(nodes.axes)
         self._depth = self._depths()
         self._listed: Integers | None = None
@@ -87,11 +88,9 @@ class IntervalIndex:
         a, b = self.leaf_of(first), self.leaf_of(last)
         cut_before = (first - self.starts[a]).astype(np.float64)
         cut_after = (self.ends[b] - last).astype(np.float64)
-        leaf = np.diff(self.prefix)
         estimate = (
             self.prefix[b + 1] - self.prefix[a]
-            - leaf[a] * (cut_before / self.widths[a])
-            - leaf[b] * (cut_after / self.widths[b])
+            - self._density[a] * cut_before - self._density[b] * cut_after
         )  # fmt: skip
         outer = self.fitted_prefix[b + 1] - self.fitted_prefix[a]
         outer_std = self.deviation(a, b + 1)
@@ -119,6 +118,20 @@ class IntervalIndex:
             found[at : at + BATCH] = self._variance(a, b, table, place[: len(a)], place[len(a) :])
         return np.sqrt(found)
 
+    def excess(self, level: float) -> tuple[Floats, Floats]:
+        """Rows before each leaf, less `level` times all rows; and the standard deviation of that."""
+        parts, rests = [], []
+        many = np.arange(len(self.leaves), dtype=np.int64)
+        for at in range(0, len(many), BATCH):
+            table = self._all or self._boundaries(many[at : at + BATCH])
+            parts.append(table.part[:, 0])
+            rests.append(table.rest[:, 0])
+            if self._all is not None:
+                break
+        part, rest = np.concatenate(parts), np.concatenate(rests)
+        below = self.fitted_prefix[:-1] - level * self.fitted_prefix[-1]
+        return below, np.sqrt(rest + (part - level) ** 2 * self._nodes.root_variance)
+
     def _variance(
         self, start: Integers, stop: Integers, table: _Boundaries, a: Integers, b: Integers
     ) -> Floats:
@@ -130,7 +143,11 @@ class IntervalIndex:
             stop = np.where(at_end, start, stop)
         width = table.part.shape[1]
         differing = self.starts[start] ^ self.starts[stop]
-        depth = np.minimum(self._bits - _bit_length(differing), width - 2) if width > 1 else 0
+        depth = (
+            np.minimum(self._bits - _bit_length(differing, self._bits), width - 2)
+            if width > 1
+            else 0
+        )
         row_a, row_b = a * width + depth, b * width + depth
         top = table.above.reshape(-1)[row_a]
         part, rest = table.part.reshape(-1), table.rest.reshape(-1)
@@ -185,9 +202,11 @@ def _prefix(numbers: Floats) -> Floats:
     return np.concatenate([[0.0], np.cumsum(numbers)])
 
 
-def _bit_length(codes: Codes) -> Integers:
-    """Of each number, exactly: doubles hold 32 bits without rounding."""
+def _bit_length(codes: Codes, bits: int) -> Integers:
+    """Of each number below 2^bits, exactly: doubles hold 53 bits without rounding."""
+    if bits <= 53:
+        return np.frexp(codes.astype(np.float64))[1]
     high, low = codes >> np.uint64(32), codes & np.uint64(0xFFFFFFFF)
     upper = np.frexp(high.astype(np.float64))[1]
     lower = np.frexp(low.astype(np.float64))[1]
-    return np.where(upper > 0, upper + 32, lower).astype(np.int64)
+    return np.where(upper > 0, upper + 32, lower)

@@ -37,7 +37,7 @@ from discreet.queries.ranges import Ranges, range_tree
 from discreet.queries.tree import Tree
 from discreet.releases.noise_choice import check_drawable
 from discreet.releases.protocol import ClassError
-from discreet.releases.ranges_shares import Shares, best_shares
+from discreet.releases.ranges_shares import Shares, best_shares, rounded_shares
 from discreet.schema import Schema
 
 STOP_BELOW = 20.0
@@ -84,8 +84,16 @@ def thresholds(tree: Tree, shares: Sequence[Fraction], *, path: Fraction) -> tup
 
 
 def adaptive_shares(tree: Tree) -> tuple[Fraction, ...]:
-    """Shares of an adaptive tree."""
-    return best_shares(tree).shares
+    """Shares of an adaptive tree: the best ones for a full tree, evened out below the root.
+
+    Where a path ends early its last node gets what the levels below would have had, so these are
+    worth less than in a full tree, and the levels that decide are worth more: square roots do both.
+    """
+    best = np.array([float(share) for share in best_shares(tree).shares])
+    roots = np.sqrt(best[1:])
+    if len(roots):
+        best[1:] = (1 - best[0]) * roots / roots.sum()
+    return rounded_shares(best)
 
 
 def pure_epsilon(share: Budget, accounting: Accounting) -> Fraction:

@@ -50,7 +50,7 @@ def best_shares(tree: Tree) -> Shares:
     worst = _energies(tree.depths[-1], order, WorstEnds())
     if len(cuts) == 1:
         return Shares((Fraction(1),), 1.0, 1.0)
-    rounded = _rounded(_descent(mean, cuts))
+    rounded = rounded_shares(_descent(mean, cuts))
     weights = np.array([float(share) for share in rounded])
     return Shares(
         shares=rounded,
@@ -149,7 +149,7 @@ def _descent(energies: Floats, cuts: list[int]) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def _rounded(weights: Floats) -> tuple[Fraction, ...]:
+def rounded_shares(weights: Floats) -> tuple[Fraction, ...]:
     """Multiples of 1/FINEST that add to 1; a level worth less than one of them is not measured."""
     parts = [round(FINEST * weight) for weight in weights]
     parts[-1] = max(1, parts[-1])
