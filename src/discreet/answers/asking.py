@@ -23,8 +23,10 @@ from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.combination import Terms, half_width, inverse_variance_weights, scaled
 from discreet.inference.rounding import plausible_counts
 from discreet.privacy.exact import exact
+from discreet.queries.boxes import columns_of
 from discreet.queries.classes import Means, Sums
 from discreet.queries.conditions import ALWAYS, Condition, normal_form
+from discreet.queries.ranges import Intervals
 from discreet.queries.sql import Aggregate, Question
 from discreet.schema import Schema
 
@@ -58,6 +60,11 @@ class Asking:
         ranged = self._from_ranges(question)
         if ranged is None:
             return self._from_tables(question)
+        named = {*columns_of(question.condition), *question.group_by}
+        named |= {each.column for each in question.aggregates if each.column is not None}
+        has_quantiles = any(each.kind == "quantile" for each in question.aggregates)
+        if has_quantiles or not self.library.usable(tuple(named)):
+            return ranged  # tables could not answer, and listing their cells to see that is slow
         try:
             tables = self._from_tables(question)
         except NotAnswerable:
@@ -127,7 +134,11 @@ class Asking:
         column = aggregate.column
         if aggregate.kind == "count":
             return self.count(condition, group_by, not_null=column)
-        assert column is not None and aggregate.kind != "quantile"
+        assert column is not None
+        if aggregate.kind == "quantile":
+            raise NotAnswerable(
+                self.library.refusal((column,), also=f" or {Intervals(column).text}")
+            )
         direct = self._direct(aggregate.kind, column, condition) if not group_by else None
         if direct is not None:
             return direct

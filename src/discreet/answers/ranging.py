@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -46,14 +47,14 @@ class RangeAsking:
     def answers(self, question: Question) -> Answers | None:
         """The answers, or None where no tree can give them all."""
         groups = question.group_by
-        if any(each.kind in ("sum", "avg") for each in question.aggregates):
+        if not self.sources or any(each.kind in ("sum", "avg") for each in question.aggregates):
             return None
         needed = columns_of(question.condition) | set(groups)
+        if any(not self.schema.column(name).is_ordered for name in needed):
+            return None
         columns: list[AnswerColumn] = []
         notes: dict[str, None] = {RANGE_NOTE: None}
-        codes = self._groups(groups)
-        if codes is None:
-            return None
+        codes = self._groups(groups, question.condition)
         for each in question.aggregates:
             if each.kind == "quantile":
                 if groups or normal_form(question.condition) is not True:
@@ -79,22 +80,23 @@ class RangeAsking:
             notes=tuple(notes),
         )
 
-    def _groups(self, groups: tuple[str, ...]) -> npt.NDArray[np.int64] | None:
-        """Every combination of value cells: decided by the question and the schema alone."""
-        sizes = [self.schema.column(name).value_cells for name in groups]
-        if prod(sizes) > MOST_GROUPS:
-            raise NotAnswerable(
-                f"GROUP BY {', '.join(groups)} has more than {MOST_GROUPS:,} groups; group by fewer "
-                "columns, or ask for the ranges you need."
-            )
-        if any(not self.schema.column(name).is_ordered for name in groups):
-            return None
+    def _groups(self, groups: tuple[str, ...], condition: Condition) -> npt.NDArray[np.int64]:
+        """The combinations of value cells that the condition lets through: no row has a say."""
         if not groups:
             return np.zeros((1, 0), dtype=np.int64)
-        return np.stack(
-            [each.reshape(-1) for each in np.meshgrid(*map(np.arange, sizes), indexing="ij")],
-            axis=1,
-        ).astype(np.int64)
+        named = tuple(dict.fromkeys([*groups, *sorted(columns_of(condition))]))
+        outer = boxes_of(condition, self.schema, named).outer
+        places = [named.index(name) for name in groups]
+        found: dict[tuple[int, ...], None] = {}
+        for first, last in zip(outer.first[:, places], outer.last[:, places], strict=True):
+            sides = [range(int(low), int(high) + 1) for low, high in zip(first, last, strict=True)]
+            if prod(map(len, sides)) > MOST_GROUPS:
+                raise NotAnswerable(
+                    f"GROUP BY {', '.join(groups)} has more than {MOST_GROUPS:,} groups; group by fewer "
+                    "columns, or ask for the ranges you need."
+                )
+            found |= dict.fromkeys(product(*sides))
+        return np.array(sorted(found), dtype=np.int64).reshape(-1, len(groups))
 
     def _source(
         self, condition: Condition, groups: tuple[str, ...], needed: set[str]

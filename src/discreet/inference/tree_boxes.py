@@ -150,14 +150,14 @@ class BoxIndex:
     ) -> tuple[Floats, Floats, Floats]:
         nodes = self._nodes
         box, node = (np.concatenate(each) for each in zip(*found.whole, strict=True))
-        inner = np.bincount(box, nodes.count[node], many)
-        estimate = np.bincount(box, nodes.estimate[node], many)
+        inner = _added(box, nodes.count[node], many)
+        estimate = _added(box, nodes.estimate[node], many)
         box, node = (np.concatenate(each) for each in zip(*found.cut, strict=True))
         if not len(box):
             return estimate, inner, inner.copy()
         share = self._overlap(first[box], last[box], node)
-        estimate = estimate + np.bincount(box, share * nodes.estimate[node], many)
-        return estimate, inner, inner + np.bincount(box, nodes.count[node], many)
+        estimate = estimate + _added(box, share * nodes.estimate[node], many)
+        return estimate, inner, inner + _added(box, nodes.count[node], many)
 
     def _overlap(self, first: Codes, last: Codes, node: Integers) -> Floats:
         """The share of each leaf's cells that lie in its box."""
@@ -187,3 +187,8 @@ class BoxIndex:
         top = below[:, roots]
         variance = top[1::2] + top[0::2] ** 2 * nodes.root_variance
         return np.sqrt(variance[0]), np.sqrt(variance[1])
+
+
+def _added(box: Integers, numbers: Floats, many: int) -> Floats:
+    """The sum of the numbers of each box."""
+    return np.bincount(box, numbers, many).astype(np.float64, copy=False)

@@ -90,6 +90,10 @@ def _without(normal: Normal, column: str) -> Normal:
 def boxes_of(condition: Condition, schema: Schema, columns: Sequence[str]) -> BoxCondition:
     """The boxes of `condition` over `columns`, which must include those it names."""
     normal = normal_form(condition)
+    if name := _asked_for_nulls(normal):
+        raise NotAnswerable(
+            f"A release of ranges counts values only, so it cannot tell how many nulls column {name!r} has."
+        )
     declared = [schema.column(name) for name in columns]
     chosen = {atom: _cells(atom, schema.column(atom.column)) for atom in atoms(normal)}
     edges = [_edges(column, chosen) for column in declared]
@@ -103,6 +107,15 @@ def boxes_of(condition: Condition, schema: Schema, columns: Sequence[str]) -> Bo
     is_exact = bool(np.array_equal(inner, outer))
     surely = _boxes(inner, edges)
     return BoxCondition(surely, surely if is_exact else _boxes(outer, edges), is_exact)
+
+
+def _asked_for_nulls(normal: Normal) -> str | None:
+    if isinstance(normal, Leaf):
+        asked = isinstance(normal.atom, NullTest) and normal.positive
+        return normal.atom.column if asked else None
+    if isinstance(normal, Node):
+        return next(filter(None, map(_asked_for_nulls, normal.parts)), None)
+    return None
 
 
 def _cells(atom: Atom, column: Column) -> CodeSelection:
