@@ -126,11 +126,14 @@ def test_the_recorded_laws_cost_exactly_the_share(case, budget, make_schema):
         prepared = algorithm.prepare(example, schema, share=share, accounting=accounting)
         epsilon = delta = rho = Fraction(0)
         if not prepared.requests:  # adaptive: what it costs is recomputed from what it publishes
-            (cost,) = prepared.costs()
+            costs = prepared.costs()
             if accounting is Accounting.CONCENTRATED:
-                assert share.rho * (1 - Fraction(1, 10**9)) <= cost.rho <= share.rho
+                spent = sum(cost.rho for cost in costs)
+                lost = Fraction(1, 10**9) if len(costs) == 1 else Fraction(1, 5)
+                assert share.rho * (1 - lost) <= spent <= share.rho
             else:
-                assert (cost.epsilon, cost.delta) == (share.epsilon, 0)
+                assert sum(cost.epsilon for cost in costs) == share.epsilon
+                assert not any(cost.delta for cost in costs)
             continue
         for request in prepared.requests:
             moved = request.query.sensitivity(schema)

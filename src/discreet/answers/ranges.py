@@ -20,15 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.verify_tree import tree_epsilon
-from discreet.artifacts.measurement import TreeMeasurement
+from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import Part
 from discreet.errors import BadRelease
 from discreet.inference.rounding import plausible_counts
 from discreet.inference.tree_boxes import BoxIndex
 from discreet.inference.tree_intervals import IntervalIndex, RangeEstimates
-from discreet.inference.tree_layers import PrunedTree, layers_of
+from discreet.inference.tree_layers import Layer, PrunedTree, full_layers, layers_of
 from discreet.inference.tree_nodes import TreeNodes
-from discreet.queries.ranges import Ranges
+from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.measurable import BlockCounts
+from discreet.queries.ranges import Ranges, range_tree
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -47,10 +49,10 @@ RANGE_NOTE = (
 )
 
 
-def spread_factor(confidence: float) -> float:
+def spread_factor(confidence: float, kurtosis: float = KURTOSIS) -> float:
     """How many standard deviations an interval reaches: 2.05 at 0.95 (Cornish and Fisher 1938)."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    return max(z + KURTOSIS * (z**3 - 3 * z) / 24, 0.0)
+    return max(z + kurtosis * (z**3 - 3 * z) / 24, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,11 +85,37 @@ class RangeSource:
 
     @cached_property
     def tree(self) -> PrunedTree:
-        measured = measured_tree(self.part)
+        trees = [each for each in self.part.measurements if isinstance(each, TreeMeasurement)]
+        if not trees:
+            return PrunedTree(self._levels(), columns=self.columns, schema=self.schema)
+        measured = trees[-1]  # of two stages, the second
         tree_epsilon(measured, self.schema, BadRelease)  # refuses a tree that is none
         if measured.tree.columns != self.columns:
             raise BadRelease("a tree is over other columns than its query class.")
         return PrunedTree(layers_of(measured), columns=self.columns, schema=self.schema)
+
+    def _levels(self) -> list[Layer]:
+        """A tree of which whole levels were measured."""
+        tree = range_tree(self.columns, self.schema)
+        places = {tree.shifts(level): level for level in range(len(tree.depths))}
+        levels: dict[int, tuple[npt.NDArray[np.int64], float]] = {}
+        for each in self.part.measurements:
+            if not isinstance(each, Measurement) or not isinstance(each.query, BlockCounts):
+                raise BadRelease("a release of ranges holds something else than levels of a tree.")
+            level = places.get(each.query.shifts)
+            if level is None or each.query.columns != self.columns or level in levels:
+                raise BadRelease("a level of a tree is not one of its tree.")
+            levels[level] = (each.values, each.law.variance)
+        if len(tree.depths) - 1 not in levels:
+            raise BadRelease("a tree has no last level.")
+        return full_layers(tree, levels, self.schema)
+
+    @cached_property
+    def kurtosis(self) -> float:
+        """Of a typical range's noise; Gaussian noise has none."""
+        laws = [each.law for each in self.part.measurements if isinstance(each, Measurement)]
+        gaussian = laws and all(not isinstance(law, DiscreteLaplaceLaw) for law in laws)
+        return 0.0 if gaussian else KURTOSIS
 
     @cached_property
     def nodes(self) -> TreeNodes:
@@ -145,7 +173,7 @@ class RangeSource:
             found.estimate,
             found,
             empty=empty,
-            confidence=confidence,
+            factor=spread_factor(confidence, self.kurtosis),
             public_rows=public_rows,
             whole=whole,
         )
@@ -156,14 +184,13 @@ def bounded(
     found: RangeEstimates,
     *,
     empty: Bools | None = None,
-    confidence: float,
+    factor: float,
     public_rows: int | None,
     whole: bool,
 ) -> CountedRanges:
     """The bracket around an estimate, made plausible for counts."""
-    z = spread_factor(confidence)
-    lower = found.inner - z * found.inner_std
-    upper = found.outer + z * found.outer_std
+    lower = found.inner - factor * found.inner_std
+    upper = found.outer + factor * found.outer_std
     lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
     std = np.maximum(found.inner_std, found.outer_std)
     is_exact = found.inner == found.outer
@@ -174,11 +201,3 @@ def bounded(
         is_exact = is_exact | empty
     estimate, lower, upper = plausible_counts(estimate, lower, upper, rows=public_rows, whole=whole)
     return CountedRanges(estimate, lower, upper, std, is_exact)
-
-
-def measured_tree(part: Part) -> TreeMeasurement:
-    """The tree that a part of kind `ranges` answers from: its last one."""
-    trees = [each for each in part.measurements if isinstance(each, TreeMeasurement)]
-    if not trees:
-        raise BadRelease("a release of ranges holds no tree.")
-    return trees[-1]

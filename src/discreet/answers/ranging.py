@@ -149,7 +149,7 @@ class RangeAsking:
         counted = bounded(
             both.estimate,
             both,
-            confidence=self.confidence,
+            factor=spread_factor(self.confidence, source.kurtosis),
             public_rows=self.public_rows,
             whole=self.whole,
         )
@@ -232,7 +232,7 @@ def quantile_cells(source: RangeSource, level: Fraction, confidence: float) -> Q
     """The `level` quantile of the column of a tree over one column."""
     index = source.intervals
     below, deviation = index.excess(float(level))
-    z = spread_factor(confidence)
+    z = spread_factor(confidence, source.kurtosis)
     # Entry k is about the rows before leaf k; the first and the last boundary are known.
     maybe_above = np.flatnonzero(below + z * deviation >= 0)
     maybe_below = np.flatnonzero(below - z * deviation <= 0)

@@ -13,8 +13,9 @@ May import errors, privacy, schema, queries, artifacts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -232,6 +233,42 @@ def layers_of(measured: TreeMeasurement) -> list[Layer]:
     ]
 
 
+def full_layers(
+    tree: Tree, measured: Mapping[int, tuple[npt.NDArray[np.int64], float]], schema: Schema
+) -> list[Layer]:
+    """A tree of which whole levels were measured: by level, its counts and their variance."""
+    layers: list[Layer] = []
+    nodes = tree.root()
+    last = len(tree.depths) - 1
+    for level in range(len(tree.depths)):
+        if level:
+            nodes = tree.children(nodes, level - 1, schema)
+        if level in measured or level == 0:
+            values, variance = measured.get(level, (np.zeros(len(nodes)), np.inf))
+            layers.append(
+                Layer(
+                    tree.depths[level],
+                    nodes,
+                    _in_order(nodes, tree, level, schema, values.astype(np.float64)),
+                    np.full(len(nodes), 1 / variance),
+                    np.full(len(nodes), level == last),
+                )
+            )
+    return layers
+
+
+def _in_order(nodes: Nodes, tree: Tree, level: int, schema: Schema, flat: Floats) -> Floats:
+    """Counts in the order of their blocks, to the order in which a tree lists its nodes."""
+    sizes = [
+        ((schema.column(name).value_cells - 1) >> shift) + 1
+        for name, shift in zip(tree.columns, tree.shifts(level), strict=True)
+    ]
+    place = np.zeros(len(nodes), dtype=np.int64)
+    for axis, size in enumerate(sizes):
+        place = place * size + nodes[:, axis].astype(np.int64)
+    return flat[place]
+
+
 def _unmeasured_root(tree: Tree, levels: Sequence[TreeLevel]) -> list[Layer]:
     if levels and levels[0].level == 0:
         return []
@@ -271,6 +308,4 @@ def shown_layers(
 
 def laplace_variance(epsilon: float) -> float:
     """Of discrete Laplace noise with parameter epsilon: 2p / (1-p)^2 with p = exp(-epsilon)."""
-    from fractions import Fraction
-
     return DiscreteLaplaceLaw(scale=1 / Fraction(epsilon)).variance

@@ -37,7 +37,8 @@ from discreet.queries.ranges import Ranges, range_tree
 from discreet.queries.tree import Tree
 from discreet.releases.noise_choice import check_drawable
 from discreet.releases.protocol import ClassError
-from discreet.releases.ranges_shares import Shares, best_shares, rounded_shares
+from discreet.releases.ranges_error import ADAPTIVE_NOTE, class_error
+from discreet.releases.ranges_shares import best_shares, rounded_shares
 from discreet.schema import Schema
 
 STOP_BELOW = 20.0
@@ -66,20 +67,23 @@ class StoppingRule:
         return np.asarray(smoothed(tree)[-1] < self.thresholds[view.level])
 
 
-def thresholds(tree: Tree, shares: Sequence[Fraction], *, path: Fraction) -> tuple[float, ...]:
-    """Below which estimate a node of each level stops.
+def thresholds(
+    tree: Tree, shares: Sequence[Fraction], *, path: Fraction, whole: Fraction | None = None
+) -> tuple[float, ...]:
+    """Below which estimate a node of each level stops, when paths of `path` decide it.
 
-    An empty node of noise scale 1/(s epsilon) passes for alive with probability at most exp(-s k) / 2
-    at the threshold k / epsilon, so with f children k = ln(f / 2 / EMPTY_CHILDREN) / s keeps the
-    expected number of live ones at EMPTY_CHILDREN.
+    Splitting pays from `STOP_BELOW` / `whole` rows on, `whole` being what a path has for its counts
+    (the same as `path`, unless a tree is measured twice). An empty node of noise scale 1/(s path)
+    passes for alive with probability at most exp(-s k) / 2 at the threshold k / path, so with f
+    children k = ln(f / 2 / EMPTY_CHILDREN) / s keeps the expected number of live ones at that.
     """
     found = []
     for level, share in enumerate(shares):
-        below = STOP_BELOW
+        below = STOP_BELOW / float(path if whole is None else whole)
         if level and share:
             fan = 1 << (sum(tree.depths[level]) - sum(tree.depths[level - 1]))
-            below = max(below, math.log(fan / 2 / EMPTY_CHILDREN) / float(share))
-        found.append(below / float(path))
+            below = max(below, math.log(fan / 2 / EMPTY_CHILDREN) / float(share * path))
+        found.append(below)
     return tuple(found)
 
 
@@ -174,21 +178,24 @@ class PreparedTree:
         ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        return expected_error(
-            best_shares(self.tree),
+        best = best_shares(self.tree)
+        scale = 2 / float(self.path) ** 2
+        return class_error(
             self.tree,
             self.schema,
-            self.path,
+            mean=scale * best.mean_variance,
+            worst=scale * best.worst_variance,
             rows=rows,
             confidence=confidence,
+            note=ADAPTIVE_NOTE,
         )
 
-    def measure(self, grant: Grant) -> TreeMeasurement:
+    def measure(self, grant: Grant) -> tuple[TreeMeasurement, ...]:
         """The refined tree: one use of the kernel's verb."""
         rule = StoppingRule(
             self.tree, self.schema, thresholds(self.tree, self.schedule.shares, path=self.path)
         )
-        return grant.refine(self.tree, epsilon=self.epsilon, schedule=self.schedule, stop=rule)
+        return (grant.refine(self.tree, epsilon=self.epsilon, schedule=self.schedule, stop=rule),)
 
     def finish(
         self,
@@ -203,8 +210,8 @@ class PreparedTree:
             kind=AdaptiveTree.kind,
             query_class=self.query_class,
             algorithm=self.algorithm,
-            measurements=(refined,),
-            estimates={"leaves": leaf_estimates(refined, self.schema)},
+            measurements=refined,
+            estimates={"leaves": leaf_estimates(refined[-1], self.schema)},
             facts={
                 "estimates": "leaves are smoothed non-negative counts of the stopped nodes, level by level"
             },
@@ -216,37 +223,3 @@ def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> npt.NDArray[np.
     """Smoothed counts of the leaves, level by level."""
     tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=schema)
     return tree.leaves(smoothed(tree))
-
-
-def expected_error(
-    shares: Shares,
-    tree: Tree,
-    schema: Schema,
-    path: Fraction,
-    *,
-    rows: int | None,
-    confidence: float,
-) -> ClassError:
-    """The error of the tree if no node stopped early; stopping makes it smaller, by a third as a rule."""
-    deviation = math.sqrt(2 * shares.mean_variance) / float(path)
-    worst = math.sqrt(2 * shares.worst_variance) / float(path)
-    quantile = _normal_quantile(confidence)
-    queries = 1
-    for name in tree.columns:
-        cells = schema.column(name).value_cells
-        queries *= cells * (cells + 1) // 2
-    return ClassError(
-        queries=queries,
-        unit="rows",
-        expected=math.sqrt(2 / math.pi) * deviation,
-        half_width=quantile * worst,
-        simultaneous=None,
-        scale=None if rows is None else float(rows),
-        note="as if no node were stopped early; where data is sparse the error is smaller",
-    )
-
-
-def _normal_quantile(confidence: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf((1 + confidence) / 2)

@@ -10,6 +10,7 @@ domain enters, so this is decided before any row is read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -42,21 +43,37 @@ class Shares:
 
 
 @lru_cache(maxsize=64)
-def best_shares(tree: Tree) -> Shares:
-    """The shares of least expected variance over random ranges."""
+def best_shares(tree: Tree, power: int = 2) -> Shares:
+    """The shares of least expected variance over random ranges.
+
+    `power`: a level's precision grows with the square of its share of epsilon, or (1) with its
+    share of rho.
+    """
     order = halvings(tree.depths[-1])
     cuts = [sum(depth) for depth in tree.depths]
     mean = _energies(tree.depths[-1], order, RandomEnds())
     worst = _energies(tree.depths[-1], order, WorstEnds())
     if len(cuts) == 1:
         return Shares((Fraction(1),), 1.0, 1.0)
-    rounded = rounded_shares(_descent(mean, cuts))
+    rounded = rounded_shares(_descent(mean, cuts, power))
     weights = np.array([float(share) for share in rounded])
     return Shares(
         shares=rounded,
-        mean_variance=_cost(weights, mean, cuts),
-        worst_variance=_cost(weights, worst, cuts),
+        mean_variance=_cost(weights, mean, cuts, power),
+        worst_variance=_cost(weights, worst, cuts, power),
     )
+
+
+def level_variance(tree: Tree, variances: Mapping[int, float]) -> tuple[float, float]:
+    """Mean and worst variance of a range when whole levels are measured with these variances."""
+    order = halvings(tree.depths[-1])
+    cuts = [sum(depth) for depth in tree.depths]
+    weights = np.array([1 / variances[x] if x in variances else 0.0 for x in range(len(cuts))])
+    mean, worst = (
+        _cost(weights, _energies(tree.depths[-1], order, ends), cuts, 1)
+        for ends in (RandomEnds(), WorstEnds())
+    )
+    return mean, worst
 
 
 class Energy(Protocol):
@@ -119,27 +136,27 @@ def _energies(bits: tuple[int, ...], order: tuple[int, ...], energy: Energy) -> 
     return np.array(found)
 
 
-def _precisions(weights: Floats, cuts: list[int], depths: int) -> Floats:
+def _precisions(weights: Floats, cuts: list[int], depths: int, power: int) -> Floats:
     """lambda_j for each depth j: what the measured levels at or below it contribute."""
     per_depth = np.zeros(depths)
     for weight, cut in zip(weights, cuts, strict=True):
-        per_depth[cut] += weight**2 * 2.0**-cut
+        per_depth[cut] += weight**power * 2.0**-cut
     return np.cumsum(per_depth[::-1])[::-1]
 
 
-def _cost(weights: Floats, energies: Floats, cuts: list[int]) -> float:
-    return float((energies / _precisions(weights, cuts, len(energies))).sum())
+def _cost(weights: Floats, energies: Floats, cuts: list[int], power: int) -> float:
+    return float((energies / _precisions(weights, cuts, len(energies), power)).sum())
 
 
-def _descent(energies: Floats, cuts: list[int]) -> Floats:
+def _descent(energies: Floats, cuts: list[int], power: int) -> Floats:
     sizes = 2.0 ** -np.array(cuts, dtype=np.float64)
 
     def cost_and_slope(logits: Floats) -> tuple[float, Floats]:
         weights = np.exp(logits - logits.max())
         weights /= weights.sum()
-        precisions = _precisions(weights, cuts, len(energies))
+        precisions = _precisions(weights, cuts, len(energies), power)
         by_precision = np.cumsum(-energies / precisions**2)[cuts]
-        slope = by_precision * 2 * weights * sizes
+        slope = by_precision * power * weights ** (power - 1) * sizes
         return float((energies / precisions).sum()), weights * (slope - (slope * weights).sum())
 
     found = minimize(
