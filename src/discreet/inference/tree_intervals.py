@@ -67,7 +67,7 @@ class IntervalIndex:
         self.prefix: Floats = _prefix(nodes.estimate[self.leaves])
         self.fitted_prefix: Floats = _prefix(nodes.count[self.leaves])
         self._density: Floats = nodes.estimate[self.leaves] / self.widths
-        self._bits = len(nodes.axes)
+        self._bits = nodes.bits[0]
         self._depth = self._depths()
         self._listed: Integers | None = None
         cells = int(nodes.last[0]) + 1

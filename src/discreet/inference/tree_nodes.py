@@ -30,6 +30,7 @@ class TreeNodes:
     def __init__(self, tree: PrunedTree, leaf_estimates: Floats, last: tuple[int, ...]) -> None:
         fitted = tree.fitted()
         self.last = np.array(last, dtype=np.uint64)
+        self.bits = tree.bits
         self._pieces: dict[str, list[npt.NDArray[np.generic]]] = {}
         self._count = 0
         padded = [np.array([[0, (1 << bits) - 1]], dtype=np.uint64) for bits in tree.bits]

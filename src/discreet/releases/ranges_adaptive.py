@@ -88,15 +88,16 @@ def thresholds(
 
 
 def adaptive_shares(tree: Tree) -> tuple[Fraction, ...]:
-    """Shares of an adaptive tree: the best ones for a full tree, evened out below the root.
+    """Shares of an adaptive tree: the best ones for a full tree, evened out where boxes have surfaces.
 
-    Where a path ends early its last node gets what the levels below would have had, so these are
-    worth less than in a full tree, and the levels that decide are worth more: square roots do both.
+    In d columns a box touches ever more nodes the deeper they lie, so a full tree spends most at the
+    bottom. Where paths end early their last node gets what the levels below would have had, and the
+    levels that decide are worth more; the d-th root of the shares below the root does justice to both.
     """
     best = np.array([float(share) for share in best_shares(tree).shares])
-    roots = np.sqrt(best[1:])
-    if len(roots):
-        best[1:] = (1 - best[0]) * roots / roots.sum()
+    evened = best[1:] ** (1 / len(tree.columns))
+    if len(evened):
+        best[1:] = (1 - best[0]) * evened / evened.sum()
     return rounded_shares(best)
 
 

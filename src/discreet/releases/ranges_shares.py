@@ -80,8 +80,8 @@ class Energy(Protocol):
     """Of intervals of the unit line: what lies in the whole, and what each halving adds."""
 
     def whole(self) -> float: ...
-    def added(self, depth: int) -> float:
-        """By halving the nodes of `depth`."""
+    def added(self, depth: int, cells: float) -> float:
+        """By halving the nodes of `depth`, which hold so many cells."""
         ...
 
 
@@ -90,15 +90,17 @@ class RandomEnds:
 
     The energy at a depth is the mean of sum over nodes of (overlap / node)^2 * node. An end that
     falls evenly into a node loses a sixth of it, so once the two ends fall into different nodes,
-    each halving recovers half of what the one before it did.
+    each halving recovers half of what the one before it did. Ends lie between cells, which gives a
+    node of m cells 1 + 2/m^2 times that.
     """
 
     def whole(self) -> float:
         return _mean_energy(0)
 
-    def added(self, depth: int) -> float:
+    def added(self, depth: int, cells: float) -> float:
         near = min(depth, EXACT_DEPTHS - 1)
-        return (_mean_energy(near + 1) - _mean_energy(near)) * 2.0 ** (near - depth)
+        added = (_mean_energy(near + 1) - _mean_energy(near)) * 2.0 ** (near - depth)
+        return added * (1 + 2 / cells**2)
 
 
 class WorstEnds:
@@ -107,7 +109,7 @@ class WorstEnds:
     def whole(self) -> float:
         return 1.0
 
-    def added(self, depth: int) -> float:
+    def added(self, depth: int, cells: float) -> float:
         return 2 * 0.25 * 2.0**-depth
 
 
@@ -129,7 +131,7 @@ def _energies(bits: tuple[int, ...], order: tuple[int, ...], energy: Energy) -> 
     held = [energy.whole()] * len(bits)
     found = [float(np.prod(held))]
     for axis in order:
-        more = energy.added(depth[axis])
+        more = energy.added(depth[axis], 2.0 ** (bits[axis] - depth[axis]))
         found.append(more * float(np.prod([each for c, each in enumerate(held) if c != axis])))
         held[axis] += more
         depth[axis] += 1
