@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.counting import Estimates, count_rows
+from discreet.answers.ranging import RangeAsking
 from discreet.answers.selecting import Selection, keeps_every_row, select
 from discreet.answers.sources import Library, NoisyCount, NoisySum
 from discreet.answers.summing import both, direct_mean, direct_sum, quotient, sum_rows
@@ -22,8 +23,10 @@ from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.combination import Terms, half_width, inverse_variance_weights, scaled
 from discreet.inference.rounding import plausible_counts
 from discreet.privacy.exact import exact
+from discreet.queries.boxes import columns_of
 from discreet.queries.classes import Means, Sums
 from discreet.queries.conditions import ALWAYS, Condition, normal_form
+from discreet.queries.ranges import Intervals
 from discreet.queries.sql import Aggregate, Question
 from discreet.schema import Schema
 
@@ -54,6 +57,32 @@ class Asking:
         level = exact(self.confidence, name="confidence")
         if not 0 < level < 1:
             raise BadInput(f"confidence is {self.confidence}; it must lie between 0 and 1.")
+        ranged = self._from_ranges(question)
+        if ranged is None:
+            return self._from_tables(question)
+        named = {*columns_of(question.condition), *question.group_by}
+        named |= {each.column for each in question.aggregates if each.column is not None}
+        has_quantiles = any(each.kind == "quantile" for each in question.aggregates)
+        if has_quantiles or not self.library.usable(tuple(named)):
+            return ranged  # tables could not answer, and listing their cells to see that is slow
+        try:
+            tables = self._from_tables(question)
+        except NotAnswerable:
+            return ranged
+        return min(ranged, tables, key=_total_deviation)
+
+    def _from_ranges(self, question: Question) -> Answers | None:
+        """From a released tree, where one can answer all that is asked."""
+        asking = RangeAsking(
+            tuple(self.library.ranges),
+            self.schema,
+            self.public_rows,
+            self.confidence,
+            self.whole,
+        )
+        return asking.answers(question)
+
+    def _from_tables(self, question: Question) -> Answers:
         groups = [self.schema.column(name) for name in question.group_by]
         if prod(column.cells for column in groups) > MOST_GROUPS:
             raise NotAnswerable(
@@ -114,6 +143,10 @@ class Asking:
         if aggregate.kind == "count":
             return self.count(condition, group_by, not_null=column)
         assert column is not None
+        if aggregate.kind == "quantile":
+            raise NotAnswerable(
+                self.library.refusal((column,), also=f" or {Intervals(column).text}")
+            )
         direct = self._direct(aggregate.kind, column, condition) if not group_by else None
         if direct is not None:
             return direct
@@ -282,6 +315,11 @@ class Asking:
             table, selection, axis, group_axes=group_axes, confidence=level, center=center
         )
         return _reordered(quotient(sums, counts, center=center, hull=selection.hull(axis)), axes)
+
+
+def _total_deviation(found: Answers) -> float:
+    """Decided by the noise and the question; the smaller one answers, always the same."""
+    return sum(float(column.std.sum()) for column in found.columns)
 
 
 def _is_always(condition: Condition) -> bool:

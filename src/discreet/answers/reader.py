@@ -66,6 +66,17 @@ class ReleaseReader:
         """Rows in single cells, one row of `codes` a question."""
         return self._batch.cells(tuple(columns), codes, confidence=confidence)
 
+    def count_boxes(
+        self,
+        columns: Sequence[str],
+        first: npt.ArrayLike,
+        last: npt.ArrayLike,
+        *,
+        confidence: float = 0.95,
+    ) -> ManyCounts:
+        """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
+        return self._batch.boxes(tuple(columns), first, last, confidence=confidence)
+
     def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""
         if isinstance(query_class, str):

@@ -17,6 +17,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.ranges import RangeSource
 from discreet.answers.selecting import keeps_every_row
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
@@ -70,6 +71,7 @@ class Sources:
     tables: list[NoisyTable] = field(default_factory=list)
     sums: list[NoisySum] = field(default_factory=list)
     counts: list[NoisyCount] = field(default_factory=list)
+    ranges: list[RangeSource] = field(default_factory=list)
 
 
 def _measured(part: Part, schema: Schema) -> Sources:
@@ -123,6 +125,7 @@ ANSWERERS: dict[str, Answerer] = {
     "marginals": _measured,
     "means": _measured,
     "sums": _measured,
+    "ranges": lambda part, schema: Sources(ranges=[RangeSource(part, schema)]),
 }
 
 
@@ -151,6 +154,7 @@ class Library:
         self.tables: list[NoisyTable] = []
         self.sums: list[NoisySum] = []
         self.counts: list[NoisyCount] = []
+        self.ranges: list[RangeSource] = []
         for part in release.parts:
             answerer = ANSWERERS.get(part.kind)
             if answerer is None:
@@ -159,6 +163,7 @@ class Library:
             self.tables += found.tables
             self.sums += found.sums
             self.counts += found.counts
+            self.ranges += found.ranges
         self._kept: dict[tuple[str, ...], CombinedTable] = {}
 
     def usable(self, columns: tuple[str, ...]) -> list[tuple[NoisyTable, int]]:

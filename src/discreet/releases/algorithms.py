@@ -10,6 +10,10 @@ from discreet.queries.classes import QueryClass
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
 from discreet.releases.protocol import Algorithm, ClassError, Prepared
+from discreet.releases.ranges_adaptive import AdaptiveTree
+from discreet.releases.ranges_choice import BestTree
+from discreet.releases.ranges_tree import FullTree
+from discreet.releases.ranges_two_stage import TwoStageTree
 from discreet.releases.sums import ClampedSums
 from discreet.schema import Schema
 
@@ -17,6 +21,8 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "marginals": (DirectMarginals(),),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
+    "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
+    "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
 }
 
 
