@@ -21,13 +21,14 @@ from discreet.answers.linear_tables import IndependentDraws, LinearTable, ModelT
 from discreet.answers.selecting import keeps_every_row
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
-from discreet.errors import NotAnswerable
+from discreet.errors import BadRelease, NotAnswerable
 from discreet.inference.combination import Terms, inverse_variance_weights
+from discreet.inference.mixture import Mixture, model_counts
 from discreet.inference.residuals import ResidualTables
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals
 from discreet.queries.measurable import CellCount, ClampedSum, Marginal
-from discreet.queries.residuals import Residual
+from discreet.queries.residuals import ModelDistance, Residual
 from discreet.schema import Schema
 
 Numbers = npt.NDArray[np.float64]
@@ -132,6 +133,38 @@ def _residuals(part: Part, schema: Schema) -> Sources:
     return found
 
 
+def _model(part: Part, schema: Schema) -> Sources:
+    """Residuals where they were measured, and the model's tables with their measured distances."""
+    found = _measured(part, schema)
+    model, names, rows = published_model(part, schema)
+    audits = [each for each in part.measurements if isinstance(each, Measurement)]
+    audits = audits[len(audits) - int(part.facts["audits"]) :]
+    for each in audits:
+        if not isinstance(each.query, ModelDistance):
+            raise BadRelease("The model of a part lacks the measurements of its own error.")
+        columns = each.query.columns
+        counts = model_counts(model, [names.index(name) for name in columns], rows)
+        found.models.append(
+            ModelTable(columns, counts.astype(np.float64), float(each.values[0]), each.law)
+        )
+    return found
+
+
+def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], float]:
+    """The model in a part, the columns that it is about, and the rows that it stands for."""
+    try:
+        names = [schema.column(str(name)).name for name in part.facts["columns"]]
+        rows, theta = float(part.facts["rows"]), part.estimates["theta"]
+        sizes = [schema.column(name).cells for name in names]
+        if theta.dtype != np.float32 or theta.ndim != 2 or theta.shape[1] != sum(sizes):
+            raise ValueError
+        if not (np.isfinite(theta).all() and theta.min() >= 0 and 0 < rows < 1e15):
+            raise ValueError
+        return Mixture.of(sizes, theta), names, rows
+    except (KeyError, TypeError, ValueError):
+        raise BadRelease("The model of a part is not readable.") from None
+
+
 def _reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:
     """The table summed to `columns`, in their order."""
     axes = tuple(a for a, name in enumerate(table.columns) if name not in columns)
@@ -147,6 +180,7 @@ ANSWERERS: dict[str, Answerer] = {
     "means": _measured,
     "sums": _measured,
     "residuals": _residuals,
+    "model": _model,
 }
 
 

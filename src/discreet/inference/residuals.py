@@ -55,7 +55,8 @@ class ResidualTables:
     ) -> None:
         self.schema = schema
         found: dict[tuple[str, ...], list[Measurement]] = {}
-        for each in measurements:
+        self.measured = tuple(each for each in measurements if isinstance(each.query, Residual))
+        for each in self.measured:
             if isinstance(each.query, Residual) and each.query.bins is None:
                 found.setdefault(each.query.columns, []).append(each)
         self.pieces = {columns: self._piece(columns, own) for columns, own in found.items()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
+from discreet.releases.marginals_adaptive import AdaptiveMarginals
 from discreet.releases.marginals_automatic import AutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.marginals_residual import EvenResidualMarginals, ResidualMarginals
@@ -21,6 +22,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         DirectMarginals(),
         ResidualMarginals(),
         EvenResidualMarginals(),
+        AdaptiveMarginals(),
     ),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),

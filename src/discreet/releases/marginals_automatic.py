@@ -14,10 +14,15 @@ from typing import ClassVar
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
+from discreet.releases.marginals_adaptive import AdaptiveMarginals
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.marginals_residual import ResidualMarginals
 from discreet.releases.protocol import Prepared
 from discreet.schema import Schema
+
+GOOD_ENOUGH = 0.02
+"""A predicted total variation, averaged over the tables, up to which noise on everything is released:
+its intervals are exact and need no model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +44,18 @@ class AutomaticMarginals:
         residual = ResidualMarginals()
         if len(direct.requests) < 2 or residual.refusal(query_class, schema) is not None:
             return direct
-        other: Prepared = residual.prepare(query_class, schema, share=share, accounting=accounting)
-        return min(direct, other, key=_expected)
+        other = residual.prepare(query_class, schema, share=share, accounting=accounting)
+        best: Prepared = min((direct, other), key=_expected)
+        adaptive = AdaptiveMarginals()
+        if schema.people is None or adaptive.refusal(query_class, schema) is not None:
+            return best
+        error = best.error(rows=None, confidence=0.95)
+        assert error.expected is not None
+        # Total variation, averaged over tables: half the summed error of a table's cells, in shares.
+        distance = error.expected * error.queries / len(other.sets) / 2 / schema.people
+        if distance <= GOOD_ENOUGH:
+            return best
+        return adaptive.prepare(query_class, schema, share=share, accounting=accounting)
 
 
 def _expected(option: Prepared) -> float:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, ClassVar
 
@@ -69,30 +69,8 @@ class ResidualMarginals:
         if not isinstance(query_class, Marginals):
             raise BadInput(f"{query_class.text} is no class of marginals.")
         sets = query_class.sets(schema)
-        residuals = needed_residuals(sets, schema)
-        if not residuals:
-            raise BadInput(
-                f"{query_class.text} asks only for what is public under change-one adjacency."
-            )
-        each = residual_shares(sets, residuals, schema, share=share, accounting=accounting)
-        requests: list[Request] = []
-        laws: list[NoiseLaw] = []
-        for query, part in zip(residuals, each, strict=True):
-            mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
-            law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
-            check_drawable(law, what=query_class.text)
-            requests.append(Request(query, mechanism))
-            laws.append(law)
-        return PreparedResiduals(
-            query_class=query_class,
-            share=share,
-            schema=schema,
-            sets=sets,
-            requests=tuple(requests),
-            laws=tuple(laws),
-            algorithm=self.name,
-            spreads=self.spreads,
-        )
+        prepared = prepared_sets(query_class, sets, schema, share=share, accounting=accounting)
+        return replace(prepared, algorithm=self.name, spreads=self.spreads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +79,41 @@ class EvenResidualMarginals(ResidualMarginals):
 
     name: ClassVar[str] = "residuals-even"
     spreads: ClassVar[bool] = True
+
+
+def prepared_sets(
+    query_class: Marginals,
+    sets: tuple[tuple[str, ...], ...],
+    schema: Schema,
+    *,
+    share: Budget,
+    accounting: Accounting,
+) -> PreparedResiduals:
+    """The residuals that these tables need, each with its noise."""
+    residuals = needed_residuals(sets, schema)
+    if not residuals:
+        raise BadInput(
+            f"{query_class.text} asks only for what is public under change-one adjacency."
+        )
+    each = residual_shares(sets, residuals, schema, share=share, accounting=accounting)
+    requests: list[Request] = []
+    laws: list[NoiseLaw] = []
+    for query, part in zip(residuals, each, strict=True):
+        mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
+        law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
+        check_drawable(law, what=query_class.text)
+        requests.append(Request(query, mechanism))
+        laws.append(law)
+    return PreparedResiduals(
+        query_class=query_class,
+        share=share,
+        schema=schema,
+        sets=sets,
+        requests=tuple(requests),
+        laws=tuple(laws),
+        algorithm=ResidualMarginals.name,
+        spreads=False,
+    )
 
 
 def refused_sets(sets: Sequence[tuple[str, ...]], schema: Schema, *, spreads: bool) -> str | None:
