@@ -156,11 +156,11 @@ def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], flo
         names = [schema.column(str(name)).name for name in part.facts["columns"]]
         rows, theta = float(part.facts["rows"]), part.estimates["theta"]
         sizes = [schema.column(name).cells for name in names]
-        if theta.dtype != np.float32 or theta.ndim != 2 or theta.shape[1] != sum(sizes):
+        if theta.dtype.kind != "f" or theta.ndim != 2 or theta.shape[1] != sum(sizes):
             raise ValueError
         if not (np.isfinite(theta).all() and theta.min() >= 0 and 0 < rows < 1e15):
             raise ValueError
-        return Mixture.of(sizes, theta), names, rows
+        return Mixture.of(sizes, theta.astype(np.float32)), names, rows
     except (KeyError, TypeError, ValueError):
         raise BadRelease("The model of a part is not readable.") from None
 

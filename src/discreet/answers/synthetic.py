@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from discreet.answers.sources import Library, published_model
 from discreet.errors import BadInput, NotAnswerable
-from discreet.inference.fitting import model_of_residuals, model_of_tables
-from discreet.inference.mixture import Mixture
+from discreet.inference.fitting import RowModel, model_of_residuals, model_of_tables
 from discreet.inference.public_random import generator
 from discreet.schema import Column, IntegerColumn, Schema
 
@@ -128,9 +127,9 @@ def synthesize(library: Library, *, rows: int | None, seed: int | None) -> Synth
     )
 
 
-def _model(library: Library) -> tuple[Mixture, list[str], float]:
+def _model(library: Library) -> tuple[RowModel, list[str], float]:
     """The model of the part that is about the most columns."""
-    found: list[tuple[Mixture, list[str], float]] = [
+    found: list[tuple[RowModel, list[str], float]] = [
         published_model(part, library.schema)
         for part in library.release.parts
         if part.kind == "model"

@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
 from discreet.inference.combination import inverse_variance_weights
+from discreet.inference.log_linear import LogLinear, fits_whole_domain
 from discreet.inference.mixture import Mixture, Target, bin_matrix, smooth_shares
 from discreet.inference.public_random import generator
 from discreet.inference.residuals import ResidualTables, centred
@@ -21,7 +23,19 @@ from discreet.privacy.laws import NoiseLaw
 from discreet.queries.residuals import Residual, subsets
 from discreet.schema import Schema
 
-STEPS = 600
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
+
+class RowModel(Protocol):
+    """Shares of the cells of any columns, and rows drawn from them."""
+
+    def marginal(self, columns: Sequence[int]) -> npt.NDArray[np.float64]: ...
+
+    def sample(self, rows: int, generator: Generator) -> npt.NDArray[np.int64]: ...
+
+
+STEPS, WHOLE_STEPS = 600, 150
 FITTED = 0.5
 
 
@@ -45,26 +59,37 @@ def target_of(
 
 def model_of_residuals(
     tables: ResidualTables, measured: Iterable[Measurement], names: Sequence[str]
-) -> tuple[Mixture, float]:
-    """A mixture fitted to all residuals of one and two columns, and the estimated number of rows."""
+) -> tuple[RowModel, float]:
+    """A model fitted to all residuals of one and two columns, and the estimated number of rows."""
     rows = max(1.0, float(tables.table(())))
     places = {name: place for place, name in enumerate(names)}
     shares = []
     for name in names:
         std = math.sqrt(tables.cell_variance((name,)))
         shares.append(smooth_shares(tables.table((name,)), std, rows))
-    model = Mixture.independent(shares, generator(0))
     found = [target_of(each, tables.schema, places, rows) for each in measured]
-    targets = [each for each in found if each is not None]
+    return fitted_model(shares, [each for each in found if each is not None], rows), rows
+
+
+def fitted_model(
+    shares: Sequence[npt.NDArray[np.float64]], targets: Sequence[Target], rows: float
+) -> RowModel:
+    """Maximum entropy where the whole domain can be listed, a mixture of products elsewhere."""
+    sizes = [len(each) for each in shares]
+    if fits_whole_domain(sizes):
+        whole = LogLinear(sizes)
+        whole.fit(targets, steps=WHOLE_STEPS)
+        return whole
+    model = Mixture.independent(shares, generator(0))
     model.fit(targets, rows=rows, steps=STEPS, fitted=FITTED)
-    return model, rows
+    return model
 
 
 def model_of_tables(
     schema: Schema,
     tables: Sequence[tuple[tuple[str, ...], npt.NDArray[np.int64], NoiseLaw]],
     names: Sequence[str],
-) -> tuple[Mixture, float]:
+) -> tuple[RowModel, float]:
     """The same from directly measured tables: each one's totals, one-way and two-way residuals.
 
     Residuals of one table are projections of independent draws onto orthogonal spaces, so they are
@@ -98,6 +123,4 @@ def model_of_tables(
         size = schema.column(name).cells
         best = min(summed.get(name, [(np.full(size, rows / size), 1.0)]), key=lambda each: each[1])
         shares.append(smooth_shares(best[0], max(best[1], 1e-3), rows))
-    model = Mixture.independent(shares, generator(0))
-    model.fit(targets, rows=rows, steps=STEPS, fitted=FITTED)
-    return model, rows
+    return fitted_model(shares, targets, rows), rows
