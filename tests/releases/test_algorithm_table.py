@@ -22,6 +22,7 @@ from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, Round
 from discreet.queries.classes import Marginals, Means, Sums
 from discreet.queries.ranges import Intervals, Rectangles
 from discreet.releases.algorithms import ALGORITHMS, algorithm_for
+from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.noise_choice import mean_absolute, mean_absolute_of_two, simultaneous_bound
 from discreet.releases.preparing import prepare
 from discreet.releases.run import release
@@ -278,7 +279,7 @@ def test_larger_tables_get_more_of_the_budget_and_the_total_squared_error_falls(
         (Accounting.BASIC, Budget(epsilon=1)),
         (Accounting.CONCENTRATED, Budget(rho="1/10")),
     ]:
-        (algorithm,) = ALGORITHMS["marginals"]
+        algorithm = DirectMarginals()
         split = algorithm.prepare(Marginals(1), schema, share=share, accounting=accounting)
         total = sum(law.variance * size for law, size in zip(split.laws, split.sizes, strict=True))
         even = 0.0
@@ -344,7 +345,8 @@ def test_error_claims_hold_as_often_as_they_say(make_schema, adjacency, budget):
     draws = 3_000
     rows, ages, incomes = 400, 31 * 400, 400 * 5
     noise = DrawnNoise()
-    for part in prepare(schema, budget=budget, workload=CLAIMED).parts:
+    named = {"marginals(2)": "direct"}
+    for part in prepare(schema, budget=budget, workload=CLAIMED, algorithms=named).parts:
         truths = {
             "age": (Fraction(ages), rows),
             "income": (Fraction(incomes), rows),

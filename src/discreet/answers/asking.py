@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.counting import Estimates, count_rows
+from discreet.answers.linear_tables import LinearTable
 from discreet.answers.ranging import RangeAsking
 from discreet.answers.selecting import Selection, keeps_every_row, select
-from discreet.answers.sources import Library, NoisyCount, NoisySum
+from discreet.answers.sources import CombinedTable, Library, NoisyCount, NoisySum
 from discreet.answers.summing import both, direct_mean, direct_sum, quotient, sum_rows
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
@@ -35,6 +36,12 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 MOST_GROUPS = 1 << 20
 
 CELL_NOTE = "An interval that covers discretisation includes all that could hide inside the cells cut by the condition, or between the ends of the cells summed."
+
+MODEL_NOTE = "An interval that covers a model includes all that the model may be off by in this table, as measured."
+
+EVEN_NOTE = (
+    "Rows without a cell in column {name!r} count evenly in all its cells: the release was made so."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,12 @@ class Asking:
                     f"Values outside the declared domain of column {aggregate.column!r} are neither "
                     "summed nor averaged."
                 ] = None
+            if found.is_model:
+                notes[MODEL_NOTE] = None
         for name in self._losing(question, selection):
+            if self.library.spreads_evenly:
+                notes[EVEN_NOTE.format(name=name)] = None
+                continue
             notes[
                 f"Rows for which the schema keeps no cell of column {name!r} (excluded nulls or "
                 "values outside the domain) are not counted."
@@ -194,14 +206,18 @@ class Asking:
         """The combination of directly measured counts and, where there is one, the table's."""
         values = [float(count.value) for count in counts]
         noises: list[Terms] = [((1.0, count.law, 1),) for count in counts]
-        if self.library.usable((column,)):
+        if self.library.has_linear((column,)):
             if selection is None:
                 selection = select(ALWAYS, self.schema, keep=[column], in_domain=column)
             table = self.library.table((column,))
             outer = np.broadcast_to(selection.outer(), table.counts.shape)
-            values.append(float(table.counts[outer].sum()))
             cells = int(outer.sum())
-            noises.append(tuple((w, law, many * cells) for w, law, many in table.noise))
+            if isinstance(table, CombinedTable):
+                noises.append(tuple((w, law, many * cells) for w, law, many in table.noise))
+            else:
+                assert isinstance(table, LinearTable)
+                noises.append(table.terms(outer.astype(np.float64)))
+            values.append(float(table.counts[outer].sum()))
         variances = [sum(w * w * law.variance * n for w, law, n in noise) for noise in noises]
         weights = inverse_variance_weights(variances)
         value = sum(weight * each for weight, each in zip(weights, values, strict=True))
@@ -348,6 +364,7 @@ def _reordered(found: Estimates, axes: tuple[int, ...]) -> Estimates:
         std=_in_order(np.broadcast_to(found.std, shape), axes),
         is_exact=found.is_exact,
         note=found.note,
+        is_model=found.is_model,
     )
 
 
@@ -361,5 +378,11 @@ def _column(name: str, found: Estimates, present: npt.NDArray[np.bool_] | None) 
         lower=kept(found.lower),
         upper=kept(found.upper),
         std=kept(found.std),
-        covers=Covers.NOISE if found.is_exact else Covers.NOISE_AND_CELLS,
+        covers=_covers(found),
     )
+
+
+def _covers(found: Estimates) -> Covers:
+    if found.is_model:
+        return Covers.NOISE_AND_MODEL
+    return Covers.NOISE if found.is_exact else Covers.NOISE_AND_CELLS

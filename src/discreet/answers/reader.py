@@ -10,6 +10,7 @@ import numpy.typing as npt
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
 from discreet.answers.sources import Library
+from discreet.answers.synthetic import SyntheticTable, synthesize
 from discreet.answers.usefulness import usefulness
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.files import read_release
@@ -82,6 +83,13 @@ class ReleaseReader:
         if isinstance(query_class, str):
             query_class = parse_class(query_class)
         return usefulness(self._library, query_class, delta=delta)
+
+    def synthesize(self, rows: int | None = None, *, seed: int | None = None) -> SyntheticTable:
+        """Synthetic rows with the original's columns; as many as the release estimates, by default.
+
+        The same `seed` gives the same rows. It costs no privacy: only published numbers are used.
+        """
+        return synthesize(self._library, rows=rows, seed=seed)
 
     def statement(self) -> Statement:
         return privacy_statement(self.release)

@@ -8,6 +8,7 @@ May import errors, privacy, schema.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
@@ -22,6 +23,7 @@ from discreet.privacy.adjacency import (
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
+from discreet.queries.residuals import ModelDistance, Residual
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
@@ -288,18 +290,21 @@ class PresentCount:
 
 Query = CountQuery | ClampedSum | PresentCount
 
-QueryType = (
-    type[Marginal] | type[CellCount] | type[BlockCounts] | type[ClampedSum] | type[PresentCount]
-)
-QUERIES: dict[str, QueryType] = {
-    query.kind: query for query in (Marginal, CellCount, BlockCounts, ClampedSum, PresentCount)
+QUERIES: dict[str, Callable[[dict[str, Any]], Query]] = {
+    Marginal.kind: Marginal.from_dict,
+    CellCount.kind: CellCount.from_dict,
+    BlockCounts.kind: BlockCounts.from_dict,
+    ClampedSum.kind: ClampedSum.from_dict,
+    PresentCount.kind: PresentCount.from_dict,
+    Residual.kind: Residual.from_dict,
+    ModelDistance.kind: ModelDistance.from_dict,
 }
 
 
 def query_from_dict(data: dict[str, Any]) -> Query:
     """A query out of a file. An unknown kind fails: it is never guessed."""
     try:
-        return QUERIES[data["kind"]].from_dict(data)
+        return QUERIES[data["kind"]](data)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, BadInput):
             raise

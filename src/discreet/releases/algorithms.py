@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
+from discreet.releases.marginals_adaptive import AdaptiveMarginals
+from discreet.releases.marginals_automatic import AutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
+from discreet.releases.marginals_residual import EvenResidualMarginals, ResidualMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
 from discreet.releases.protocol import Algorithm, ClassError, Prepared
 from discreet.releases.ranges_adaptive import AdaptiveTree
@@ -18,7 +21,13 @@ from discreet.releases.sums import ClampedSums
 from discreet.schema import Schema
 
 ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
-    "marginals": (DirectMarginals(),),
+    "marginals": (
+        AutomaticMarginals(),
+        DirectMarginals(),
+        ResidualMarginals(),
+        EvenResidualMarginals(),
+        AdaptiveMarginals(),
+    ),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
     "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
