@@ -20,6 +20,7 @@ from discreet.privacy.conversion import gaussian_delta
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
 from discreet.queries.classes import Marginals, Means, Sums
+from discreet.queries.halfspaces import Halfspaces
 from discreet.releases.algorithms import ALGORITHMS, algorithm_for
 from discreet.releases.noise_choice import mean_absolute, mean_absolute_of_two, simultaneous_bound
 from discreet.releases.preparing import prepare
@@ -30,6 +31,7 @@ EXAMPLES = {
     "marginals": [Marginals(0), Marginals(1), Marginals(2), Marginals("age", "income")],
     "means": [Means("age"), Means("income")],
     "sums": [Sums("age"), Sums("income")],
+    "halfspaces": [Halfspaces("age"), Halfspaces("age", "income")],
 }
 CASES = [
     (name, algorithm, example)

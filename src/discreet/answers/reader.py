@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
+from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
 from discreet.answers.sources import Library
 from discreet.answers.usefulness import usefulness
 from discreet.artifacts.answers import Answers
@@ -28,6 +29,7 @@ class ReleaseReader:
         self.release = release
         self._library = Library(release)
         self._batch = Batch(self._library)
+        self._halfspaces = HalfspaceReader(self._library)
 
     @property
     def schema(self) -> Schema:
@@ -46,6 +48,9 @@ class ReleaseReader:
         """
         if isinstance(question, str):
             question = parse_question(question, self.schema)
+        linear = self._halfspaces.answers(question, confidence=confidence, whole=whole)
+        if linear is not None:
+            return linear
         return Asking(self._library, confidence, whole).answers(question)
 
     def count_many(
@@ -65,6 +70,17 @@ class ReleaseReader:
     ) -> ManyCounts:
         """Rows in single cells, one row of `codes` a question."""
         return self._batch.cells(tuple(columns), codes, confidence=confidence)
+
+    def count_halfspaces(
+        self,
+        columns: Sequence[str],
+        normals: npt.ArrayLike,
+        bounds: npt.ArrayLike,
+        *,
+        confidence: float = 0.95,
+    ) -> ManyHalfspaces:
+        """Rows with normal . columns >= bound, one row of `normals` and one bound a question."""
+        return self._halfspaces.many(tuple(columns), normals, bounds, confidence=confidence)
 
     def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""

@@ -123,6 +123,7 @@ ANSWERERS: dict[str, Answerer] = {
     "marginals": _measured,
     "means": _measured,
     "sums": _measured,
+    "halfspaces": _measured,
 }
 
 

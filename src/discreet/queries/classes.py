@@ -17,6 +17,7 @@ from itertools import combinations
 from typing import ClassVar, Protocol
 
 from discreet.errors import BadInput
+from discreet.queries.halfspaces import parse_halfspaces
 from discreet.queries.measurable import Marginal
 from discreet.schema import Schema
 
@@ -171,6 +172,7 @@ CLASSES: dict[str, Callable[[list[str]], QueryClass]] = {
     "histogram": _one(lambda column: Marginals(columns=[column]), "histogram"),
     "means": _one(Means, "means"),
     "sums": _one(Sums, "sums"),
+    "halfspaces": parse_halfspaces,
 }
 
 _CALL = re.compile(r"\s*([A-Za-z_]+)\s*\((.*)\)\s*(?:\*\s*(\d+(?:\.\d+)?|\d+/\d+))?\s*", re.DOTALL)

@@ -22,6 +22,7 @@ from discreet.privacy.adjacency import (
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
+from discreet.queries.blocks import BlockCounts
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
@@ -233,15 +234,16 @@ class PresentCount:
 
 Query = CountQuery | ClampedSum | PresentCount
 
-QUERIES: dict[str, type[Marginal] | type[CellCount] | type[ClampedSum] | type[PresentCount]] = {
-    query.kind: query for query in (Marginal, CellCount, ClampedSum, PresentCount)
+QUERIES: dict[str, type[Any]] = {
+    query.kind: query for query in (Marginal, CellCount, ClampedSum, PresentCount, BlockCounts)
 }
 
 
 def query_from_dict(data: dict[str, Any]) -> Query:
     """A query out of a file. An unknown kind fails: it is never guessed."""
     try:
-        return QUERIES[data["kind"]].from_dict(data)
+        query: Query = QUERIES[data["kind"]].from_dict(data)
+        return query
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, BadInput):
             raise

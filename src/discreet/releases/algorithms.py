@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
+from discreet.releases.halfspaces_cells import HalfspaceCells
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
 from discreet.releases.protocol import Algorithm, ClassError, Prepared
@@ -17,6 +18,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "marginals": (DirectMarginals(),),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
+    "halfspaces": (HalfspaceCells(),),
 }
 
 
