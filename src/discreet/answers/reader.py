@@ -10,6 +10,7 @@ import numpy.typing as npt
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
 from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
+from discreet.answers.predicates import PredicateReader
 from discreet.answers.sources import Library
 from discreet.answers.usefulness import usefulness
 from discreet.artifacts.answers import Answers
@@ -30,6 +31,7 @@ class ReleaseReader:
         self._library = Library(release)
         self._batch = Batch(self._library)
         self._halfspaces = HalfspaceReader(self._library)
+        self._predicates = PredicateReader(self._library)
 
     @property
     def schema(self) -> Schema:
@@ -48,6 +50,9 @@ class ReleaseReader:
         """
         if isinstance(question, str):
             question = parse_question(question, self.schema)
+        declared = self._predicates.answers(question, confidence=confidence, whole=whole)
+        if declared is not None:
+            return declared
         linear = self._halfspaces.answers(question, confidence=confidence, whole=whole)
         if linear is not None:
             return linear

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +88,7 @@ def exact_masks(
     scale = bound.denominator
     for least, most in terms:
         for each in (*least, *most):
-            scale = scale * each.denominator // np.gcd(scale, each.denominator)
+            scale = lcm(scale, each.denominator)
     goal = int(bound * scale)
     found = []
     for side in (0, 1):

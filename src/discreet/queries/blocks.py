@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity, sensitivity_of_disjoint_counts
+from discreet.queries.limits import MOST_CELLS
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
-
-MOST_MARGINAL = 1 << 26
-"""Cells of the marginal that the blocks are made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +57,10 @@ class BlockCounts:
 
     def size(self, schema: Schema) -> int:
         cells = prod(schema.column(name).cells for name in self.columns)
-        if cells > MOST_MARGINAL:
+        if cells > MOST_CELLS:
             raise BadInput(
                 f"The columns {', '.join(self.columns)} have {cells:,} combinations of cells; at most "
-                f"{MOST_MARGINAL:,} can be counted. Declare wider cells, or take fewer columns."
+                f"{MOST_CELLS:,} can be counted. Declare wider cells, or take fewer columns."
             )
         return prod(self.shape(schema))
 

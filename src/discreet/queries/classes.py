@@ -19,6 +19,7 @@ from typing import ClassVar, Protocol
 from discreet.errors import BadInput
 from discreet.queries.halfspaces import parse_halfspaces
 from discreet.queries.measurable import Marginal
+from discreet.queries.predicates import parse_predicates
 from discreet.schema import Schema
 
 
@@ -173,6 +174,7 @@ CLASSES: dict[str, Callable[[list[str]], QueryClass]] = {
     "means": _one(Means, "means"),
     "sums": _one(Sums, "sums"),
     "halfspaces": parse_halfspaces,
+    "predicates": parse_predicates,
 }
 
 _CALL = re.compile(r"\s*([A-Za-z_]+)\s*\((.*)\)\s*(?:\*\s*(\d+(?:\.\d+)?|\d+/\d+))?\s*", re.DOTALL)

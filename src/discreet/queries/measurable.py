@@ -23,12 +23,11 @@ from discreet.privacy.adjacency import (
     sensitivity_of_disjoint_counts,
 )
 from discreet.queries.blocks import BlockCounts
+from discreet.queries.limits import MOST_CELLS as MOST_CELLS
+from discreet.queries.strategy import PredicateCounts, StrategyCounts
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
-
-MOST_CELLS = 1 << 26
-"""Cells that one query may have: half a gigabyte of counts. Larger domains are for trees."""
 
 
 @runtime_checkable
@@ -235,7 +234,16 @@ class PresentCount:
 Query = CountQuery | ClampedSum | PresentCount
 
 QUERIES: dict[str, type[Any]] = {
-    query.kind: query for query in (Marginal, CellCount, ClampedSum, PresentCount, BlockCounts)
+    query.kind: query
+    for query in (
+        Marginal,
+        CellCount,
+        ClampedSum,
+        PresentCount,
+        BlockCounts,
+        StrategyCounts,
+        PredicateCounts,
+    )
 }
 
 

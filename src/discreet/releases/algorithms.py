@@ -10,6 +10,8 @@ from discreet.queries.classes import QueryClass
 from discreet.releases.halfspaces_cells import HalfspaceCells
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
+from discreet.releases.predicates_mwem import MwemPredicates
+from discreet.releases.predicates_strategy import BestPredicates, IndependentPredicates
 from discreet.releases.protocol import Algorithm, ClassError, Prepared
 from discreet.releases.sums import ClampedSums
 from discreet.schema import Schema
@@ -19,6 +21,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
     "halfspaces": (HalfspaceCells(),),
+    "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 
 

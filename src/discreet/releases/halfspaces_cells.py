@@ -27,9 +27,10 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.blocks import MOST_MARGINAL, BlockCounts
+from discreet.queries.blocks import BlockCounts
 from discreet.queries.classes import QueryClass
 from discreet.queries.halfspaces import Halfspaces
+from discreet.queries.limits import MOST_CELLS
 from discreet.queries.measurable import Marginal
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError
@@ -53,9 +54,9 @@ class HalfspaceCells:
         if len(columns) > MOST_COLUMNS:
             return f"a grid serves at most {MOST_COLUMNS} columns, not {len(columns)}."
         cells = math.prod(schema.column(name).cells for name in columns)
-        if cells > MOST_MARGINAL:
+        if cells > MOST_CELLS:
             return (
-                f"its columns have {cells:,} combinations of cells, and at most {MOST_MARGINAL:,} are "
+                f"its columns have {cells:,} combinations of cells, and at most {MOST_CELLS:,} are "
                 "counted; declare wider cells."
             )
         return None
