@@ -183,6 +183,8 @@ ANSWERERS: dict[str, Answerer] = {
     "ranges": lambda part, schema: Sources(ranges=[RangeSource(part, schema)]),
     "residuals": _residuals,
     "model": _model,
+    "halfspaces": _measured,
+    "predicates": _measured,
 }
 
 

@@ -17,7 +17,9 @@ from itertools import combinations
 from typing import ClassVar, Protocol
 
 from discreet.errors import BadInput
+from discreet.queries.halfspaces import parse_halfspaces
 from discreet.queries.measurable import Marginal
+from discreet.queries.predicates import parse_predicates
 from discreet.queries.ranges import Intervals, Rectangles
 from discreet.queries.spelling import checked_weight, quoted
 from discreet.schema import Schema
@@ -164,6 +166,8 @@ CLASSES: dict[str, Callable[[list[str]], QueryClass]] = {
     "sums": _one(Sums, "sums"),
     "intervals": _one(Intervals, "intervals"),
     "rectangles": lambda arguments: Rectangles(*arguments),
+    "halfspaces": parse_halfspaces,
+    "predicates": parse_predicates,
 }
 
 _CALL = re.compile(r"\s*([A-Za-z_]+)\s*\((.*)\)\s*(?:\*\s*(\d+(?:\.\d+)?|\d+/\d+))?\s*", re.DOTALL)

@@ -23,13 +23,13 @@ from discreet.privacy.adjacency import (
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
+from discreet.queries.blocks import BlockCounts as CoarseCounts
+from discreet.queries.limits import MOST_CELLS as MOST_CELLS
 from discreet.queries.residuals import ModelDistance, Residual
+from discreet.queries.strategy import PredicateCounts, StrategyCounts
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
-
-MOST_CELLS = 1 << 26
-"""Cells that one query may have: half a gigabyte of counts. Larger domains are for trees."""
 
 
 @runtime_checkable
@@ -298,6 +298,9 @@ QUERIES: dict[str, Callable[[dict[str, Any]], Query]] = {
     PresentCount.kind: PresentCount.from_dict,
     Residual.kind: Residual.from_dict,
     ModelDistance.kind: ModelDistance.from_dict,
+    CoarseCounts.kind: CoarseCounts.from_dict,
+    StrategyCounts.kind: StrategyCounts.from_dict,
+    PredicateCounts.kind: PredicateCounts.from_dict,
 }
 
 

@@ -27,6 +27,7 @@ from discreet.queries.conditions import (
     Pattern,
     TruthTest,
 )
+from discreet.queries.linear_sql import is_arithmetic, read_inequality
 from discreet.queries.question import Aggregate, Question
 from discreet.schema import Schema
 from discreet.schema.column import folded
@@ -271,6 +272,10 @@ class _Reader:
     def _comparison(self, node: Any) -> Condition:
         exp = self.exp
         sign, left, right = self.comparisons[type(node)], _bare(node.this), _bare(node.expression)
+        if is_arithmetic(left) or is_arithmetic(right):
+            return read_inequality(
+                left, sign, right, column=self._column, literal=self._literal, schema=self.schema
+            )
         if type(left) is exp.Column and type(right) is exp.Column:
             raise BadQuestion(
                 "Two columns cannot be compared with each other; compare a column with a literal."
