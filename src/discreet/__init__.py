@@ -24,6 +24,7 @@ _ROOMS = {
     "discreet.artifacts.answer": ("Answer",),
     "discreet.artifacts.answers": ("Answers",),
     "discreet.artifacts.release": ("Release",),
+    "discreet.curator": ("Curator",),
     "discreet.errors": (
         "BadBudget",
         "BadInput",
@@ -59,6 +60,7 @@ __all__ = [
     "BadSource",
     "Budget",
     "BudgetExceeded",
+    "Curator",
     "DiscreetError",
     "Ledger",
     "LedgerError",
