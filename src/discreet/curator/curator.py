@@ -191,6 +191,7 @@ class Curator:
             accounting=planned.accounting,
             analyst=self._analyst,
             once=True,
+            reading=True,
         )
 
     def _recorded(self, request: str) -> Measured | None:
@@ -271,6 +272,7 @@ class Curator:
                     accounting=accounting,
                     analyst=self._analyst,
                     once=True,
+                    reading=True,
                 ) as grant:
                     (selection,) = grant.choose(counts, mechanism)
                     measured = Measured(values=(), laws=(), chosen=(selection.chosen,))

@@ -58,10 +58,33 @@ def tallied(
     for (groups, condition), places in together.items():
         scan = _Scan(schema, groups, condition, Compiler(schema, double_categories))
         terms = list(dict.fromkeys(tallies[place].term for place in places))
-        counted = scan.run(terms, session, source)
+        finest = _finest(terms)
+        counted = scan.run(
+            [term for term in terms if finest.get(term, term) == term], session, source
+        )
         for place in places:
-            found[place] = counted[tallies[place].term]
+            term = tallies[place].term
+            if term not in counted:
+                assert isinstance(term, Cells)
+                counted[term] = _coarser(counted[finest[term]], finest[term], term, schema)
+            found[place] = counted[term]
     return [found[place] for place in range(len(tallies))]
+
+
+def _finest(terms: Sequence[Term]) -> dict[Term, Cells]:
+    """For each histogram in buckets, the finest one of its column: the others add up from it."""
+    found: dict[str, Cells] = {}
+    buckets = [term for term in terms if isinstance(term, Cells) and term.shift is not None]
+    for term in sorted(buckets, key=lambda term: -(term.shift or 0)):
+        found[term.column] = term
+    return {term: found[term.column] for term in buckets}
+
+
+def _coarser(counts: Counts, finest: Cells, term: Cells, schema: Schema) -> Counts:
+    table = counts.reshape(-1, finest.buckets(schema))
+    step = 1 << ((term.shift or 0) - (finest.shift or 0))
+    starts = np.arange(0, table.shape[1], step)
+    return np.ascontiguousarray(np.add.reduceat(table, starts, axis=1).reshape(-1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +104,8 @@ class _Scan:
         met += [exp.Not(this=s.is_null(self._code(name))) for name in self.groups]
         found: dict[Term, Counts] = {}
         if not histograms:
+            if not self.groups:
+                return self._ungrouped(plain, rows, met, session)
             keyed = [exp.alias_(self._key(), "k0"), *self._inputs(plain)]
             rows = exp.select(*keyed).from_(rows).where(*met).subquery("keyed")
             query = exp.select(
@@ -119,6 +144,16 @@ class _Scan:
             counts[cells[known]] = arrays[len(numbers)][mine][known]
             found[term] = counts
         return found
+
+    def _ungrouped(
+        self, terms: Sequence[Term], rows: Sql, met: Sequence[Sql], session: Session
+    ) -> dict[Term, Counts]:
+        inputs = self._inputs(terms) or [exp.alias_(s.whole(0), "t")]
+        inner = exp.select(*inputs).from_(rows).where(*met).subquery("met")
+        query = exp.select(*(self._aggregate(n, term) for n, term in enumerate(terms)))
+        values = session.arrays(query.from_(inner))
+        pairs = zip(terms, values, strict=True)
+        return {term: np.array(value, dtype=np.int64).reshape(-1) for term, value in pairs}
 
     def _placed(
         self, terms: Sequence[Term], arrays: Sequence[NDArray[np.generic]], mine: NDArray[np.bool_]

@@ -159,6 +159,7 @@ class Ledger:
         request: str,
         analyst: str | None = None,
         once: bool = False,
+        reading: bool = False,
     ) -> Entry:
         """Pay `cost` from the dataset's cap, and the analyst's if one is declared, before any row is read.
 
@@ -166,7 +167,9 @@ class Ledger:
         written. `request` is a digest of everything that is asked; a charge for the same
         request, cost and analyst that was paid and never read is taken over, not paid again,
         and whoever held it before may no longer read. With `once`, a request that was read on
-        an earlier charge is refused with `AlreadyAsked`, in the same transaction.
+        an earlier charge is refused with `AlreadyAsked`, in the same transaction. With `reading`
+        the charge is its one reading as well, as by `begin_reading`, for half the price in time;
+        a run that dies after it has paid, whether it read or not.
         """
         dataset = name_of(dataset, what=DATASET)
         analyst = name_or_none(analyst, what=ANALYST)
@@ -175,7 +178,14 @@ class Ledger:
         loss = checked(cost, what="The cost")
         token = os.urandom(16).hex()
 
-        def decide(book: Book) -> Draft:
+        def decide(book: Book) -> Draft | tuple[Draft, ...]:
+            paid = pay(book)
+            if not reading:
+                return paid
+            entry = paid.body.get("entry", book.seq + 1)
+            return paid, draft("reading", entry=entry, token=token)
+
+        def pay(book: Book) -> Draft:
             account = book.account(dataset)
             account.same_notion(loss)
             asked = book.read.get((dataset, analyst, request)) if once else None
@@ -320,7 +330,7 @@ class Ledger:
         """
         self._journal.verify()
 
-    def _append_one(self, decide: Callable[[Book], Draft]) -> tuple[int, Body]:
+    def _append_one(self, decide: Callable[[Book], Draft | tuple[Draft, ...]]) -> tuple[int, Body]:
         written = self._journal.append(decide)
         assert written is not None  # this `decide` always drafts
         return written
