@@ -78,7 +78,7 @@ class Compiler:
             return [s.cast(argument, "DOUBLE") for argument in arguments]
         if types == {"date", "datetime"}:
             return [
-                s.multiply(argument, s.whole(MICROSECONDS_PER_DAY))
+                s.multiply(s.cast(argument, "HUGEINT"), s.whole(MICROSECONDS_PER_DAY))
                 if part.type == "date"
                 else argument
                 for part, argument in zip(node.arguments, arguments, strict=True)
