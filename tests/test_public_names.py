@@ -23,6 +23,7 @@ PUBLIC = [
     "BadSource",
     "Budget",
     "BudgetExceeded",
+    "Curator",
     "DiscreetError",
     "Ledger",
     "LedgerError",

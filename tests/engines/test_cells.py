@@ -124,11 +124,12 @@ texts = st.one_of(
     ).map(lambda parts: f"{parts[0]}{parts[1]}{parts[2]}"),
 )
 edges = [-1.5, 8.1, 8.0, -0.1, 0.7, *MANY_CUTS, *(SCHEMA.column("guessed").inner_edges or ())]
+EXTREMES = [2.0**63, -(2.0**63), 2.0**53 + 2, 1e30, -1e300, 5e-324, -0.0]
 floats = st.one_of(
     st.floats(),
     st.floats(-2, 9),
     st.sampled_from([math.nextafter(x, way) for x in edges for way in (-math.inf, x, math.inf)]),
-    st.sampled_from([2.0**63, -(2.0**63), 2.0**53 + 2, 1e30, -1e300, 5e-324, -0.0]),
+    st.sampled_from(EXTREMES),
     st.integers(-5, 25).map(float),
 )
 integers = st.one_of(
@@ -236,6 +237,14 @@ def test_a_value_of_any_type_finds_the_cell_that_the_schema_says(name: str, exam
         compare(pa.table(columns | {c.name: array for c in COLUMNS}), as_read(values, type_))
 
     check()
+
+
+def test_every_known_trap_finds_the_cell_that_the_schema_says() -> None:
+    numbers = [math.nextafter(x, way) for x in edges for way in (-math.inf, x, math.inf)]
+    for values in ([*TRAPS, *WORDS], [*numbers, *EXTREMES, math.nan, math.inf, -math.inf]):
+        array = pa.array(values)
+        columns = {"row": pa.array(range(len(values)), pa.int64())}
+        compare(pa.table(columns | {c.name: array for c in COLUMNS}), values)
 
 
 def arrow_array(values: list[Any], type_: pa.DataType) -> pa.Array:

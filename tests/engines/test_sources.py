@@ -19,6 +19,7 @@ import pytest
 
 from discreet.errors import BadInput, BadSource
 from discreet.kernel.engines import column_names_and_types, open_engine
+from discreet.kernel.engines.duckdb_units import FieldType
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import CategoryColumn, IntegerColumn, Schema
 
@@ -256,6 +257,30 @@ def test_names_and_types_come_from_metadata(tmp_path: Path) -> None:
     assert [name for name, _ in column_names_and_types(table.to_pandas())] == table.column_names
     assert [name for name, _ in column_names_and_types(pl.from_arrow(table))] == table.column_names
     assert dict(column_names_and_types(table))["when"] == "date32[day]"
+
+
+def test_types_of_a_duckdb_file_are_known_by_what_they_hold(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TYPE mood AS ENUM ('x', 'z')")
+        connection.execute("CREATE TABLE t (b mood, a DECIMAL(5, 2))")
+        connection.execute("INSERT INTO t VALUES ('x', 1.5), ('z', 2), (NULL, NULL)")
+    assert counted(tmp_path / "t.duckdb") == ANSWER
+
+
+def test_a_table_that_computes_columns_when_read_is_refused(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (b VARCHAR, a INT GENERATED ALWAYS AS (CAST(b AS INT)))")
+        connection.execute(f"INSERT INTO t VALUES ('{CANARY}')")
+    with pytest.raises(BadSource, match="computes a column") as refused:
+        open_engine(tmp_path / "t.duckdb", SCHEMA)
+    assert CANARY not in str(refused.value)
+
+
+def test_an_unknown_type_is_refused_and_not_taken_for_nulls() -> None:
+    assert FieldType.of("QUATERNION").family == "unknown"
+    assert FieldType.of("TIMESTAMP_PS").family == "unknown"
+    for name in ("INTEGER[]", "STRUCT(a INTEGER)", "TIME WITH TIME ZONE", "ENUM('a', 'b')[3]"):
+        assert FieldType.of(name).family == "unreadable"
 
 
 def test_nested_columns_do_not_shift_the_others(tmp_path: Path) -> None:

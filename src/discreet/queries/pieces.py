@@ -31,7 +31,7 @@ from discreet.queries.conditions import (
     Pattern,
     TruthTest,
 )
-from discreet.queries.measurable import MOST_CELLS
+from discreet.queries.limits import MOST_CELLS
 from discreet.schema import CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.values import category_text_of
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 from sqlglot import exp
 
@@ -218,11 +217,14 @@ def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]
             f"{path!r} cannot be opened as a DuckDB file: it is damaged, of another format or "
             "version, or another process is writing it."
         ) from None
-    wanted = exp.select("schema_name", "table_name").where(
-        s.equal(s.name("database_name"), s.text(_ATTACHED))
-    )
-    found = session.rows(wanted.from_("duckdb_tables()"))
-    place = _chosen_table(session, source, found, wanted)
+    wanted = exp.select("schema_name", "table_name", "sql").from_("duckdb_tables()")
+    found = session.rows(wanted.where(s.equal(s.name("database_name"), s.text(_ATTACHED))))
+    place = _chosen_table(session, source, [(one[0], one[1]) for one in found])
+    if any(sql and "GENERATED ALWAYS AS" in sql for *name, sql in found if tuple(name) == place):
+        raise BadSource(
+            f"The table {place[1]!r} computes a column when it is read, which may fail on some row. "
+            "Copy it into a plain table first."
+        )
     condition = [
         s.equal(s.name(key), s.text(value))
         for key, value in zip(
@@ -238,7 +240,7 @@ def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]
 
 
 def _chosen_table(
-    session: Session, source: Source, found: list[tuple[Any, ...]], wanted: exp.Select
+    session: Session, source: Source, found: list[tuple[str, str]]
 ) -> tuple[str, str]:
     path, table = source.files[0], source.table
     names = {(schema if schema != "main" else "", name): (schema, name) for schema, name in found}

@@ -40,15 +40,20 @@ _FAMILIES = (
     (r"DATE", "date"),
     (r"TIMESTAMP|TIMESTAMP WITH TIME ZONE", "timestamp"),
     (r"TIMESTAMP_S|TIMESTAMP_MS", "coarse"),  # reaches beyond what microseconds hold
-    (r"TIMESTAMP_NS", "nanoseconds"),
+    (r"TIMESTAMP_NS|TIMESTAMPTZ_NS", "nanoseconds"),
     (r"VARCHAR|JSON|UUID|ENUM\(.*\)", "text"),
     (r"UHUGEINT|BIGNUM|VARINT", "digits"),  # wider than any declared range: read by their text
+    (r'"NULL"|BLOB|BIT|INTERVAL|TIME|TIME_NS|TIME WITH TIME ZONE|GEOMETRY.*', "unreadable"),
+    (r".*\[\d*\]|(STRUCT|MAP|UNION|TUPLE|VARIANT).*", "unreadable"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """What a DuckDB type is read as. A type of no family holds only what counts as null."""
+    """What a DuckDB type is read as: "unreadable" where each of its values counts as null.
+
+    An "unknown" type, of some newer DuckDB, is refused: it must not be taken for nulls.
+    """
 
     family: str
     digits: int = 0
@@ -58,7 +63,7 @@ class FieldType:
         for pattern, family in _FAMILIES:
             if found := re.fullmatch(pattern, type_name, re.DOTALL):
                 return cls(family, int(found[1]) if family == "decimal" else 0)
-        return cls("unreadable")
+        return cls("unknown")
 
     @property
     def is_text(self) -> bool:
