@@ -15,6 +15,7 @@ from __future__ import annotations
 import copy
 import csv
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -56,6 +57,8 @@ RUNS = 5_000
 FAST_RUNS = 1_000
 RHO_DELTA = Fraction(1, 10**6)
 """A budget in rho is audited as the epsilon that it gives at this delta."""
+PILOT, LEAST = 20, 200
+"""Runs after which the pace is known, and the fewest that are made whatever it is."""
 OTHERS = 2
 """Units that both tables have."""
 
@@ -102,11 +105,14 @@ def audit_release(
     workload: Workload,
     algorithms: Mapping[str, str] | None = None,
     runs: int = RUNS,
+    seconds: float | None = None,
     false_positive_rate: float = FALSE_POSITIVE_RATE,
     drawn: NoiseSource | None = None,
 ) -> ReleaseFinding:
     """Audit what `release` would do for this schema, budget and workload.
 
+    With `seconds`, fewer runs than `runs` where the first ones show that these would take longer;
+    how long a run takes says nothing of how well it is guessed, so the certificate stays valid.
     Half of the false-positive rate goes to the game, half to all the law tests together.
     `drawn` puts another source of noise in place of the real one: for tests of the audit itself.
     """
@@ -119,15 +125,19 @@ def audit_release(
         bits = fair_coins(runs)
         scores = np.empty(runs)
         pool = NoisePool()
+        pace = _Pace(runs, seconds)
         for place, bit in enumerate(bits):
+            if pace.is_over(place):
+                break
             try:
                 scores[place], recorded = _scored(run, engines, int(bit), drawn)
             except Divergence as error:
                 return _diverged(run, str(error), runs, false_positive_rate)
             pool.add(recorded)
+    runs = pace.runs
     epsilon, delta = _claim(run)
     certified = certified_from_scores(
-        scores, bits, delta=float(delta), false_positive_rate=false_positive_rate / 2
+        scores[:runs], bits[:runs], delta=float(delta), false_positive_rate=false_positive_rate / 2
     )
     finding = _finding(run, certified, runs, false_positive_rate, epsilon, delta)
     return ReleaseFinding(finding=finding, laws=tuple(pool.checks()))
@@ -140,6 +150,7 @@ def recorded_laws(
     workload: Workload,
     algorithms: Mapping[str, str] | None = None,
     runs: int = RUNS,
+    seconds: float | None = None,
     drawn: NoiseSource | None = None,
 ) -> list[LawCheck]:
     """Only the test of each recorded noise law: runs on one table, without replays."""
@@ -152,11 +163,28 @@ def recorded_laws(
         open_engine(_written(table, Path(folder) / "table.csv"), plain) as engine,
     ):
         remembering = _RememberingEngine(engine)
-        for _ in range(runs):
+        pace = _Pace(runs, seconds)
+        for place in range(runs):
+            if pace.is_over(place):
+                break
             with recording(drawn) as tape:
                 _made(run, remembering)
             pool.add(tape.steps)
     return pool.checks()
+
+
+class _Pace:
+    """How many runs fit: decided once, after a few, by the clock alone."""
+
+    def __init__(self, runs: int, seconds: float | None) -> None:
+        self.runs, self._seconds = runs, seconds
+        self._started = time.monotonic()
+
+    def is_over(self, done: int) -> bool:
+        if done == PILOT and self._seconds is not None:
+            each = max(1e-9, time.monotonic() - self._started) / PILOT
+            self.runs = min(self.runs, max(LEAST, int(self._seconds / each)))
+        return done >= self.runs
 
 
 def _claim(run: _Run) -> tuple[Fraction, Fraction]:

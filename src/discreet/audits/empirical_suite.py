@@ -53,6 +53,8 @@ SCHEMAS = tuple(
 
 BUDGETS = (Budget(epsilon=1), Budget(rho="1/10"), Budget(epsilon=1, delta="1e-6"))
 RANDOM_SCHEMAS = 60
+SECONDS = 20.0
+"""For each part of a release's audit. Releases that take longer draw many numbers, so fewer runs do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +144,7 @@ def release_rows(*, fast: bool = False) -> Iterator[Row]:
             workload=job.classes,
             algorithms=job.algorithms,
             runs=runs,
+            seconds=SECONDS,
         )
         checks = recorded_laws(
             schema,
@@ -149,6 +152,7 @@ def release_rows(*, fast: bool = False) -> Iterator[Row]:
             workload=job.classes,
             algorithms=job.algorithms,
             runs=runs,
+            seconds=SECONDS,
             drawn=shrunk,
         )
         smallest = min((check.p_value for check in checks), default=1.0)
