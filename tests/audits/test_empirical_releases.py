@@ -17,11 +17,10 @@ from discreet.audits.empirical_releases import (
     _alert,
     _choice,
     audit_release,
-    ends_of,
-    neighbouring_tables,
     recorded_laws,
 )
 from discreet.audits.empirical_suite import registered_algorithms, release_jobs
+from discreet.audits.empirical_tables import ends_of, neighbouring_tables
 from discreet.audits.observing import Step
 from discreet.audits.subjects import MUTANT
 from discreet.audits.tables import _COLUMNS
