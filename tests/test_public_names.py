@@ -32,7 +32,6 @@ PUBLIC = [
     "Plan",
     "PrivacyUnit",
     "Refused",
-    "Release",
     "ReleaseReader",
     "Schema",
     "Sums",
