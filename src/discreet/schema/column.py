@@ -21,6 +21,8 @@ Outside = Literal["edge", "other", "exclude"]
 Range = tuple[int, int]
 OTHER_LABEL = "(other)"
 NULL_LABEL = "null"
+PLACEHOLDER = "FILL IN"
+"""What a drafted schema says where a person has to."""
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 OPERATORS = (*COMPARISONS, "in", "not in", "between", "is null", "is not null")
@@ -143,9 +145,11 @@ class Column:
             chosen = merged([(rest, self.cells) if sign == "is null" else (0, rest)])
             return CodeSelection(chosen, chosen)
         if sign in ("in", "not in"):
-            found = CodeSelection((), ())
-            for one in self._several(sign, literal):
-                found = found.either(self._compare("=", one))
+            each = [self._compare("=", one) for one in self._several(sign, literal)]
+            found = CodeSelection(
+                merged(pair for one in each for pair in one.inner),
+                merged(pair for one in each for pair in one.outer),
+            )
             return found if sign == "in" else found.within(self.value_cells + self.has_other)
         if sign == "between":
             pair = self._several(sign, literal)
@@ -213,6 +217,8 @@ def text_mistakes(text: str, what: str) -> list[str]:
     """Why a text cannot be stored: NUL ends a string in many engines, lone surrogates are not Unicode."""
     if "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         return [f"{what} holds a NUL or half a surrogate pair; take it out."]
+    if text == PLACEHOLDER:
+        return [f"{what} is {PLACEHOLDER}, which marks a blank; write something else."]
     return []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.errors import BadSchema
-from discreet.schema.column import folded, name_mistakes
+from discreet.schema.column import folded, name_mistakes, text_mistakes
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1")
 
@@ -50,8 +50,11 @@ class CsvOptions:
             found.append(
                 f'`delimiter` is {self.delimiter!r}; write one character, such as "," or "\\t".'
             )
-        if len(self.quote) > 1 or self.quote in ("\r", "\n", "\x00"):
-            found.append(f'`quote` is {self.quote!r}; write one character, or "" for none.')
+        if len(self.quote) > 1 or not self.quote.isascii() or self.quote in ("\r", "\n", "\x00"):
+            found.append(f'`quote` is {self.quote!r}; write one ASCII character, or "" for none.')
+        found += text_mistakes(self.delimiter, "`delimiter`")
+        for text in self.null_strings:
+            found += text_mistakes(text, "a text of `null_strings`")
         if self.quote and self.quote == self.delimiter:
             found.append(f"`quote` and `delimiter` are both {self.quote!r}; they must differ.")
         if self.encoding not in ENCODINGS:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from discreet.schema.column import folded, name_mistakes
-from discreet.schema.table import PLACEHOLDER
+from discreet.schema.column import PLACEHOLDER, folded, name_mistakes
 from discreet.schema.writing import key
 
 # By the first word of a logical type, as DuckDB, Parquet, Arrow and pandas spell it.
@@ -86,7 +85,7 @@ def draft(names: Sequence[str], types: Mapping[str, str] | None = None) -> str:
     for name in names:
         if name_mistakes(name) or folded(name) in seen:
             lines += [
-                f"# Left out, for its name is empty, unusable or taken: {ascii(name)}",
+                f"# Left out, for its name is empty, unusable or taken: {name!a}",
                 "",
             ]
             continue

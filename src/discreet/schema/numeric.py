@@ -226,7 +226,7 @@ class NumberColumn(OrderedColumn):
             return [f"`bits` is {bits!r}; it must be a whole number from 1 to {MOST_BITS}."]
         if not low < high or not math.isfinite(high - low):
             return []
-        if (high - low) / 2**bits < max(math.ulp(low), math.ulp(high)) or (
+        if (high - low) / 2**bits < 2 * max(math.ulp(low), math.ulp(high)) or (
             not math.isfinite(2.0**bits / (high - low))
         ):
             return [

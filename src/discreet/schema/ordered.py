@@ -84,6 +84,8 @@ class OrderedColumn(Column):
         self, sign: str, limit: int | float | Fraction, low: int | float, high: int | float
     ) -> CodeSelection:
         """The cells where a value is `<`, `<=` or `=` the limit."""
+        if sign == "=" and isinstance(limit, Fraction) and limit.denominator != 1:
+            return CodeSelection((), ())  # no unit equals it, inside the domain or out
         cells = self.value_cells
         # Values outside the domain lie below low or above high, and share the `other` cell: it
         # may satisfy any of these but one that only holds inside, and never surely does.
@@ -96,12 +98,8 @@ class OrderedColumn(Column):
         code = self._holding(limit)
         first, last = self.extent(code)
         if sign == "=":
-            whole = first == last == limit
-            here = (code, code + 1)
-            possible = first <= limit and self._is_unit(limit)
-            return CodeSelection(
-                merged([here] if whole else []), merged([here] if possible else [])
-            )
+            here = ((code, code + 1),)
+            return CodeSelection(here if first == last else (), here)
         surely = last < limit or (sign == "<=" and last == limit)
         maybe = first < limit or (sign == "<=" and first == limit)
         return CodeSelection(merged([(0, code + surely)]), merged([(0, code + maybe), other]))
@@ -109,6 +107,3 @@ class OrderedColumn(Column):
     def _holding(self, limit: int | float | Fraction) -> int:
         """The cell that holds the largest unit not above the limit."""
         return self.code_of_unit(limit.__floor__() if isinstance(limit, Fraction) else limit)
-
-    def _is_unit(self, limit: int | float | Fraction) -> bool:
-        return not isinstance(limit, Fraction) or limit.denominator == 1

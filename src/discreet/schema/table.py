@@ -7,10 +7,7 @@ from datetime import date, time
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from discreet.schema.column import Nulls, Outside
-
-PLACEHOLDER = "FILL IN"
-"""What a drafted schema says where a person has to."""
+from discreet.schema.column import PLACEHOLDER, Nulls, Outside
 
 # Words that people use for a field, which no edit distance would find.
 SYNONYMS = {

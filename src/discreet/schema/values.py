@@ -58,7 +58,10 @@ def _plain(value: Any) -> object:
         if kind.__name__ == "datetime64":
             instant = int(value.astype("datetime64[us]").astype("int64"))
             return None if instant == _NOT_A_TIME else Instant(instant)
-        return _plain(value.item()) if kind.__name__ not in ("ndarray", "timedelta64") else None
+        if kind.__name__ in ("ndarray", "timedelta64"):
+            return None
+        item = value.item()
+        return _plain(float(item) if type(item) is kind else item)  # a long double is its own item
     if bool(value != value):  # pandas.NaT is a datetime; pandas.NA raises here
         return None
     if isinstance(value, datetime):
@@ -70,11 +73,13 @@ def _plain(value: Any) -> object:
         return date(value.year, value.month, value.day)
     if isinstance(value, UUID):
         return str(value)
-    for builtin in (str, int, float, Decimal, Fraction):  # subclasses, such as string enumerations
-        if isinstance(value, builtin):
-            plain_type: Any = builtin
-            return _plain(plain_type(value))
-    return None
+    if isinstance(value, str):  # an enumeration's own str() would be its name
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return _plain(float(value))
+    return _plain(Decimal(value)) if isinstance(value, Decimal) else None
 
 
 class Instant:
