@@ -112,7 +112,9 @@ def _greedy_tree(gram, same, steps=100):
         best, choice = np.inf, 0
         for step in range(steps):
             below, own = float((steps - step) ** 2), float(step * step) * decay
-            score = (errors - ((whole - parts) * decay + parts) * own / (below + own * scales)) / below
+            score = (
+                errors - ((whole - parts) * decay + parts) * own / (below + own * scales)
+            ) / below
             if score < best:
                 best, choice = score, step
         share = 1 - choice / steps

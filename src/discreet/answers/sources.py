@@ -17,6 +17,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.buckets import BucketSource
 from discreet.answers.ranges import RangeSource
 from discreet.answers.selecting import keeps_every_row
 from discreet.artifacts.measurement import Measurement
@@ -71,7 +72,7 @@ class Sources:
     tables: list[NoisyTable] = field(default_factory=list)
     sums: list[NoisySum] = field(default_factory=list)
     counts: list[NoisyCount] = field(default_factory=list)
-    ranges: list[RangeSource] = field(default_factory=list)
+    ranges: list[RangeSource | BucketSource] = field(default_factory=list)
 
 
 def _measured(part: Part, schema: Schema) -> Sources:
@@ -126,6 +127,7 @@ ANSWERERS: dict[str, Answerer] = {
     "marginals": _measured,
     "means": _measured,
     "sums": _measured,
+    "buckets": lambda part, schema: Sources(ranges=[BucketSource(part, schema)]),
     "ranges": lambda part, schema: Sources(ranges=[RangeSource(part, schema)]),
 }
 
@@ -155,7 +157,7 @@ class Library:
         self.tables: list[NoisyTable] = []
         self.sums: list[NoisySum] = []
         self.counts: list[NoisyCount] = []
-        self.ranges: list[RangeSource] = []
+        self.ranges: list[RangeSource | BucketSource] = []
         for part in release.parts:
             answerer = ANSWERERS.get(part.kind)
             if answerer is None:
