@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench trust clean
+.PHONY: help demo test check format bench trust mutants audit clean
 
 help:
 	@echo "make demo     set up, then publish a bundled table and ask it questions"
@@ -14,6 +14,8 @@ help:
 	@echo "make check    format, ruff, mypy --strict, import contracts, privacy lint"
 	@echo "make bench    measure speed and error; prints a table"
 	@echo "make trust    the long statistical and crash runs"
+	@echo "make mutants  plant every bug of the catalogue, and see the tests catch it"
+	@echo "make audit    lower bounds on the epsilon of every mechanism and release"
 	@echo "make clean    remove everything that make created"
 
 # A virtual environment needs Debian's python3-venv, which a bare machine may lack.
@@ -41,14 +43,15 @@ demo: $(VENV)/.core
 	@$(BIN)/discreet demo
 
 check: $(VENV)/.test
-	@$(BIN)/ruff format --check src tests benchmarks
-	@$(BIN)/ruff check --quiet src tests benchmarks
+	@$(BIN)/ruff format --check --quiet src tests benchmarks tools
+	@$(BIN)/ruff check --quiet src tests benchmarks tools
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
+	@$(BIN)/python tools/privacy_lint.py
 
 format: $(VENV)/.test
-	@$(BIN)/ruff format src tests benchmarks
-	@$(BIN)/ruff check --quiet --fix src tests benchmarks
+	@$(BIN)/ruff format src tests benchmarks tools
+	@$(BIN)/ruff check --quiet --fix src tests benchmarks tools
 
 test: check
 	@$(BIN)/python -m pytest -q -n $(WORKERS)
@@ -56,8 +59,14 @@ test: check
 bench: $(VENV)/.bench
 	@$(BIN)/python benchmarks/run_all.py
 
-trust: $(VENV)/.test
+trust: $(VENV)/.test mutants audit
 	@$(BIN)/python -m pytest -q -m trust
+
+mutants: $(VENV)/.test
+	@$(BIN)/python tests/mutants/run.py
+
+audit: $(VENV)/.test
+	@$(BIN)/python -m discreet.audits
 
 clean:
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -50,10 +50,12 @@ class MemoryEngine:
         self.questions.append(f"sums {requests}")
         totals = []
         for request in requests:
-            low, high = self.schema.column(request.column).value_bounds
+            bounds = self.schema.column(request.column).value_bounds
             values = [row.get(request.column) for row in self.rows]
-            clamped = [min(max(value, low), high) for value in values if value is not None]
-            totals.append(sum(round(request.grid * (value - request.center)) for value in clamped))
+            present = [value for value in values if value is not None]
+            for low, high in (bounds, (request.low, request.high)):
+                present = [min(max(value, low), high) for value in present]
+            totals.append(sum(round(request.scale * value) for value in present))
         return totals
 
     def row_count(self) -> int:

@@ -1,3 +1,93 @@
-"""discreet: differentially private release of databases."""
+"""discreet: differentially private release of databases.
+
+    import discreet as dc
+
+    schema = dc.Schema.load("people.toml")
+    release = dc.release("people.parquet", schema, budget=dc.Budget(epsilon=1), workload=["marginals(2)"])
+    release.ask("SELECT count(*) FROM people WHERE age >= 65")
+
+Names are loaded when they are first used (PEP 562), so that importing discreet is cheap;
+their types are in `__init__.pyi`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_ROOMS = {
+    "discreet.answers": ("ReleaseReader", "open_release"),
+    "discreet.artifacts.answer": ("Answer",),
+    "discreet.artifacts.answers": ("Answers",),
+    "discreet.curator": ("Curator",),
+    "discreet.errors": (
+        "BadBudget",
+        "BadInput",
+        "BadQuestion",
+        "BadRelease",
+        "BadSchema",
+        "BadSource",
+        "BudgetExceeded",
+        "DiscreetError",
+        "LedgerError",
+        "NotAnswerable",
+        "Refused",
+    ),
+    "discreet.kernel.ledger": ("Ledger",),
+    "discreet.privacy.adjacency": ("Adjacency", "PrivacyUnit"),
+    "discreet.privacy.budget": ("Budget",),
+    "discreet.queries.classes": ("Marginals", "Means", "Sums"),
+    "discreet.releases": ("Plan", "plan"),
+    "discreet.releases.publishing": ("release", "release_to_file"),
+    "discreet.report": ("render_report",),
+    "discreet.schema": ("Schema",),
+}
+_PLACES = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "Adjacency",
+    "Answer",
+    "Answers",
+    "BadBudget",
+    "BadInput",
+    "BadQuestion",
+    "BadRelease",
+    "BadSchema",
+    "BadSource",
+    "Budget",
+    "BudgetExceeded",
+    "Curator",
+    "DiscreetError",
+    "Ledger",
+    "LedgerError",
+    "Marginals",
+    "Means",
+    "NotAnswerable",
+    "Plan",
+    "PrivacyUnit",
+    "Refused",
+    "ReleaseReader",
+    "Schema",
+    "Sums",
+    "__version__",
+    "open_release",
+    "plan",
+    "release",
+    "release_to_file",
+    "render_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        value = getattr(import_module(_PLACES[name]), name)
+    except KeyError:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}") from None
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import (
@@ -185,6 +185,7 @@ def test_costs_that_are_nothing_or_too_long_are_refused(ledger):
 ratios = st.fractions(min_value=0, max_value=10).filter(bool)
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(ratios, min_size=1, max_size=20), ratios)
 def test_sums_and_comparisons_agree_with_fractions(parts, cap):
     total = Loss("epsilon", (0, 1), (0, 1))
@@ -350,6 +351,24 @@ def test_an_interrupted_charge_is_all_or_nothing_and_its_rerun_pays_once(
     ledger.begin_reading(entry)
 
 
+def test_an_interrupt_while_taking_in_anothers_charge_leaves_no_half_counted_total(
+    ledger, monkeypatch
+):
+    ledger.declare("people", Budget(epsilon=2))
+    with Ledger.open(ledger.path) as other:
+        pay(other, Budget(epsilon=1), "q")
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.kernel.ledger.book.Record", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.entries()
+    assert ledger.spent("people") == Budget(epsilon=1)
+    assert len(ledger.entries()) == 1
+
+
 # Names
 
 
@@ -469,6 +488,7 @@ def test_a_forked_child_goes_on_with_a_connection_of_its_own(ledger):
     if child == 0:
         code = 1
         try:
+            assert ledger._journal._store is None
             pay(ledger, Budget(epsilon="1/2"), "child")
             code = 0
         finally:

@@ -11,7 +11,8 @@ import pytest
 
 from discreet.errors import LedgerDamaged, LedgerError
 from discreet.kernel.ledger import Ledger, accept_mark
-from discreet.kernel.ledger.chain import SCHEMA, draft
+from discreet.kernel.ledger.chain import ORIGIN, SCHEMA, draft, link
+from discreet.kernel.ledger.mark import Mark, MarkFile
 from discreet.privacy.budget import Budget
 
 FILES = ("ledger.db", "ledger.db-wal", "ledger.db.mark")
@@ -144,6 +145,20 @@ def changes_of(value: object) -> list[object]:
     spots = {0, len(raw) - 1, *(random.randrange(len(raw)) for _ in range(2))}
     # The same text as bytes, a blank at the end, and single characters.
     return [raw, value + " ", *(flipped(raw, at, 0).decode() for at in spots)]
+
+
+def test_a_changed_event_with_a_hash_to_match_breaks_the_chain_after_it(sound, tmp_path):
+    sql = sqlite3.connect(sound)
+    rows = dict(sql.execute("SELECT seq, hash FROM event"))
+    (body,) = sql.execute("SELECT body FROM event WHERE seq = 4").fetchone()
+    sql.close()
+    forged = body.replace("a test", "no test").replace('"p"', '"other"')
+    assert forged != body
+    path = copy_to(tmp_path / "copy", sound)
+    new_hash = link(rows[3], 4, forged)
+    edit(path, "UPDATE event SET body = ?, hash = ? WHERE seq = 4", forged, new_hash)
+    with pytest.raises(LedgerDamaged, match="event 5 was altered"):
+        Ledger.open(path)
 
 
 def test_a_deleted_event_is_detected_wherever_it_was(sound, tmp_path):
@@ -322,6 +337,7 @@ def test_a_restored_old_copy_is_detected_by_a_running_process_at_its_next_charge
     with Ledger.open(path) as ledger:
         charge(ledger, "one more")
         checkpoint(path)
+        ledger.entries()  # SQLite now has the pages in memory, where no copy reaches them
         if how == "written over in place":
             shutil.copyfile(sound, path)
         elif how == "moved over":
@@ -399,6 +415,33 @@ def test_a_mark_that_was_cut_short_while_written_falls_back_to_the_one_before(so
         with Ledger.open(path) as ledger:
             assert len(ledger.entries()) == 3
         assert mark.read_bytes() == after
+
+
+def test_a_mark_only_moves_forward(tmp_path):
+    marks = MarkFile(tmp_path / "mark", lock=tmp_path / "lock", patience=1)
+    marks.replace(Mark(7, "7" * 64))
+    for seq in (6, 7, 1):
+        marks.advance(Mark(seq, "f" * 64))
+        assert marks.read() == Mark(7, "7" * 64)
+    marks.advance(Mark(9, "9" * 64))
+    assert marks.read() == Mark(9, "9" * 64)
+
+
+def test_a_mark_cut_short_anywhere_is_the_new_one_or_the_one_before(tmp_path):
+    marks = MarkFile(tmp_path / "mark", lock=tmp_path / "lock", patience=1)
+    old = Mark(0, ORIGIN)
+    marks.replace(old)
+    for seq in range(1, 5):
+        before, new = marks.path.read_bytes(), Mark(seq, f"{seq:064x}")
+        marks.advance(new)
+        after = marks.path.read_bytes()
+        for cut, (was, now) in enumerate(zip(before, after, strict=True)):
+            if was != now:
+                marks.path.write_bytes(after[:cut] + before[cut:])
+                assert marks.read() == old
+        marks.path.write_bytes(after)
+        assert marks.read() == new
+        old = new
 
 
 @pytest.mark.parametrize("content", [None, b"", b"garbage", b"\x00" * 8192])

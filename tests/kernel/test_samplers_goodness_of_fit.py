@@ -22,7 +22,7 @@ from scipy import special, stats
 
 FALSE_ALARM = 1e-9
 DRAWS = 1_000_000
-LEAST_EXPECTED = 300.0  # so the chi-square law holds far into its tail
+LEAST_EXPECTED = 200.0  # so the chi-square law holds far into its tail
 
 Cdf = Callable[[int], float]
 """P(X <= k)."""

@@ -25,7 +25,7 @@ from test_samplers_goodness_of_fit import (
 )
 
 from discreet.kernel.entropy import system_entropy
-from discreet.kernel.samplers import discrete_laplace, geometric
+from discreet.kernel.samplers import discrete_laplace, gaussian, geometric
 from discreet.kernel.samplers.bernoulli import DigitCoins, toss_threshold
 from discreet.kernel.samplers.exact import Thresholds, exp_minus
 from discreet.kernel.samplers.gaussian import (
@@ -212,3 +212,56 @@ def test_a_table_reports_every_rare_outcome():
     assert set(np.flatnonzero(outcomes == 1)) <= set(positions)
     chance = math.exp(-1)
     assert fit(np.bincount(outcomes), np.array([chance, 1 - chance])).passes
+
+
+class GivenProposals:
+    """In place of a proposal's sampler: always the same number."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def draw(self, count: int, _entropy: object) -> np.ndarray:
+        return np.full(count, self.value, np.int64)
+
+
+def filter_says(sampler_type, sigma_squared, proposal, words, word_bits, monkeypatch):
+    """True or False as the float filter decides, None where it leaves the decision to integers."""
+    asked = []
+    monkeypatch.setattr(gaussian, "_decide", lambda *_: bool(asked.append(1)))
+    sampler = sampler_type(sigma_squared, proposal=GivenProposals(proposal), word_bits=word_bits)
+    tape = [np.array([word << (32 - word_bits)], np.uint32).tobytes() for word in words]
+    accepted = sampler.draw(1, ReplayedEntropy(tape)).size == 1
+    return None if asked else accepted
+
+
+@pytest.mark.parametrize("sampler_type", [DiscreteGaussianSampler, RoundedGaussianSampler])
+@pytest.mark.parametrize("sigma_squared", ["1/9", "1", "50"])
+def test_what_the_float_filter_decides_integers_confirm(sampler_type, sigma_squared, monkeypatch):
+    """Every word and fraction of 3 bits, and 32-bit words next to the threshold: the filter may
+    only decide what holds for each uniform real and each fraction that begin with those words.
+    No chance is involved."""
+    sigma_squared = Fraction(sigma_squared)
+    rounded = sampler_type is RoundedGaussianSampler
+    units = units_for_rounding(sigma_squared) if rounded else 1
+    scale = proposal_scale(sigma_squared * units**2)
+    decided = 0
+    for proposal in range(6 * scale):
+        for bits, fraction in [(3, f) for f in range(8 if rounded else 1)] + [(32, 12345)]:
+            ends = [
+                Fraction(fraction + end, 1 << bits) if rounded else Fraction(0) for end in (0, 1)
+            ]
+            centre = sigma_squared * units**2 / scale
+            exponents = [
+                (proposal + end - centre) ** 2 / (2 * sigma_squared * units**2) + end / scale
+                for end in [*ends, min(max(centre - proposal, ends[0]), ends[1])]
+            ]
+            chances = [math.exp(-exponent) * 2**bits for exponent in exponents]
+            near = int(min(chances))
+            for word in range(8) if bits == 3 else range(max(0, near - 6), min(near + 8, 2**32)):
+                says = filter_says(
+                    sampler_type, sigma_squared, proposal, [word, fraction], bits, monkeypatch
+                )
+                decided += says is not None
+                assert says is not True or word + 1 <= min(chances) + 1e-6
+                assert says is not False or word >= max(chances) - 1e-6
+    assert decided > 0

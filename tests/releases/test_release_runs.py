@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import pytest
 
-from discreet.artifacts.files import release_bytes
+from discreet.answers.signing import content_digest, release_digest
+from discreet.artifacts.files import release_members
+from discreet.artifacts.release import Release
 from discreet.errors import BadInput, BadSource, BudgetExceeded, EngineFailed
 from discreet.kernel.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
@@ -27,7 +27,7 @@ def test_a_release_is_charged_once_and_published_with_the_digest_of_its_bytes(
     (entry,) = ledger.entries("people")
     assert entry.cost == HALF
     assert entry.state is EntryState.PUBLISHED
-    assert entry.digest == hashlib.sha256(release_bytes(made)).hexdigest()
+    assert entry.digest == content_digest(release_members(made)).hex()
     assert engines[0].closed
 
 
@@ -90,7 +90,7 @@ def test_an_interruption_while_writing_leaves_no_file_and_nothing_published(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "write_release", interrupted)
+    monkeypatch.setattr(run, "write_members", interrupted)
     path = tmp_path / "people.release"
     with pytest.raises(KeyboardInterrupt):
         release_to_file(
@@ -113,7 +113,7 @@ def test_the_file_is_whole_before_the_ledger_says_published(
     publish = Ledger.publish
 
     def watched(self: Ledger, entry: object, digest: str) -> None:
-        seen.append(hashlib.sha256(path.read_bytes()).hexdigest() == digest)
+        seen.append(release_digest(path) == digest)
         publish(self, entry, digest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Ledger, "publish", watched)
@@ -136,6 +136,35 @@ def test_a_charge_that_was_never_read_is_taken_over_and_not_paid_twice(
     assert [entry.state for entry in ledger.entries("people")] == [EntryState.CHARGED]
     release([make_person()], make_schema(), **asked)
     assert [entry.state for entry in ledger.entries("people")] == [EntryState.PUBLISHED]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"workload": "marginals(2)"},
+        {"workload": [Marginals(1, weight=2)]},
+        {"confidence": 0.9},
+        {"schema": {"age": 'nulls = "exclude"'}},
+    ],
+    ids=str,
+)
+def test_a_charge_is_not_taken_over_by_another_request(engines, ledger, make_schema, change):
+    change = dict(change)
+    schema = {"cap": "epsilon = 10"}
+    other = make_schema(**(schema | change.pop("schema", {})))
+
+    def stop(step: str, done: float) -> None:
+        if step == "reading" and done == 0:
+            raise KeyboardInterrupt
+
+    asked = {"budget": HALF, "workload": "marginals(1)", "ledger": ledger}
+    with pytest.raises(KeyboardInterrupt):
+        release([], make_schema(**schema), progress=stop, **asked)
+    release([], other, **(asked | change))
+    assert [entry.state for entry in ledger.entries("people")] == [
+        EntryState.CHARGED,
+        EntryState.PUBLISHED,
+    ]
 
 
 REFUSED = {
@@ -223,6 +252,10 @@ def test_a_ledger_can_be_given_by_its_path(engines, make_schema, make_person, tm
         assert book.spent("people") == HALF
 
 
+def _bytes(made: Release) -> bytes:
+    return b"".join(name.encode() + data for name, data in release_members(made).items())
+
+
 SAID = {
     "add-remove": ["marginals(1)", "means(age)", "sums(income)"],
     "change-one": ["marginals(0)", "means(age)"],
@@ -243,7 +276,7 @@ def test_nothing_but_noisy_numbers_depends_on_the_rows(
     if adjacency == "add-remove":
         tables += [[], [make_person(age=None, sex=None, income=None)]]
     made = {
-        release_bytes(
+        _bytes(
             release(
                 table,
                 make_schema(adjacency),

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
+from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.range_ends import value_codes, whole_codes
 from discreet.answers.ranges import RangeSource
 from discreet.answers.selecting import keeps_every_row
@@ -38,11 +39,15 @@ class ManyCounts:
     is_exact: npt.NDArray[np.bool_]
     """Whether the question follows the cells: its interval then covers `noise` only."""
     confidence: float
+    is_model: npt.NDArray[np.bool_] | None = None
+    """Whether a model filled the table in; `None` where none did."""
 
     def __len__(self) -> int:
         return len(self.estimate)
 
     def covers(self, place: int) -> Covers:
+        if self.is_model is not None and self.is_model[place]:
+            return Covers.NOISE_AND_MODEL
         return Covers.NOISE if self.is_exact[place] else Covers.NOISE_AND_CELLS
 
 
@@ -54,6 +59,7 @@ class Batch:
         self._prefixes: dict[str, Floats] = {}
         self._extents: dict[str, tuple[Floats, Floats]] = {}
         self._widths: dict[tuple[tuple[str, ...], float], Floats] = {}
+        self._weighted: dict[tuple[tuple[str, ...], float], tuple[Floats, Floats]] = {}
 
     def between(
         self,
@@ -102,6 +108,13 @@ class Batch:
             if edges is None:
                 edges = self._extents[column] = extents(declared)
             begin, end = edges
+            if not isinstance(declared, NumberColumn):
+                if max(abs(begin[0]), abs(end[-1])) >= 2.0**53:
+                    raise BadInput(
+                        f"Column {column!r} holds numbers that a double cannot tell apart; "
+                        "give numbers of cells, with codes=True."
+                    )
+                low_array, high_array = np.ceil(low_array), np.floor(high_array)
             starts = np.searchsorted(begin, low_array, side="left")
             stops = np.maximum(np.searchsorted(end, high_array, side="right"), starts)
             first = np.searchsorted(end, low_array, side="left")
@@ -227,6 +240,16 @@ class Batch:
         table = self._library.table(columns)
         exact = inner == outer
         rows = self._library.release.public_rows
+        if isinstance(table, WeightedTable):
+            most = int(max(inner.max(initial=0), outer.max(initial=0)))
+            wide, std = self._weighted_widths(table, most, confidence)
+            middle = inner_sum if partial is None else inner_sum + partial
+            ends = inner_sum - wide[inner], outer_sum + wide[outer]
+            estimate, lower, upper = plausible_counts(middle, *ends, rows=rows)
+            models = np.full(exact.shape, table.is_model)
+            return ManyCounts(
+                estimate, lower, upper, std[outer], exact, confidence, is_model=models
+            )
         schema = self._library.schema
         complete = all(keeps_every_row(schema.column(name)) for name in columns)
         if rows is not None and complete:
@@ -249,12 +272,21 @@ class Batch:
             confidence=confidence,
         )
 
+    def _weighted_widths(
+        self, table: WeightedTable, most: int, confidence: float
+    ) -> tuple[Floats, Floats]:
+        kept = self._weighted.get((table.columns, confidence))
+        if kept is None or len(kept[0]) <= most:
+            kept = self._weighted[table.columns, confidence] = table.first_cells(most, confidence)
+        return kept
+
     def _width_table(self, columns: tuple[str, ...], most: int, confidence: float) -> Floats:
         """Half-widths of 0, 1, ..., at least `most` cells."""
         kept = self._widths.get((columns, confidence))
         if kept is None or len(kept) <= most:
-            noise = self._library.table(columns).noise
-            kept = half_widths(noise, np.arange(most + 1, dtype=np.int64), confidence)
+            table = self._library.table(columns)
+            assert not isinstance(table, WeightedTable)
+            kept = half_widths(table.noise, np.arange(most + 1, dtype=np.int64), confidence)
             self._widths[columns, confidence] = kept
         return kept
 
@@ -290,8 +322,6 @@ def _partial(
 ) -> Floats:
     """What the cut cells at both ends add, their values spread evenly."""
     unit = 0.0 if isinstance(column, NumberColumn) else 1.0
-    if unit:
-        low, high = np.ceil(low), np.floor(high)
     size = end - begin + unit
     first, last = outer
     added = np.zeros(low.shape)

@@ -11,7 +11,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
+
 from discreet.answers.asking import Asking
+from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.range_usefulness import THEOREM as RANGE_THEOREM
 from discreet.answers.range_usefulness import interval_bound
 from discreet.answers.ranges import RangeSource
@@ -59,7 +62,13 @@ def _marginals_bound(library: Library, query_class: Marginals, delta: Fraction) 
     level = 1 - delta / max(1, cells)
     widths: dict[object, float] = {}
     for columns in sets:
-        noise = library.table(columns).noise
+        table = library.table(columns)
+        if isinstance(table, WeightedTable):
+            one = np.zeros(table.counts.shape)
+            one[(0,) * one.ndim] = 1.0
+            widths[columns] = table.reach(one, level)[0]
+            continue
+        noise = table.noise
         if noise not in widths:
             widths[noise] = half_width(noise, level)
     # Estimates are rounded to whole counts, which moves the error to a whole number nearby.

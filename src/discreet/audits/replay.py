@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.artifacts.files import release_bytes
 from discreet.artifacts.release import Release
 from discreet.audits.losses import StepLoss, step_losses, tree_levels
 from discreet.audits.observing import Divergence, Tape, recording, replaying
-from discreet.audits.tables import GeneratedTable, written
+from discreet.audits.tables import GeneratedTable, neighbours, random_table, written
+from discreet.audits.workloads import Job, random_job
 from discreet.errors import DiscreetError
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.noise import NoiseSource
@@ -30,6 +32,11 @@ from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.conversion import discrete_gaussian_delta_one_coordinate, gaussian_delta
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, RoundedGaussianLaw
+from discreet.releases.run import release
+from discreet.schema import Schema
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
 Runner = Callable[[Path, Ledger, Callable[[str, float], None]], Release]
 """Makes a release of the table at a path, charging a ledger and reporting progress."""
@@ -45,6 +52,17 @@ class Trace:
     log: list[str] = field(default_factory=list)
     steps_shown: list[str] = field(default_factory=list)
     charges: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedPairs:
+    """What an audit went through without finding anything."""
+
+    pairs: int
+    algorithms: dict[str, int]
+    """How many pairs each algorithm took part in."""
+    largest_rho: float
+    """The most that any pair was told apart by: above 0, or the audit looked at nothing."""
 
 
 class _LogKeeper(logging.Handler):
@@ -152,3 +170,38 @@ def check_charged(losses: Sequence[StepLoss], budget: Budget, accounting: Accoun
         )
     if delta > budget.delta:
         raise Divergence(f"a neighbour is told apart with delta {float(delta)}")
+
+
+def audit_pairs(pairs: int, generator: Generator, *, per_table: int = 4) -> AuditedPairs:
+    """Replay random releases of random tables on `pairs` random neighbours; `Divergence` if one gives itself away."""
+    checked, largest = 0, 0.0
+    algorithms: dict[str, int] = {}
+    while checked < pairs:
+        table = random_table(generator)
+        job = random_job(table.schema, generator)
+
+        def run(
+            path: Path,
+            ledger: Ledger,
+            progress: Callable[[str, float], None],
+            schema: Schema = table.schema,
+            job: Job = job,
+        ) -> Release:
+            return release(
+                path,
+                schema,
+                budget=job.budget,
+                workload=job.classes,
+                algorithms=job.algorithms,
+                ledger=ledger,
+                progress=progress,
+            )
+
+        wanted = min(per_table, pairs - checked)
+        for losses in check_neighbours(table, neighbours(table, generator, most=wanted), run):
+            checked += 1
+            total = sum((loss.rho for loss in losses), Fraction(0))
+            largest = max(largest, float(total))
+        for name in job.algorithms.values():
+            algorithms[name] = algorithms.get(name, 0) + wanted
+    return AuditedPairs(pairs=checked, algorithms=algorithms, largest_rho=largest)

@@ -33,6 +33,9 @@ MOST_ESTIMATES = 16
 MOST_EXACT = 24
 """Distinct weights up to which the law of a weighted sum is convolved exactly."""
 MOST_DISTINCT = 2000
+FEW = 6
+"""Distinct weights up to which the exact law is always taken."""
+SERIES_SLACK = 1.006
 
 
 def variance_of(terms: Terms) -> float:
@@ -79,11 +82,27 @@ def half_width(terms: Iterable[Term], confidence: Exactable) -> float:
 
 def _weighted_half_width(merged: dict[tuple[float, NoiseLaw], int], confidence: Exactable) -> float:
     miss = miss_probability(confidence)
-    groups = _ordered(_coarser(merged, MOST_DISTINCT))
-    std = math.sqrt(variance_of(groups))
-    if len(groups) > MOST_EXACT and not laws_sums._is_nearly_normal(groups, std):
-        groups = _ordered(_coarser(merged, MOST_EXACT))
-    return laws_sums._combination_half_width(groups, miss)
+    if len(merged) > FEW:
+        groups = _ordered(_coarser(merged, MOST_DISTINCT))
+        width = _series_width(groups, miss)
+        if width is not None:
+            return width
+    return laws_sums._combination_half_width(_ordered(_coarser(merged, MOST_EXACT)), miss)
+
+
+def _series_width(groups: Terms, miss: float) -> float | None:
+    """Cornish and Fisher's expansion for many different weights, or None where it is not close.
+
+    With an excess kurtosis of at most 0.3 and a miss probability of at least 1/1000 it is within
+    0.5% of the exact width (compared with inversion, for 10 draws and more), and SERIES_SLACK is
+    more than that. Half the largest weight is added for the lattice that the sum lives on.
+    """
+    second, fourth, sixth = laws_sums._cumulants_of(groups)
+    step = max(weight for weight, _, _ in groups)
+    smooth = step <= 0.15 * math.sqrt(second)
+    if miss < laws_sums.SERIES_MISS or not smooth or abs(fourth) > 0.3 * second**2:
+        return None
+    return float(laws_sums._cornish_fisher(second, fourth, sixth, miss)) * SERIES_SLACK + step / 2
 
 
 def _ordered(merged: dict[tuple[float, NoiseLaw], int]) -> Terms:

@@ -23,7 +23,7 @@ def plausible_counts(
     most = np.inf if rows is None else float(rows)
     lower = np.clip(lower, 0.0, most)
     upper = np.clip(upper, 0.0, most)
-    lower = np.ceil(lower - SLACK * np.maximum(1.0, np.abs(lower)))
+    lower = np.ceil(lower - SLACK * np.maximum(1.0, np.abs(lower))) + 0.0  # no -0.0
     upper = np.floor(upper + SLACK * np.maximum(1.0, np.abs(upper)))
     # No whole number inside: such an interval had missed already, wherever it is put.
     upper = np.maximum(lower, upper)

@@ -95,7 +95,7 @@ class Partition:
             if not ranges:
                 raise BadInput(f"Part {name!r} has no cells.")
             for cells in ranges:
-                if cells.step != 1 or len(range(cells.start, cells.stop)) == 0:
+                if cells.step != 1 or cells.stop <= cells.start:
                     raise BadInput(f"Part {name!r} has {cells}, which is empty or has a step.")
                 spans.append((cells.start, cells.stop, name))
         spans.sort()

@@ -186,7 +186,9 @@ def gaussian_sigma_squared(
     """
     loss, slack = positive(epsilon, "epsilon"), open_unit(delta, "delta")
     square = positive(l2_squared, "l2_squared")
-    target = number(slack)
-    return smallest_passing(
-        lambda variance: _gaussian_delta(square / variance, loss) <= target, square
-    )
+
+    def keeps_the_promise(variance: Fraction) -> bool:
+        # The delta as published, so that whoever recomputes it agrees.
+        return round_up(_gaussian_delta(square / variance, loss)) <= slack
+
+    return smallest_passing(keeps_the_promise, square)

@@ -76,9 +76,13 @@ def discrete_gaussian_sigma_squared_one_coordinate(
     passes next to one that does not, not provably the least of all.
     """
     loss, slack = positive(epsilon, "epsilon"), open_unit(delta, "delta")
-    moved, target = _whole_shift(shift), number(slack)
-    start = Fraction(moved * moved)
-    return smallest_passing(lambda square: _delta(square, moved, loss) <= target, start)
+    moved = _whole_shift(shift)
+
+    def keeps_the_promise(square: Fraction) -> bool:
+        # The delta as published, so that whoever recomputes it agrees.
+        return round_up(_delta(square, moved, loss)) <= slack
+
+    return smallest_passing(keeps_the_promise, Fraction(moved * moved))
 
 
 def _delta(square: Fraction, shift: int, epsilon: Fraction) -> Any:

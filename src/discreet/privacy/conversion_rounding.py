@@ -18,6 +18,9 @@ DIGITS = 15
 PRECISION = 400
 """Working bits. Results are wrong by less than 2^-300 relative to their largest term."""
 
+LONGEST_EXPONENT = 300
+"""Results below 10^-300 are rounded up to it (or down to 0)."""
+
 SLACK_BITS = 250
 """2^-250, relative, is added before rounding; far above the working error, far below the digits kept."""
 
@@ -55,10 +58,16 @@ def _rational(value: Any) -> Fraction:
 
 
 def _decimal(value: Any, *, up: bool) -> Fraction:
-    exact_value = _rational(value)
-    if exact_value <= 0:
+    if value <= 0:
         return Fraction(0)
-    places = DIGITS - 1 - int(context().floor(context().log10(value)))
+    # Astronomically small or large results would be rationals of astronomical length.
+    magnitude = int(context().floor(context().log10(value)))
+    if magnitude < -LONGEST_EXPONENT:
+        return Fraction(1, 10**LONGEST_EXPONENT) if up else Fraction(0)
+    if magnitude > LONGEST_EXPONENT:
+        raise BadBudget("The parameters are out of range: the result has hundreds of digits.")
+    exact_value = _rational(value)
+    places = DIGITS - 1 - magnitude
     scaled = exact_value * Fraction(10) ** places
     whole = scaled.numerator // scaled.denominator
     if up and whole != scaled:
@@ -85,9 +94,11 @@ def smallest_passing(passes: Callable[[Fraction], bool], start: Fraction) -> Fra
     if passes(start):
         while passes(low):
             low, high = low / 4, low
+            _within_range(low)
     else:
         while not passes(high):
             low, high = high, high * 4
+            _within_range(high)
     while high - low > high / 10**13:
         middle = round_up(number((low + high) / 2))
         if passes(middle):
@@ -95,6 +106,11 @@ def smallest_passing(passes: Callable[[Fraction], bool], start: Fraction) -> Fra
         else:
             low = middle
     return high
+
+
+def _within_range(value: Fraction) -> None:
+    if not Fraction(1, 10**LONGEST_EXPONENT) < value < 10**LONGEST_EXPONENT:
+        raise BadBudget("No noise scale of a reasonable size fits these parameters.")
 
 
 def positive(value: Exactable, name: str) -> Fraction:

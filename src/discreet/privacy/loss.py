@@ -38,11 +38,17 @@ UNIT_ROUNDOFF = 2.0**-52
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrivacyLoss:
-    """A distribution of the privacy loss: atoms in increasing order, and mass at infinity."""
+    """A distribution of the privacy loss: atoms in increasing order, and mass at infinity.
+
+    `ceiling` is the largest finite loss of the mechanism itself. A grid may put mass above it
+    (and must keep it there, or the distribution would no longer dominate); delta is then
+    known to be 0, but for the mass at infinity, from the ceiling on.
+    """
 
     points: Floats
     probabilities: Floats
     infinite: float = 0.0
+    ceiling: float = math.inf
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=np.float64)
@@ -57,14 +63,17 @@ class PrivacyLoss:
         points.flags.writeable = masses.flags.writeable = False
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "probabilities", masses)
+        object.__setattr__(self, "ceiling", min(float(self.ceiling), float(points[-1])))
 
     @classmethod
-    def of_atoms(cls, points: Floats, masses: Floats, infinite: float = 0.0) -> PrivacyLoss:
+    def of_atoms(
+        cls, points: Floats, masses: Floats, infinite: float = 0.0, ceiling: float = math.inf
+    ) -> PrivacyLoss:
         """From atoms in any order; equal points are merged, empty ones dropped."""
         distinct, where = np.unique(np.asarray(points, dtype=np.float64), return_inverse=True)
         merged = _gathered(where.ravel(), masses, len(distinct))
         kept = merged > 0
-        return cls(distinct[kept], merged[kept], infinite)
+        return cls(distinct[kept], merged[kept], infinite, ceiling)
 
     @property
     def mean(self) -> float:
@@ -76,7 +85,7 @@ class PrivacyLoss:
     @property
     def largest(self) -> float:
         """The largest possible loss: the epsilon of pure differential privacy, or infinity."""
-        return math.inf if self.infinite > 0 else float(self.points[-1])
+        return math.inf if self.infinite > 0 else self.ceiling
 
     @overload
     def tail(self, t: float) -> float: ...
@@ -100,7 +109,8 @@ class PrivacyLoss:
             start = int(np.searchsorted(self.points, level, side="right"))
             gaps = -np.expm1(level - self.points[start:])
             values.ravel()[place] = self.probabilities[start:] @ gaps
-        values = np.minimum(values * (1 + FLOAT_SLACK) + self.infinite, 1.0)
+        values = np.where(wanted < self.ceiling, values * (1 + FLOAT_SLACK), 0.0)
+        values = np.minimum(values + self.infinite, 1.0)
         return values if isinstance(epsilon, np.ndarray) else float(values[0])
 
     def epsilon(self, delta: float) -> float:
@@ -125,7 +135,7 @@ class PrivacyLoss:
         step = max(abs(solved), 1.0) * FLOAT_SLACK
         while solved < origin and self.delta(solved) > delta:
             solved, step = solved + step, 2 * step
-        return max(0.0, min(solved, origin))
+        return max(0.0, min(solved, origin, self.ceiling))
 
     def compose(self, other: PrivacyLoss) -> PrivacyLoss:
         """The loss of both mechanisms together (independent noise, also when chosen adaptively)."""
@@ -169,8 +179,7 @@ def split_atoms(points: Floats, masses: Floats, step: float) -> tuple[int, Float
     lower = np.floor(points / step)
     rest = np.clip(points - lower * step, 0.0, step)
     share = np.expm1(-rest) / math.expm1(-step)
-    # An atom on the grid stays there; rounding may only send it up.
-    share = np.where(rest < step * 1e-9, rest / step, np.minimum(share * (1 + 1e-14), 1.0))
+    share = np.minimum(share * (1 + 1e-14), 1.0)  # rounding may only send mass up
     first = int(lower[0])
     places = (lower - first).astype(np.int64)
     size = int(places[-1]) + 2
@@ -191,6 +200,11 @@ def _compose(parts: list[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
         return _compose_binary(parts[0][0], parts[0][1], infinite)
     low, high = (_extent(parts, sign) for sign in (-1, 1))
     step = (high - low) / GRID_POINTS
+    for part, _ in parts[:1]:
+        # A step that divides the largest loss keeps that atom, and its multiples, on the grid.
+        largest = abs(float(part.points[-1]))
+        if largest > step:
+            step = largest / math.floor(largest / step)
     size = 2 * GRID_POINTS
     waves = np.ones(size // 2 + 1, dtype=np.complex128)
     origin, draws = 0, 0
@@ -207,20 +221,13 @@ def _compose(parts: list[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
     # |FFT error|_1 <= sqrt(size) |error|_2, and each factor multiplies the relative error.
     noise = UNIT_ROUNDOFF * (draws + 4 * math.log2(size)) * math.sqrt(size * float(masses @ masses))
     lost = 2 * LOST + noise
+    top = sum(part.ceiling * times for part, times in parts)
     points = np.arange(start, start + size, dtype=np.float64) * step
-    top = sum(float(part.points[-1]) * times for part, times in parts)
-    return _with_leftover(points, masses, infinite, lost=lost, top=top)
-
-
-def _with_leftover(
-    points: Floats, masses: Floats, infinite: float, *, lost: float, top: float
-) -> PrivacyLoss:
-    """Scale to total mass 1, keeping `lost` at the largest possible loss, `top`."""
-    over = points > top  # only rounding put mass there: the loss cannot exceed its maximum
-    lost += float(masses[over].sum())
-    points, masses = points[~over], masses[~over]
-    masses = masses * ((1 - infinite - lost) / float(masses.sum()))
-    return PrivacyLoss.of_atoms(np.append(points, top), np.append(masses, lost), infinite)
+    masses *= (1 - infinite - lost) / float(masses.sum())
+    worst = max(top, float(points[-1]) + step)
+    return PrivacyLoss.of_atoms(
+        np.append(points, worst), np.append(masses, lost), infinite, top * (1 + 1e-15)
+    )
 
 
 def _compose_exactly(parts: list[tuple[PrivacyLoss, int]], infinite: float) -> PrivacyLoss:

@@ -61,7 +61,9 @@ def gaussian_loss(*, sigma_squared: Exactable, l2_squared: Exactable = 1) -> Pri
     under_p = _normal_cells(z)
     under_q = _normal_cells(z + mu)
     infinite = float(ndtr(-REACH))
-    return _split_cells(edges, under_p, under_q, bottom=infinite, infinite=infinite)
+    masses = _split_cells(edges, under_p, under_q)
+    masses[0] += infinite  # what lies below the lowest edge is rounded up to it
+    return PrivacyLoss.of_atoms(edges, masses, infinite)
 
 
 def randomised_response_loss(*, epsilon: Exactable, answers: int = 2) -> PrivacyLoss:
@@ -120,10 +122,8 @@ def _integer_noise_loss(
         edges = np.unique(np.linspace(first - 1, last, ATOMS + 1).round())
         under_p = _integer_cells(law, edges)
         under_q = _integer_cells(law, edges - shift)
-        part = _split_cells(
-            loss(edges)[::-1], under_p[::-1], under_q[::-1], bottom=0.0, infinite=0.0
-        )
-        points, masses = part.points[::-1].copy(), part.probabilities[::-1].copy()
+        points = loss(edges)
+        masses = _split_cells(points[::-1], under_p[::-1], under_q[::-1])[::-1].copy()
     masses[-1] += above
     if not cut:
         masses[0] += below
@@ -137,9 +137,7 @@ def _integer_cells(law: NoiseLaw, edges: Floats) -> Floats:
     return np.asarray(np.where(edges[1:] <= 0, left, right))
 
 
-def _split_cells(
-    edges: Floats, under_p: Floats, under_q: Floats, *, bottom: float, infinite: float
-) -> PrivacyLoss:
+def _split_cells(edges: Floats, under_p: Floats, under_q: Floats) -> Floats:
     """Mass of the loss between neighbouring edges, moved to the edges; its mass under Q is kept too."""
     steps = np.diff(edges)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -149,6 +147,4 @@ def _split_cells(
     masses = np.zeros(len(edges))
     masses[:-1] += under_p * (1 - share)
     masses[1:] += under_p * share
-    masses[0] += bottom
-    masses *= (1 - infinite) / masses.sum()
-    return PrivacyLoss.of_atoms(edges, masses, infinite)
+    return masses

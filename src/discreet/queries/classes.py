@@ -17,7 +17,9 @@ from itertools import combinations
 from typing import ClassVar, Protocol
 
 from discreet.errors import BadInput
+from discreet.queries.halfspaces import parse_halfspaces
 from discreet.queries.measurable import Marginal
+from discreet.queries.predicates import parse_predicates
 from discreet.queries.ranges import Intervals, Rectangles
 from discreet.queries.spelling import checked_weight, quoted
 from discreet.schema import Schema
@@ -84,15 +86,15 @@ class Marginals:
         """The column sets, in schema order."""
         names = [column.name for column in schema.columns]
         if self.columns is not None:
-            return (tuple(sorted(self.columns, key=names.index)),)
+            chosen = {schema.column(name).name for name in self.columns}
+            return (tuple(sorted(chosen, key=names.index)),)
         assert self.degree is not None
         return tuple(combinations(names, self.degree))
 
     def check(self, schema: Schema) -> None:
         if self.columns is not None:
-            for name in self.columns:
-                schema.column(name)
-            Marginal(self.columns).size(schema)
+            named = tuple(schema.column(name).name for name in self.columns)
+            Marginal(named).size(schema)  # refuses two spellings of one column as well
             return
         assert self.degree is not None
         if self.degree > len(schema.columns):
@@ -164,6 +166,8 @@ CLASSES: dict[str, Callable[[list[str]], QueryClass]] = {
     "sums": _one(Sums, "sums"),
     "intervals": _one(Intervals, "intervals"),
     "rectangles": lambda arguments: Rectangles(*arguments),
+    "halfspaces": parse_halfspaces,
+    "predicates": parse_predicates,
 }
 
 _CALL = re.compile(r"\s*([A-Za-z_]+)\s*\((.*)\)\s*(?:\*\s*(\d+(?:\.\d+)?|\d+/\d+))?\s*", re.DOTALL)

@@ -8,6 +8,7 @@ May import errors, privacy, schema.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
@@ -22,12 +23,13 @@ from discreet.privacy.adjacency import (
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
+from discreet.queries.blocks import BlockCounts as CoarseCounts
+from discreet.queries.limits import MOST_CELLS as MOST_CELLS
+from discreet.queries.residuals import ModelDistance, Residual
+from discreet.queries.strategy import PredicateCounts, StrategyCounts
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
-
-MOST_CELLS = 1 << 26
-"""Cells that one query may have: half a gigabyte of counts. Larger domains are for trees."""
 
 
 @runtime_checkable
@@ -325,24 +327,25 @@ class PresentCount:
 
 Query = CountQuery | ClampedSum | PresentCount
 
-QueryType = (
-    type[Marginal]
-    | type[CellCount]
-    | type[BlockCounts]
-    | type[RangeCount]
-    | type[ClampedSum]
-    | type[PresentCount]
-)
-QUERIES: dict[str, QueryType] = {
-    query.kind: query
-    for query in (Marginal, CellCount, BlockCounts, RangeCount, ClampedSum, PresentCount)
+QUERIES: dict[str, Callable[[dict[str, Any]], Query]] = {
+    Marginal.kind: Marginal.from_dict,
+    CellCount.kind: CellCount.from_dict,
+    BlockCounts.kind: BlockCounts.from_dict,
+    RangeCount.kind: RangeCount.from_dict,
+    ClampedSum.kind: ClampedSum.from_dict,
+    PresentCount.kind: PresentCount.from_dict,
+    Residual.kind: Residual.from_dict,
+    ModelDistance.kind: ModelDistance.from_dict,
+    CoarseCounts.kind: CoarseCounts.from_dict,
+    StrategyCounts.kind: StrategyCounts.from_dict,
+    PredicateCounts.kind: PredicateCounts.from_dict,
 }
 
 
 def query_from_dict(data: dict[str, Any]) -> Query:
     """A query out of a file. An unknown kind fails: it is never guessed."""
     try:
-        return QUERIES[data["kind"]].from_dict(data)
+        return QUERIES[data["kind"]](data)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, BadInput):
             raise

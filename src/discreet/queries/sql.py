@@ -9,7 +9,6 @@ May import errors, privacy, schema.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, Literal
@@ -28,6 +27,8 @@ from discreet.queries.conditions import (
     Pattern,
     TruthTest,
 )
+from discreet.queries.linear_sql import is_arithmetic, read_inequality
+from discreet.queries.question import Aggregate, Question
 from discreet.schema import Schema
 from discreet.schema.column import folded
 
@@ -41,28 +42,6 @@ SHAPE = (
     "Ask SELECT count(*), count(col), sum(col), avg(col), median(col) or quantile(col, 0.9) "
     "FROM the dataset, with WHERE and GROUP BY."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """`count(*)` (column None), `count(col)`, `sum(col)`, `avg(col)` or `quantile(col, level)`."""
-
-    kind: Literal["count", "sum", "avg", "quantile"]
-    column: str | None
-    name: str
-    """What the answer's column is called."""
-    level: Fraction | None = None
-    """Of a quantile: between 0 and 1; a half for the median."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, as plain data; column names are the schema's own."""
-
-    aggregates: tuple[Aggregate, ...]
-    condition: Condition = ALWAYS
-    group_by: tuple[str, ...] = ()
-    text: str = ""
 
 
 def parse_question(text: str, schema: Schema) -> Question:
@@ -293,6 +272,10 @@ class _Reader:
     def _comparison(self, node: Any) -> Condition:
         exp = self.exp
         sign, left, right = self.comparisons[type(node)], _bare(node.this), _bare(node.expression)
+        if is_arithmetic(left) or is_arithmetic(right):
+            return read_inequality(
+                left, sign, right, column=self._column, literal=self._literal, schema=self.schema
+            )
         if type(left) is exp.Column and type(right) is exp.Column:
             raise BadQuestion(
                 "Two columns cannot be compared with each other; compare a column with a literal."
@@ -434,3 +417,6 @@ def _sql_name(name: str) -> str:
     if name.isidentifier() and name.isascii():
         return name
     return '"' + name.replace('"', '""') + '"'
+
+
+__all__ = ["SUMMED_KINDS", "Aggregate", "Question", "parse_question"]

@@ -125,6 +125,8 @@ def _under(
     named: Mapping[str, str],
 ) -> Prospect:
     allowed = allowance(budget, accounting)
+    if budget.notion is Notion.RHO:
+        budget = allowed  # a delta beside a rho would buy nothing
     parts = tuple(
         algorithm_for(each, schema, named=named.get(each.text)).prepare(
             each, schema, share=share, accounting=accounting

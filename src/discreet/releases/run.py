@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import discreet
-from discreet.artifacts.files import release_bytes, write_release
+from discreet.answers.signing import content_digest
+from discreet.artifacts.files import release_members, write_members
 from discreet.artifacts.release import ErrorClaim, Part, Release
 from discreet.errors import BadInput
 from discreet.kernel.engines import open_engine
@@ -58,7 +59,7 @@ def release(
         ledger,
         memory_limit=memory_limit,
         threads=threads,
-        publish=lambda made: hashlib.sha256(release_bytes(made)).hexdigest(),
+        publish=lambda made: content_digest(release_members(made)).hex(),
     )
 
 
@@ -86,8 +87,9 @@ def release_to_file(
     place = _checked_place(path, overwrite=overwrite)
 
     def written(made: Release) -> str:
-        write_release(made, place)
-        return hashlib.sha256(place.read_bytes()).hexdigest()
+        members = release_members(made)
+        write_members(members, place)
+        return content_digest(members).hex()
 
     return run.go(source, ledger, memory_limit=memory_limit, threads=threads, publish=written)
 

@@ -1,0 +1,8 @@
+"""The report: one self-contained HTML page about a release, for people who did not make it.
+
+Reads only what is published. May import answers and above, never the kernel.
+"""
+
+from discreet.report.page import LARGEST, render_report
+
+__all__ = ["LARGEST", "render_report"]

@@ -51,27 +51,41 @@ def guess(column: Column, unit: Sql) -> Sql | None:
         return None
     cells = column.value_cells
     scale = cells / (column.high - column.low)
-    inside = s.clamp(unit, *_ends(column))
+    inside = s.clamp(unit, *ends(column))
     return _place_by(DoubleFormula(column.low, column.high, scale, cells, "left"), inside)
 
 
-def code(column: Column, unit: Sql, unit_type: str, *, enum: str, guessed: Sql) -> Sql:
+def declaration(column: Column, declared: str) -> str | None:
+    """The statement that makes `declared` the name of a category's type, or of a list of edges.
+
+    Both are long, so they are told to DuckDB once instead of in every query.
+    """
+    if isinstance(column, CategoryColumn):
+        values = ", ".join(s.render(s.text(value)) for value in column.values)
+        return f"CREATE TYPE {declared} AS ENUM ({values})"
+    if isinstance(column, NumberColumn) and _is_guessed(column):
+        edges = s.one_of(map(s.double, (-math.inf, *(column.inner_edges or ()), math.inf)))
+        return f"SET VARIABLE {declared} = {s.render(edges)}"
+    return None
+
+
+def code(column: Column, unit: Sql, unit_type: str, *, declared: str, guessed: Sql) -> Sql:
     """The code of a unit; null where the row has no cell.
 
-    `enum` names the type of a category's declared values, `guessed` the layer of `guess`.
+    `declared` is the name given in `declaration`, `guessed` the layer of `guess`.
     """
     nulls = (s.is_null(unit), _cell(column.null_cell))
     if isinstance(column, CategoryColumn):
-        place = _category_place(column, unit, unit_type, enum)
+        place = _category_place(column, unit, unit_type, declared)
         found = s.call("coalesce", s.cast(place, "BIGINT"), _cell(column.other_cell))
         result = s.choose([nulls], found)
     elif isinstance(column, OrderedColumn):
         cases = [nulls]
         if column.outside != "edge":
-            low, high = _ends(column)
+            low, high = ends(column)
             beyond = s.either(s.less(unit, low), s.less(high, unit))
             cases.append((beyond, _cell(column.other_cell)))
-        result = s.choose(cases, _ordered_place(column, unit, guessed))
+        result = s.choose(cases, _ordered_place(column, unit, guessed, declared))
     else:
         result = s.choose([nulls], s.cast(unit, "BIGINT"))
     return s.try_cast(result, code_type(column))
@@ -82,7 +96,7 @@ def value(column: Column, unit: Sql, cell: Sql) -> Sql:
     type_ = value_type(column)
     assert type_ is not None
     if isinstance(column, OrderedColumn):
-        found = s.clamp(unit, *_ends(column))
+        found = s.clamp(unit, *ends(column))
     else:
         found = s.cast(unit, "BIGINT")
     counted = s.call(
@@ -107,7 +121,7 @@ def _cell(cell: int | None) -> Sql:
     return s.null() if cell is None else s.whole(cell)
 
 
-def _ends(column: OrderedColumn) -> tuple[Sql, Sql]:
+def ends(column: OrderedColumn) -> tuple[Sql, Sql]:
     """The first and the last unit inside the declared range."""
     if isinstance(column, NumberColumn):
         return s.double(column.low), s.double(column.high)
@@ -130,15 +144,15 @@ def _category_place(column: CategoryColumn, unit: Sql, unit_type: str, enum: str
     return s.call("list_extract", s.one_of(map(s.whole, codes.values())), position)
 
 
-def _ordered_place(column: OrderedColumn, unit: Sql, guessed: Sql) -> Sql:
-    inside = s.clamp(unit, *_ends(column))
+def _ordered_place(column: OrderedColumn, unit: Sql, guessed: Sql, declared: str) -> Sql:
+    inside = s.clamp(unit, *ends(column))
     if isinstance(column, NumberColumn):
         if column.double_formula is not None:
             return _place_by(column.double_formula, inside)
-        edges = column.inner_edges or ()
         closed_left = column.closed == "left"
         if _is_guessed(column):
-            return _corrected(edges, unit, guessed, closed_left)
+            return _corrected(declared, unit, guessed, closed_left)
+        edges = column.inner_edges or ()
         return _halving(edges, unit, 0, len(edges), closed_left)
     first = int(column.extent(0)[0])
     # The span of 64-bit bounds needs up to 65 bits.
@@ -190,8 +204,8 @@ def _is_guessed(column: NumberColumn) -> bool:
     return edges is not None and column.bits is not None and len(edges) > _MOST_COMPARED
 
 
-def _corrected(edges: Sequence[float], unit: Sql, guessed: Sql, closed_left: bool) -> Sql:
-    listed = s.one_of(map(s.double, (-math.inf, *edges, math.inf)))
+def _corrected(declared: str, unit: Sql, guessed: Sql, closed_left: bool) -> Sql:
+    listed = s.call("getvariable", s.text(declared))
     under = s.call("list_extract", listed, s.add(guessed, s.whole(1)))
     over = s.call("list_extract", listed, s.add(guessed, s.whole(2)))
     before = s.less(unit, under) if closed_left else s.at_most(unit, under)

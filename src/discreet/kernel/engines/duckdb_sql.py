@@ -7,10 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from sqlglot import exp
 
 Sql = exp.Expression
+
+
+def _own(part: Sql) -> Sql:
+    """The expression itself where it is free, else a copy: a node has one parent only."""
+    return part if part.parent is None else part.copy()
+
+
+@cache
+def _type(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="duckdb", udt=True)
 
 
 def name(*parts: str) -> Sql:
@@ -40,21 +51,21 @@ def null() -> Sql:
 
 
 def call(function: str, *arguments: Sql) -> Sql:
-    return exp.Anonymous(this=function, expressions=[argument.copy() for argument in arguments])
+    return exp.Anonymous(this=function, expressions=[_own(argument) for argument in arguments])
 
 
 def cast(value: Sql, to: str) -> Sql:
     """A cast that cannot fail, for the type only widens or the value was clamped before."""
-    return exp.Cast(this=value.copy(), to=exp.DataType.build(to, dialect="duckdb", udt=True))
+    return exp.Cast(this=_own(value), to=_type(to).copy())
 
 
 def try_cast(value: Sql, to: str) -> Sql:
     """A cast that gives null where it fails."""
-    return exp.TryCast(this=value.copy(), to=exp.DataType.build(to, dialect="duckdb", udt=True))
+    return exp.TryCast(this=_own(value), to=_type(to).copy())
 
 
 def binary(kind: type[exp.Binary], left: Sql, right: Sql) -> Sql:
-    return exp.Paren(this=kind(this=left.copy(), expression=right.copy()))
+    return exp.Paren(this=kind(this=_own(left), expression=_own(right)))
 
 
 def add(left: Sql, right: Sql) -> Sql:
@@ -98,7 +109,7 @@ def is_null(value: Sql) -> Sql:
 
 
 def is_in(value: Sql, options: Iterable[Sql]) -> Sql:
-    return exp.Paren(this=exp.In(this=value.copy(), expressions=list(options)))
+    return exp.Paren(this=exp.In(this=_own(value), expressions=list(options)))
 
 
 def matches(value: Sql, pattern: str) -> Sql:
@@ -112,12 +123,8 @@ def clamp(value: Sql, low: Sql, high: Sql) -> Sql:
 
 def choose(cases: Sequence[tuple[Sql, Sql]], otherwise: Sql) -> Sql:
     """CASE. Each branch is total on its own: nothing relies on which ones are evaluated."""
-    if not cases:
-        return otherwise.copy()
-    case = exp.Case()
-    for condition, result in cases:
-        case = case.when(condition.copy(), result.copy(), copy=False)
-    return exp.Paren(this=case.else_(otherwise.copy(), copy=False))
+    branches = [exp.If(this=_own(when), true=_own(then)) for when, then in cases]
+    return exp.Paren(this=exp.Case(ifs=branches, default=_own(otherwise)))
 
 
 def one_of(values: Iterable[Sql]) -> Sql:

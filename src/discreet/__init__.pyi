@@ -1,0 +1,62 @@
+"""The public names with their types; `__init__.py` loads each when it is first used."""
+
+from discreet.answers import ReleaseReader, open_release
+from discreet.artifacts.answer import Answer
+from discreet.artifacts.answers import Answers
+from discreet.curator import Curator
+from discreet.errors import (
+    BadBudget,
+    BadInput,
+    BadQuestion,
+    BadRelease,
+    BadSchema,
+    BadSource,
+    BudgetExceeded,
+    DiscreetError,
+    LedgerError,
+    NotAnswerable,
+    Refused,
+)
+from discreet.kernel.ledger import Ledger
+from discreet.privacy.adjacency import Adjacency, PrivacyUnit
+from discreet.privacy.budget import Budget
+from discreet.queries.classes import Marginals, Means, Sums
+from discreet.releases import Plan, plan
+from discreet.releases.publishing import release, release_to_file
+from discreet.report import render_report
+from discreet.schema import Schema
+
+__version__: str
+
+__all__ = [
+    "Adjacency",
+    "Answer",
+    "Answers",
+    "BadBudget",
+    "BadInput",
+    "BadQuestion",
+    "BadRelease",
+    "BadSchema",
+    "BadSource",
+    "Budget",
+    "BudgetExceeded",
+    "Curator",
+    "DiscreetError",
+    "Ledger",
+    "LedgerError",
+    "Marginals",
+    "Means",
+    "NotAnswerable",
+    "Plan",
+    "PrivacyUnit",
+    "Refused",
+    "ReleaseReader",
+    "Schema",
+    "Sums",
+    "__version__",
+    "open_release",
+    "plan",
+    "release",
+    "release_to_file",
+    "render_report",
+]

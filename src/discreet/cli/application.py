@@ -1,0 +1,97 @@
+"""The `discreet` command: the table of its commands, and how each is loaded when it is needed."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from discreet.cli.failures import run
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "Publish a bundled table and ask it three questions."),
+    "schema": ("schema", "Declare the public facts about a table."),
+    "plan": ("plan", "Expected errors, before any row is read."),
+    "release": ("release", "Publish a table once, under a privacy budget."),
+    "ask": ("ask", "Ask a release a question in SQL; free, any number of times."),
+    "report": ("report", "Write a release's report: one HTML file."),
+    "verify": ("verify", "Recompute a release's cost, and check its signature."),
+    "key": ("key", "Make a key to sign releases with."),
+    "ledger": ("ledger", "Show or check what datasets have spent."),
+    "completion": ("completion", "Print a completion script for your shell."),
+    "version": ("version", "Print the version."),
+}
+"""Name -> module in this room (whose `command` it is), and the line that `--help` shows."""
+
+EPILOG = """\b
+A first walk:
+  discreet demo
+  discreet schema draft people.parquet -o people.toml
+  discreet plan people.toml --epsilon 1 --for 'marginals(2)'
+  discreet release people.parquet --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
+  discreet ask people.release "SELECT count(*) FROM people WHERE age >= 65"
+"""
+
+
+class LazyGroup(click.Group):
+    """Lists its commands from the table, and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"discreet.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            # click asks every command for its name to suggest one, which would import them all
+            raise click.UsageError(f"No such command {args[0]!r}. {_nearest(args[0])}", ctx) from (
+                error
+            )
+
+
+def _nearest(word: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(word, COMMANDS, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"Commands: {', '.join(COMMANDS)}."
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+def application() -> None:
+    """Publish a sensitive table once, under differential privacy; answer any number of questions
+    from the release, each with an honest error bound.
+
+    A command prints help with examples: `discreet release --help`.
+    """
+
+
+@application.command("help", hidden=True)
+@click.pass_context
+def _help(ctx: click.Context) -> None:
+    """`discreet help` is what people type first."""
+    click.echo(application.get_help(ctx.find_root()))
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """The entry point; ends the process with an exit code of `failures`."""
+    words = sys.argv[1:] if arguments is None else arguments
+    sys.exit(run(application, words))

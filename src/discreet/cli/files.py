@@ -1,0 +1,36 @@
+"""Writing files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from discreet.errors import BadInput
+
+
+def refuse_overwriting(path: Path, *, force: bool) -> None:
+    """Before any work: an existing file stays as it is unless `--force` says otherwise."""
+    if path.is_dir():
+        raise BadInput(f"{path} is a directory; name a file. Nothing was done.")
+    if path.exists() and not force:
+        raise BadInput(f"{path} exists. Nothing was done. Name another file, or add --force.")
+    if not path.parent.is_dir():
+        raise BadInput(f"The directory {path.parent} does not exist. Nothing was done.")
+
+
+def write_text(path: Path, text: str) -> None:
+    """`text` under `path`, through a file beside it that is renamed when it is complete."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)  # as open() would have made it, not private as mkstemp does
+        Path(name).replace(path)
+    except BaseException:  # an interruption too must leave nothing behind
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,128 @@
+"""`discreet ledger`: what each dataset has spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.failures import CheckFailed
+from discreet.cli.options import json_option, ledger_option
+
+
+@click.group()
+def command() -> None:
+    """Show or check the ledger: the durable record of every charge against a dataset.
+
+    \b
+    Examples:
+      discreet ledger show
+      discreet ledger verify --ledger ledger.db
+    """
+
+
+@command.command()
+@click.argument("dataset", required=False)
+@ledger_option
+@json_option
+def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
+    """Show what was charged, to which dataset, for what, and what is left of each cap.
+
+    \b
+    Examples:
+      discreet ledger show
+      discreet ledger show people --ledger ledger.db --json
+    """
+    from discreet.cli.output import print_json, print_table
+
+    with _existing(ledger_path) as ledger:
+        entries = ledger.entries(dataset)
+        names = list(dict.fromkeys(entry.dataset for entry in entries))
+        accounts = [(name, ledger.cap(name), ledger.spent(name)) for name in names]
+        place = str(ledger.path)
+    if as_json:
+        print_json(
+            {
+                "ledger": place,
+                "datasets": [
+                    {"dataset": name, "cap": cap.to_dict(), "spent": spent.to_dict()}
+                    for name, cap, spent in accounts
+                ],
+                "entries": [
+                    {
+                        "id": entry.id,
+                        "dataset": entry.dataset,
+                        "cost": entry.cost.to_dict(),
+                        "state": entry.state.value,
+                        "purpose": entry.purpose,
+                        "charged_at": entry.charged_at,
+                        "digest": entry.digest,
+                    }
+                    for entry in entries
+                ],
+            }
+        )
+        return
+    if not entries:
+        click.echo(f"Nothing was charged in {place}.")
+        return
+    print_table(
+        ("dataset", "spent", "of its cap", "left"),
+        [(name, str(spent), str(cap), str(cap.minus(spent))) for name, cap, spent in accounts],
+        title=place,
+    )
+    print_table(
+        ("entry", "dataset", "cost", "state", "when", "what for"),
+        [
+            (
+                str(entry.id),
+                entry.dataset,
+                str(entry.cost),
+                "lost" if entry.is_lost else entry.state.value,
+                entry.charged_at,
+                entry.purpose,
+            )
+            for entry in entries
+        ],
+        right=[0],
+    )
+
+
+@command.command()
+@ledger_option
+@json_option
+def verify(ledger_path: Path | None, as_json: bool) -> None:
+    """Check the ledger's hash chain, its totals, and that no older copy was put back.
+
+    Ends with exit code 1 if the record was altered.
+
+    \b
+    Examples:
+      discreet ledger verify
+      discreet ledger verify --ledger ledger.db --json
+    """
+    from discreet.cli.output import print_json
+    from discreet.errors import LedgerDamaged
+
+    try:
+        with _existing(ledger_path) as ledger:
+            ledger.verify()
+            place, count = str(ledger.path), len(ledger.entries(None))
+    except LedgerDamaged as error:
+        raise CheckFailed(str(error)) from None
+    if as_json:
+        print_json({"ledger": place, "entries": count, "intact": True})
+    else:
+        click.echo(f"{place} is intact: {count} charges, an unbroken chain, no older copy.")
+
+
+def _existing(path: Path | None) -> Any:
+    """The ledger, which looking at must not create."""
+    from discreet.errors import BadInput
+    from discreet.kernel.ledger import Ledger, default_place
+
+    place = default_place() if path is None else path
+    if not place.exists():
+        raise BadInput(f"There is no ledger at {place}. Nothing was charged here.")
+    return Ledger.open(place)

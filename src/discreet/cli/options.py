@@ -1,0 +1,77 @@
+"""Options that several commands share, spelt and explained once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+schema_option = click.option(
+    "--schema", "schema_path", type=FILE, required=True, help="The table's public facts, in TOML."
+)
+force_option = click.option("--force", is_flag=True, help="Overwrite the output file.")
+ledger_option = click.option(
+    "--ledger",
+    "ledger_path",
+    type=FILE,
+    help="The ledger to charge. Default: $DISCREET_LEDGER, else ~/.local/state/discreet/ledger.db.",
+)
+confidence_option = click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="How often an interval may be trusted to hold the truth.",
+)
+workload_option = click.option(
+    "--for",
+    "classes",
+    metavar="CLASS",
+    multiple=True,
+    help="What the release must be good for, such as 'marginals(2)', 'histogram(age)', "
+    "'means(income)'; repeatable; '* 3' behind it gives it three times the weight.",
+)
+
+
+def budget_options(function: Function) -> Function:
+    """`--epsilon`, `--delta`, `--rho`: exact, as typed; 0.1 is one tenth."""
+    for option in (
+        click.option("--rho", metavar="NUMBER", help="The budget under zCDP, instead of epsilon."),
+        click.option(
+            "--delta",
+            metavar="NUMBER",
+            default="0",
+            show_default=True,
+            help="Allows Gaussian noise.",
+        ),
+        click.option(
+            "--epsilon", metavar="NUMBER", help="The budget of the whole, such as 1 or 1/2."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def budget_of(epsilon: str | None, delta: str, rho: str | None) -> Any:
+    """The budget that was typed; its own error says what is wrong with it."""
+    from discreet.privacy.budget import Budget
+
+    return Budget(epsilon=epsilon, delta=delta, rho=rho)
+
+
+def workload_of(classes: tuple[str, ...]) -> Any:
+    """The query classes that were typed."""
+    from discreet.queries.classes import parse_class
+
+    if not classes:
+        raise click.UsageError(
+            "Say what it must be good for: --for 'marginals(2)', --for 'histogram(age)', ..."
+        )
+    return [parse_class(text) for text in classes]

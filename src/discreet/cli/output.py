@@ -1,0 +1,98 @@
+"""How results are printed: tables for people, JSON for programs.
+
+rich is loaded only here, and only when there is something to print.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import click
+
+
+def print_json(data: Any) -> None:
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def print_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    right: Iterable[int] = (),
+) -> None:
+    """A table; `right` numbers the columns that align right. Cell text is never read as markup."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    aligned = set(right)
+    if title is not None:
+        click.echo(title)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index, header in enumerate(headers):
+        table.add_column(
+            Text(header), justify="right" if index in aligned else "left", overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console(file=sys.stdout)
+    if console.is_terminal:
+        console.print(table)
+        return
+    # A pipe has no width: lines are as long as they need to be, and end where their text does.
+    wide = Console(file=io.StringIO(), width=100_000)
+    with wide.capture() as captured:
+        wide.print(table)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def plain_number(value: float | None) -> str:
+    """A number for a table: whole where it is large, four digits where it is small."""
+    if value is None or not math.isfinite(value):
+        return "unknown" if value is None or math.isnan(value) else "unbounded"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def say(text: str) -> None:
+    """A line for people, on standard error, so that standard output holds results alone."""
+    click.echo(text, err=True)
+
+
+class Advance(Protocol):
+    """Called with the running step and the fraction of it that is done, from 0 to 1."""
+
+    def __call__(self, step: str, done: float, /) -> None: ...
+
+
+@contextmanager
+def progress_bar() -> Iterator[Advance]:
+    """A bar on a terminal; nothing in a pipe. It shows steps and time, never a number of rows."""
+    if not sys.stderr.isatty():
+        yield lambda step, done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def advance(step: str, done: float) -> None:
+            progress.update(task, description=step, total=1.0, completed=min(max(done, 0.0), 1.0))
+
+        yield advance

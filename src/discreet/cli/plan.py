@@ -1,0 +1,142 @@
+"""`discreet plan`: what to expect of a release, from public facts alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from discreet.cli.options import (
+    FILE,
+    budget_of,
+    budget_options,
+    confidence_option,
+    json_option,
+    workload_of,
+    workload_option,
+)
+
+if TYPE_CHECKING:
+    from discreet.queries.classes import QueryClass
+    from discreet.releases import Plan
+
+
+@click.command()
+@click.argument("schema_path", metavar="SCHEMA", type=FILE)
+@workload_option
+@budget_options
+@click.option(
+    "--rows", type=click.IntRange(1), help="Roughly how many rows. Default: the schema's people."
+)
+@click.option(
+    "--error",
+    metavar="ERROR",
+    help="Solve for the budget (or, with --epsilon, for the rows) at which the first class's "
+    "interval is at most this far either way: 50, or 0.1% of the whole.",
+)
+@click.option(
+    "--simultaneous", is_flag=True, help="Ask --error of all queries of the class at once."
+)
+@confidence_option
+@json_option
+def command(
+    schema_path: Path,
+    classes: tuple[str, ...],
+    epsilon: str | None,
+    delta: str,
+    rho: str | None,
+    rows: int | None,
+    error: str | None,
+    simultaneous: bool,
+    confidence: float,
+    as_json: bool,
+) -> None:
+    """Expected errors of a release, before any row is read: the noise of each query class, the width
+    of its intervals, and a bound for all its queries at once. Opens no table and charges nothing.
+
+    With --error it solves the other way: for the epsilon that such an error needs or, where a
+    budget is given, for the number of rows.
+
+    \b
+    Examples:
+      discreet plan people.toml --epsilon 1 --for 'marginals(2)' --for 'means(income)'
+      discreet plan people.toml --for 'marginals(age, sex)' --error 50
+      discreet plan people.toml --epsilon 1/2 --for 'marginals(2)' --error 0.1% --json
+    """
+    from discreet.cli.output import print_json
+    from discreet.releases import plan
+    from discreet.schema import Schema
+
+    schema = Schema.load(schema_path)
+    workload = workload_of(classes)
+    given = epsilon is not None or rho is not None
+    if not given and error is None:
+        raise click.UsageError("Give a budget (--epsilon or --rho), or an --error to solve for.")
+    planned = plan(
+        schema,
+        workload=workload,
+        budget=budget_of(epsilon, delta, rho) if given else None,
+        rows=rows,
+        target=_target(workload[0], error, confidence, simultaneous) if error else None,
+        delta=0 if given else delta,
+        confidence=confidence,
+    )
+    if as_json:
+        print_json(planned.to_dict())
+    else:
+        _print(planned)
+
+
+def _target(asked: QueryClass, error: str, confidence: float, simultaneous: bool) -> Any:
+    from discreet.privacy.exact import exact
+    from discreet.releases import TargetError
+
+    relative = error.strip().endswith("%")
+    limit = float(exact(error.strip().rstrip("%"), name="--error"))
+    kind: Literal["relative", "half_width"] = "relative" if relative else "half_width"
+    return TargetError(
+        query_class=asked,
+        confidence=confidence,
+        simultaneous=simultaneous,
+        **{kind: limit / 100 if relative else limit},
+    )
+
+
+def _print(planned: Plan) -> None:
+    from discreet.cli.output import plain_number, print_table, say
+
+    rows = planned.rows_assumed
+    about = "" if rows is None else f", {rows:,} rows"
+    solved = f" (solved: {planned.solved})" if planned.solved else ""
+    percent = f"{100 * planned.confidence:.6g}%"
+    print_table(
+        (
+            "for",
+            "share",
+            "noise",
+            "mean error",
+            f"± at {percent}",
+            "± all at once",
+            "of the whole",
+        ),
+        [
+            (
+                row["class"],
+                row["share"],
+                " and ".join(sorted({entry["law"]["kind"] for entry in each.noise})),
+                plain_number(row["expected_error"]),
+                plain_number(row["half_width"]),
+                plain_number(row["simultaneous_bound"]),
+                "" if row["relative_error"] is None else f"{row['relative_error']:.2%}",
+            )
+            for row, each in zip(planned.rows(), planned.classes, strict=True)
+        ],
+        title=f"{planned.dataset}: {planned.charge}{about}{solved}",
+        right=[3, 4, 5, 6],
+    )
+    for row in planned.rows():
+        if row["note"]:
+            say(f"{row['class']}: {row['note']}")
+    for warning in planned.warnings:
+        say(warning)

@@ -1,0 +1,130 @@
+"""`discreet release`: publish a table once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from discreet.cli.options import (
+    FILE,
+    budget_of,
+    budget_options,
+    confidence_option,
+    force_option,
+    json_option,
+    ledger_option,
+    schema_option,
+    workload_of,
+    workload_option,
+)
+
+
+@click.command()
+@click.argument("table", type=str)
+@schema_option
+@workload_option
+@budget_options
+@click.option("-o", "--output", type=FILE, required=True, help="The release file to write.")
+@ledger_option
+@click.option(
+    "--sign",
+    "key_path",
+    metavar="KEY",
+    type=FILE,
+    help="Sign with the private key in this file (see `discreet key`).",
+)
+@confidence_option
+@force_option
+@json_option
+def command(
+    table: str,
+    schema_path: Path,
+    classes: tuple[str, ...],
+    epsilon: str | None,
+    delta: str,
+    rho: str | None,
+    output: Path,
+    ledger_path: Path | None,
+    key_path: Path | None,
+    confidence: float,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Publish a table once: charge the ledger, read the rows, add noise, write one release file.
+
+    The table is a Parquet file or glob, a CSV file, or file.duckdb::table. The budget is that of the
+    whole release. The charge is durable before the first row is read and is never refunded, not
+    even after an error or Ctrl-C; a release beyond the dataset's cap is refused before anything is
+    read.
+
+    \b
+    Examples:
+      discreet release people.parquet --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
+      discreet release people.csv --schema people.toml --epsilon 1/2 --delta 1e-9 \\
+          --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
+    """
+    from discreet.cli.files import refuse_overwriting
+    from discreet.cli.keys import private_key
+    from discreet.cli.output import plain_number, print_json, print_table, progress_bar
+    from discreet.releases import release_to_file
+    from discreet.schema import Schema
+
+    refuse_overwriting(output, force=force)
+    key = None if key_path is None else private_key(key_path)
+    schema = Schema.load(schema_path)
+    workload = workload_of(classes)
+    if epsilon is None and rho is None:
+        raise click.UsageError("Give a budget for the whole release: --epsilon or --rho.")
+    budget = budget_of(epsilon, delta, rho)
+    with progress_bar() as advance:
+        made = release_to_file(
+            table,
+            schema,
+            output,
+            budget=budget,
+            workload=workload,
+            ledger=ledger_path,
+            confidence=confidence,
+            progress=advance,
+            overwrite=force,
+        )
+    signed_by = None
+    if key is not None:
+        from discreet.answers import sign_release
+
+        signed_by = sign_release(output, key)
+    if as_json:
+        print_json(
+            {
+                "release": str(output),
+                "dataset": schema.dataset,
+                "charged": made.budget.to_dict(),
+                "accounting": made.accounting.value,
+                "signed_by": signed_by,
+                "claims": [
+                    {
+                        "class": claim.query_class,
+                        "bound": claim.bound,
+                        "confidence": claim.confidence,
+                        "simultaneous": claim.simultaneous,
+                    }
+                    for claim in made.claims
+                ],
+            }
+        )
+        return
+    print_table(
+        ("good for", "off by at most", "holds for", "confidence"),
+        [
+            (
+                claim.query_class,
+                plain_number(claim.bound),
+                "all its queries at once" if claim.simultaneous else "each query alone",
+                f"{claim.confidence:.6g}",
+            )
+            for claim in made.claims
+        ],
+        title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",
+        right=[1, 3],
+    )

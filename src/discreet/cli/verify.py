@@ -1,0 +1,42 @@
+"""`discreet verify`: the privacy loss, added up again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from discreet.cli.failures import CHECK_FAILED
+from discreet.cli.options import FILE, json_option
+
+
+@click.command()
+@click.argument("release_path", metavar="RELEASE", type=FILE)
+@click.option(
+    "--key", metavar="KEY", help="Demand this public key's signature; the key, or its file."
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, release_path: Path, key: str | None, as_json: bool) -> None:
+    """Recompute what a release cost, from the noise laws that it records and from sensitivities
+    derived afresh, and compare that with its budget; check its signature.
+
+    Nothing that the file says of its own cost is believed. Ends with exit code 1 if the release does
+    not verify.
+
+    \b
+    Examples:
+      discreet verify people.release
+      discreet verify people.release --key custodian.pub --json
+    """
+    from discreet.answers import verify
+    from discreet.cli.keys import public_key
+    from discreet.cli.output import print_json
+
+    found = verify(release_path, public_key=None if key is None else public_key(key))
+    if as_json:
+        print_json({"release": str(release_path), **found.to_dict()})
+    else:
+        click.echo(str(found))
+    if not found.ok:
+        ctx.exit(CHECK_FAILED)

@@ -1,0 +1,272 @@
+"""Three charts: a histogram with error bars, a heat map of two columns, and curves.
+
+Drawn for a page that may be light, dark or printed: colours are classes, set by the page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from discreet.report.scale import Axis, axis_over, brief, shown
+from discreet.report.svg import element, number, picture, rectangles
+
+WIDTH = 720.0
+LEVELS = 8
+MOST_HOVERS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One cell: its label, the tick to write where its cell begins, and its interval."""
+
+    label: str
+    tick: str
+    estimate: float
+    lower: float
+    upper: float
+    special: bool = False
+    """A cell for nulls or other values, which has no place in the order."""
+
+
+def _grid(marks: Sequence[float], axis: Axis, left: float, right: float) -> list[Markup]:
+    lines = "".join(f"M{number(left)} {number(axis.at(mark))}H{number(right)}" for mark in marks)
+    labels = [
+        element("text", brief(mark), x=left - 8, y=axis.at(mark) + 4, text_anchor="end")
+        for mark in marks
+    ]
+    return [element("path", d=lines, class_="grid"), *labels]
+
+
+def columns(name: str, title: str, bars: Sequence[Bar]) -> Markup:
+    """Upright bars, for an ordered column; special cells stand apart at the right."""
+    left, right, top, bottom, height = 64.0, WIDTH - 8, 14.0, 208.0, 250.0
+    axis, marks = axis_over(_ends(bars), start=bottom, end=top, about=4)
+    apart = 0.8 if any(bar.special for bar in bars) else 0.0
+    step = (right - left) / max(len(bars) + apart, 1)
+    gap = min(2.0, step * 0.15)
+    boxes: dict[bool, list[tuple[float, float, float, float]]] = {False: [], True: []}
+    whiskers, hovers, labels = [], [], []
+    every = max(1, math.ceil(sum(not bar.special for bar in bars) / 9))
+    zero, cap = axis.at(0), min(3.0, step * 0.25)
+    for index, bar in enumerate(bars):
+        x = left + (index + (apart if bar.special else 0)) * step
+        height_ = axis.at(bar.estimate)
+        boxes[bar.special].append(
+            (x + gap / 2, min(height_, zero), step - gap, abs(zero - height_))
+        )
+        whiskers.append(_upright_whisker(x + step / 2, axis.at(bar.lower), axis.at(bar.upper), cap))
+        if bar.special:
+            labels.append(_tick(bar.label, x + step / 2, bottom))
+        elif index % every == 0:
+            labels.append(_tick(bar.tick, x if bar.tick != bar.label else x + step / 2, bottom))
+        hovers.append(_hover(bar, x, top, step, bottom - top))
+    return picture(
+        name,
+        title,
+        _described(bars),
+        WIDTH,
+        height,
+        *_grid(marks, axis, left, right),
+        element("path", d=rectangles(boxes[False]), class_="bar"),
+        element("path", d=rectangles(boxes[True]), class_="bar special"),
+        element("path", d="".join(whiskers), class_="whisker"),
+        element("path", d=f"M{number(left)} {number(zero)}H{number(right)}", class_="base"),
+        *labels,
+        *(hovers if len(bars) <= MOST_HOVERS else ()),
+    )
+
+
+def rows(name: str, title: str, bars: Sequence[Bar]) -> Markup:
+    """Lying bars, for categories: their names read best on lines of their own."""
+    longest = max((len(bar.label) for bar in bars), default=0)
+    left, right, top, line = min(220.0, 24 + 7.2 * longest), WIDTH - 90, 8.0, 26.0
+    axis, marks = axis_over(_ends(bars), start=left, end=right)
+    bottom = top + line * len(bars)
+    zero = axis.at(0)
+    boxes: dict[bool, list[tuple[float, float, float, float]]] = {False: [], True: []}
+    whiskers, texts, hovers = [], [], []
+    for index, bar in enumerate(bars):
+        y = top + index * line
+        x = axis.at(bar.estimate)
+        boxes[bar.special].append((min(x, zero), y + 4, abs(x - zero), line - 8))
+        low, high, middle = axis.at(bar.lower), axis.at(bar.upper), y + line / 2
+        whiskers.append(
+            f"M{number(low)} {number(middle)}H{number(high)}"
+            f"M{number(low)} {number(middle - 4)}v8M{number(high)} {number(middle - 4)}v8"
+        )
+        short = bar.label if len(bar.label) <= 28 else bar.label[:27] + "…"
+        texts.append(element("text", short, x=left - 8, y=middle + 4, text_anchor="end"))
+        texts.append(
+            element("text", shown(bar.estimate), x=max(high, x) + 8, y=middle + 4, class_="value")
+        )
+        hovers.append(_hover(bar, 0, y, WIDTH, line))
+    lines = "".join(f"M{number(axis.at(mark))} {number(top)}V{number(bottom)}" for mark in marks)
+    return picture(
+        name,
+        title,
+        _described(bars),
+        WIDTH,
+        bottom + 26,
+        element("path", d=lines, class_="grid"),
+        *(_tick(brief(mark), axis.at(mark), bottom) for mark in marks),
+        element("path", d=rectangles(boxes[False]), class_="bar"),
+        element("path", d=rectangles(boxes[True]), class_="bar special"),
+        element("path", d="".join(whiskers), class_="whisker"),
+        element("path", d=f"M{number(zero)} {number(top)}V{number(bottom)}", class_="base"),
+        *texts,
+        *(hovers if len(bars) <= MOST_HOVERS else ()),
+    )
+
+
+def _ends(bars: Sequence[Bar]) -> list[float]:
+    return [value for bar in bars for value in (bar.lower, bar.estimate, bar.upper)]
+
+
+def _upright_whisker(x: float, low: float, high: float, cap: float) -> str:
+    whisker = f"M{number(x)} {number(low)}V{number(high)}"
+    if cap >= 1.5:
+        whisker += "".join(
+            f"M{number(x - cap)} {number(end)}h{number(2 * cap)}" for end in (low, high)
+        )
+    return whisker
+
+
+def _tick(text: str, x: float, bottom: float) -> Markup:
+    short = text if len(text) <= 14 else text[:13] + "…"
+    return element("text", short, x=x, y=bottom + 18, text_anchor="middle")
+
+
+def _hover(bar: Bar, x: float, y: float, width: float, height: float) -> Markup:
+    text = f"{bar.label}: {shown(bar.estimate)} [{shown(bar.lower)}, {shown(bar.upper)}]"
+    return element(
+        "rect", element("title", text), x=x, y=y, width=width, height=height, class_="hover"
+    )
+
+
+def _described(bars: Sequence[Bar]) -> str:
+    largest = max(bars, key=lambda bar: bar.estimate, default=None)
+    if largest is None:
+        return "No cells."
+    return (
+        f"{len(bars)} cells with error bars; the largest is {largest.label}, "
+        f"about {shown(largest.estimate)}. The numbers follow as a table."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Noisy counts over two columns, 0 where noise alone could explain them."""
+
+    across: Sequence[str]
+    down: Sequence[str]
+    values: Sequence[Sequence[float]]
+    """One sequence for each of `down`."""
+
+
+def level_of(value: float, top: float) -> int:
+    """0 where noise alone explains the cell, else 1 to `LEVELS` by the square root of its share."""
+    if value <= 0 or top <= 0:
+        return 0
+    return max(1, min(LEVELS, math.ceil(LEVELS * math.sqrt(value / top))))
+
+
+def heat_map(name: str, title: str, heat: Heat) -> tuple[Markup, list[tuple[int, float, float]]]:
+    """The picture, and its legend: (level, from, to)."""
+    longest = max((len(label) for label in heat.down), default=0)
+    left, top, right = min(200.0, 20 + 7.2 * longest), 8.0, WIDTH - 12
+    wide = (right - left) / max(len(heat.across), 1)
+    tall = min(max(260.0 / max(len(heat.down), 1), 4.0), 28.0)
+    bottom = top + tall * len(heat.down)
+    largest = max((value for line in heat.values for value in line), default=0.0)
+    boxes: dict[int, list[tuple[float, float, float, float]]] = {}
+    for row, line in enumerate(heat.values):
+        for level, start, stop in _runs([level_of(value, largest) for value in line]):
+            boxes.setdefault(level, []).append(
+                (left + start * wide, top + row * tall, (stop - start) * wide, tall)
+            )
+    every_down = max(1, math.ceil(13 / tall))
+    every_across = max(1, math.ceil(max(map(len, heat.across), default=1) * 8 / wide))
+    labels = [
+        element("text", label[:26], x=left - 8, y=top + (row + 0.5) * tall + 4, text_anchor="end")
+        for row, label in enumerate(heat.down)
+        if row % every_down == 0
+    ]
+    labels += [
+        _tick(label, left + (column + 0.5) * wide, bottom)
+        for column, label in enumerate(heat.across)
+        if column % every_across == 0
+    ]
+    drawn = picture(
+        name,
+        title,
+        f"{len(heat.down)} by {len(heat.across)} cells; darker means more rows. "
+        f"The fullest holds about {shown(largest)}.",
+        WIDTH,
+        bottom + 26,
+        *(
+            element("path", d=rectangles(boxes[level]), class_=f"h{level}")
+            for level in sorted(boxes)
+        ),
+        element("path", d=rectangles([(left, top, right - left, bottom - top)]), class_="frame"),
+        *labels,
+    )
+    edges = [largest * (level / LEVELS) ** 2 for level in range(LEVELS + 1)]
+    used = sorted(level for level in boxes if level)
+    return drawn, [(level, edges[level - 1], edges[level]) for level in used]
+
+
+def _runs(levels: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Neighbours of one level, drawn as one box."""
+    runs: list[tuple[int, int, int]] = []
+    for place, level in enumerate(levels):
+        if runs and runs[-1][0] == level:
+            runs[-1] = (level, runs[-1][1], place + 1)
+        else:
+            runs.append((level, place, place + 1))
+    return runs
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One line of a chart, and the class that colours it."""
+
+    label: str
+    style: str
+    points: Sequence[tuple[float, float]]
+
+
+def curves(
+    name: str, title: str, description: str, lines: Sequence[Curve], *, across: str, up: str
+) -> Markup:
+    """Step lines over a shared pair of axes."""
+    left, right, top, bottom = 64.0, WIDTH - 16, 24.0, 236.0
+    every = [point for line in lines for point in line.points if all(map(math.isfinite, point))]
+    wide, wide_marks = axis_over([x for x, _ in every], start=left, end=right, about=8)
+    tall, tall_marks = axis_over([y for _, y in every], start=bottom, end=top, about=4)
+    drawn = []
+    for line in lines:
+        places = [
+            (number(wide.at(x)), number(tall.at(y)))
+            for x, y in line.points
+            if math.isfinite(x) and math.isfinite(y)
+        ]
+        # Steps, not slopes: a chance of exceeding a value jumps where the value is taken.
+        steps = "".join(f"H{x}V{y}" for x, y in places[1:])
+        start = f"M{places[0][0]} {places[0][1]}" if places else "M0 0"
+        drawn.append(element("path", d=start + steps, class_=f"curve {line.style}"))
+    return picture(
+        name,
+        title,
+        description,
+        WIDTH,
+        bottom + 46,
+        *_grid(tall_marks, tall, left, right),
+        *(_tick(brief(mark), wide.at(mark), bottom) for mark in wide_marks),
+        *drawn,
+        element("text", across, x=(left + right) / 2, y=bottom + 40, text_anchor="middle"),
+        element("text", up, x=left - 56, y=top - 10),
+    )

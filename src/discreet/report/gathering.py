@@ -1,0 +1,291 @@
+"""From a release to what its page holds. Every number on the page is an answer of the release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from discreet.artifacts.measurement import Measurement
+from discreet.errors import NotAnswerable
+from discreet.privacy.budget import Notion
+from discreet.queries.classes import Means, Sums
+from discreet.queries.measurable import ClampedSum, Marginal
+from discreet.report.content import Content, Fact, Figure, Table, clipped
+from discreet.report.drawing import heat_figure, histogram_figure
+from discreet.report.loss import loss_figure
+from discreet.report.scale import shown
+
+if TYPE_CHECKING:
+    from discreet.answers import ReleaseReader
+    from discreet.artifacts.release import Part, Release
+
+MOST_CELLS = 400
+MOST_HEAT_CELLS = 12_000
+MOST_HISTOGRAMS, MOST_HEAT_MAPS = 24, 12
+LAWS = {
+    "discrete-laplace": "discrete Laplace",
+    "discrete-gaussian": "discrete Gaussian",
+    "rounded-gaussian": "rounded Gaussian",
+}
+
+NOT_PROMISED = (
+    "That other releases about the same people cost nothing: their losses add to this one's, which is "
+    "what the custodian's ledger is for.",
+    "That the custodian is honest: the table, its schema and the software were in the custodian's hands.",
+    "That the table is right: intervals cover the noise and, where they say so, the width of cells, but no "
+    "error in the data itself.",
+)
+
+
+def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Content:
+    """Everything for the page, read from the release alone."""
+    release = reader.release
+    schema = release.schema
+    statement = reader.statement()
+    return Content(
+        dataset=clipped(schema.dataset),
+        lead=_lead(release),
+        facts=_facts(release),
+        guarantee=[*statement.words[:2], *_belief(release), *statement.words[2:]],
+        not_promised=NOT_PROMISED,
+        loss=loss_figure(release),
+        parts=_parts(release),
+        claims=_claims(release),
+        numbers=_numbers(reader, confidence),
+        figures=list(_figures(reader, confidence)),
+        confidence=_percent(confidence),
+        questions=_questions(release, file_name),
+        python=(
+            "import discreet as dc\n\n"
+            f"release = dc.open_release({file_name!r})\n"
+            f"release.ask({_sql_examples(release)[0]!r})"
+        ),
+        verify=f"discreet verify {_shell_word(file_name)}",
+        columns=_columns(release),
+        software=f"Made with {release.software}",
+    )
+
+
+def _belief(release: Release) -> list[str]:
+    """What the budget means for someone who wonders about one person. Pure budgets only."""
+    if not release.budget.is_pure:
+        return []
+    epsilon = float(release.budget.epsilon)
+    most = 1 / (1 + math.exp(-epsilon))
+    return [
+        "In other words: someone who thought it as likely as not that one person's data is as it is, and "
+        f"knows everything else, can be at most {100 * most:.3g}% sure after reading this release."
+    ]
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _percent(part: float) -> str:
+    return f"{part * 100:.6g}%"
+
+
+def _shell_word(text: str) -> str:
+    from shlex import quote
+
+    return quote(text)
+
+
+def _measurements(release: Release) -> Iterator[Measurement]:
+    for part in release.parts:
+        for measurement in part.measurements:
+            if isinstance(measurement, Measurement):
+                yield measurement
+
+
+def _lead(release: Release) -> str:
+    people = release.schema.people
+    about = f" about roughly {people:,} people" if people else ""
+    return (
+        f"Noisy numbers{about}, published once under differential privacy. "
+        "They answer any number of questions, each with an interval; no question reads the table again."
+    )
+
+
+def _facts(release: Release) -> list[Fact]:
+    schema, unit = release.schema, release.schema.unit
+    who = (
+        "one row"
+        if unit.identifier is None
+        else f"up to {unit.max_rows} rows of one {unit.identifier}"
+    )
+    neighbours = "added or removed" if schema.adjacency == "add-remove" else "replaced by another"
+    rows = (
+        Fact("Number of rows", f"{release.public_rows:,}", "public under this adjacency")
+        if release.public_rows is not None
+        else Fact("Number of rows", "a secret", "known with noise only")
+    )
+    budget = release.budget
+    name = "epsilon" if budget.notion is Notion.EPSILON else "rho"
+    slack = "pure" if budget.is_pure else f"delta {float(budget.delta):.3g}"
+    numbers = sum(measurement.values.size for measurement in _measurements(release))
+    return [
+        Fact("Privacy budget", str(budget).split(",")[0], f"{slack}; {name} of the whole release"),
+        Fact("Protects", clipped(who), neighbours),
+        rows,
+        Fact("Published", f"{numbers:,} noisy numbers", f"for {len(release.parts)} query classes"),
+    ]
+
+
+def _parts(release: Release) -> Table:
+    rows = []
+    for part in release.parts:
+        measured = [each for each in part.measurements if isinstance(each, Measurement)]
+        rows.append((part.query_class.text, _measured(part, measured), _noise(measured)))
+    return Table(("for", "measured", "noise added to each number"), rows)
+
+
+def _measured(part: Part, measured: Sequence[Measurement]) -> str:
+    numbers = sum(each.values.size for each in measured)
+    tables = sum(isinstance(each.query, Marginal) for each in measured)
+    if not tables:
+        return f"{numbers:,} number{'s' * (numbers != 1)}"
+    return f"{tables:,} table{'s' * (tables != 1)}, {numbers:,} cells"
+
+
+def _noise(measured: Sequence[Measurement]) -> str:
+    if not measured:
+        return "see the release"
+    kinds = dict.fromkeys(LAWS.get(each.law.kind, each.law.kind) for each in measured)
+    # A sum is measured in steps of its grid; people read it in the column's own units.
+    spreads = [
+        each.law.std / each.query.grid if isinstance(each.query, ClampedSum) else each.law.std
+        for each in measured
+    ]
+    listed = list(dict.fromkeys(shown(_rounded(spread)) for spread in sorted(spreads)))
+    text = " and ".join(listed) if len(listed) <= 2 else f"{listed[0]} to {listed[-1]}"
+    return f"{' and '.join(kinds)}, standard deviation {text}"
+
+
+def _rounded(value: float) -> float:
+    return round(value, 2) if value < 100 else float(round(value))
+
+
+def _claims(release: Release) -> Table:
+    """One line a class: the bound for each query alone, and the one for all of them at once."""
+    alone: dict[tuple[str, float], tuple[str, str]] = {}
+    together: dict[tuple[str, float], tuple[str, str]] = {}
+    for claim in release.claims:
+        found = together if claim.simultaneous else alone
+        found[claim.query_class, claim.confidence] = (
+            f"± {shown(_rounded(claim.bound))}",
+            claim.theorem,
+        )
+    rows = []
+    for key in dict.fromkeys([*alone, *together]):
+        one, one_reason = alone.get(key, ("", ""))
+        all_, all_reason = together.get(key, ("", ""))
+        reasons = "; ".join(dict.fromkeys(filter(None, (one_reason, all_reason))))
+        rows.append((key[0], one, all_, _percent(key[1]), reasons))
+    headers = ("for", "each query", "all at once", "confidence", "because of")
+    return Table(headers, rows, right=(1, 2, 3))
+
+
+def _numbers(reader: ReleaseReader, confidence: float) -> Table:
+    schema = reader.release.schema
+    asked = ["count(*)"]
+    for part in reader.release.parts:
+        if isinstance(part.query_class, Means):
+            asked.append(f"avg({quoted(part.query_class.column)})")
+        elif isinstance(part.query_class, Sums):
+            asked.append(f"sum({quoted(part.query_class.column)})")
+    rows = []
+    for question in dict.fromkeys(asked):
+        try:
+            answer = reader.ask(
+                f"SELECT {question} FROM {quoted(schema.dataset)}", confidence=confidence
+            ).only
+        except NotAnswerable:
+            continue
+        interval = f"{shown(answer.lower)} to {shown(answer.upper)}"
+        rows.append((question, shown(answer.estimate), interval, answer.covers.value))
+    return Table(
+        ("question", "estimate", f"{_percent(confidence)} interval", "interval covers"),
+        rows,
+        right=(1, 2),
+    )
+
+
+def _figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
+    """Histograms of single columns first, then tables of two columns."""
+    schema = reader.release.schema
+    sets = [
+        each.query.columns
+        for each in _measurements(reader.release)
+        if isinstance(each.query, Marginal)
+    ]
+    named = {name for columns in sets for name in columns}
+    table = quoted(schema.dataset)
+    drawn = [
+        column for column in schema.columns if column.name in named and column.cells <= MOST_CELLS
+    ]
+    for place, column in enumerate(drawn[:MOST_HISTOGRAMS]):
+        by = quoted(column.name)
+        sql = f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"
+        try:
+            answers = reader.ask(sql, confidence=confidence)
+        except NotAnswerable:
+            continue  # its tables leave rows out on account of another column
+        yield histogram_figure(f"hist{place}", column, answers)
+    pairs = [columns for columns in dict.fromkeys(sets) if len(columns) == 2]
+    place = 0
+    for columns in pairs:
+        pair = [schema.column(name) for name in columns]
+        if pair[0].cells * pair[1].cells > MOST_HEAT_CELLS or place == MOST_HEAT_MAPS:
+            continue
+        across, down = sorted(pair, key=lambda column: column.cells, reverse=True)
+        by = f"{quoted(down.name)}, {quoted(across.name)}"
+        sql = f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"
+        yield heat_figure(f"heat{place}", down, across, reader.ask(sql, confidence=confidence))
+        place += 1
+
+
+def _sql_examples(release: Release) -> list[str]:
+    """Questions that this release answers, in the order of its parts."""
+    schema = release.schema
+    table = quoted(schema.dataset)
+    examples = []
+    for part in release.parts:
+        query_class = part.query_class
+        if isinstance(query_class, Means):
+            examples.append(f"SELECT avg({quoted(query_class.column)}) FROM {table}")
+        elif isinstance(query_class, Sums):
+            examples.append(f"SELECT sum({quoted(query_class.column)}) FROM {table}")
+        elif part.measurements and isinstance(part.measurements[0], Measurement):
+            query = part.measurements[0].query
+            if isinstance(query, Marginal) and query.columns:
+                by = quoted(query.columns[-1])
+                examples.append(f"SELECT {by}, count(*) FROM {table} GROUP BY {by}")
+    return list(dict.fromkeys(examples))[:3] or [f"SELECT count(*) FROM {table}"]
+
+
+def _questions(release: Release, file_name: str) -> list[str]:
+    return [
+        f"discreet ask {_shell_word(file_name)} {_shell_word(example)}"
+        for example in _sql_examples(release)
+    ]
+
+
+def _columns(release: Release) -> Table:
+    return Table(
+        ("column", "kind", "cells", "missing values", "first to last cell"),
+        [
+            (
+                column.name,
+                column.kind,
+                f"{column.cells:,}",
+                "a cell of their own" if column.nulls == "cell" else "left out",
+                f"{column.label(0)} to {column.label(column.value_cells - 1)}",
+            )
+            for column in release.schema.columns
+        ],
+        right=(2,),
+    )

@@ -1,0 +1,112 @@
+"""A set of answers prints, exports and compares itself."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from discreet.answers import ReleaseReader
+from discreet.artifacts.answer import Answer, Covers
+from discreet.artifacts.answers import Answers
+from discreet.errors import BadInput
+from tests.releases_by_hand import people, release_of_tables
+
+ROWS = [{"age": 5, "sex": "F"}] * 7 + [{"age": 15, "sex": "<M>"}] * 3
+
+
+def grouped(where: str = "") -> Answers:
+    reader = ReleaseReader(release_of_tables(people(), [("age", "sex")], ROWS))
+    return reader.ask(
+        f"SELECT sex, count(*) AS n, avg(age) AS mean FROM people {where} GROUP BY sex"
+    )
+
+
+def single(where: str) -> Answers:
+    reader = ReleaseReader(release_of_tables(people(), [("age", "sex")], ROWS))
+    return reader.ask(f"SELECT count(*) FROM people WHERE {where}")
+
+
+def test_it_prints_as_a_table_with_intervals_and_notes() -> None:
+    text = str(grouped())
+    assert text.splitlines()[0].split()[:2] == ["sex", "n"]
+    assert (
+        "[7, 7]" in text and "noise + discretisation" in text and "discretisation includes" in text
+    )
+
+
+def test_its_html_is_a_table_and_escapes_labels() -> None:
+    html = grouped()._repr_html_()
+    assert html.startswith("<table>") and html.count("<tr>") == 5
+    answers = single("sex = 'F'")
+    assert "&lt;" in Answers(
+        groups=("sex",), codes=grouped().codes, label=lambda axis, code: "<b>",
+        columns=grouped().columns, confidence=0.95,
+    )._repr_html_()  # fmt: skip
+    assert "<table>" in answers._repr_html_()
+
+
+def test_it_becomes_a_data_frame_and_an_arrow_table() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = grouped().to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.columns.tolist()[:5] == ["sex", "n", "n_lower", "n_upper", "n_std"]
+    assert frame["n"].tolist() == [7, 0, 3, 0]
+    pytest.importorskip("pyarrow")
+    assert grouped().to_arrow().column("sex").to_pylist() == ["F", "M", "(other)", "null"]
+
+
+def test_its_dict_is_plain_json() -> None:
+    data = json.loads(json.dumps(grouped().to_dict()))
+    assert data["rows"][0]["group"] == {"sex": "F"}
+    assert data["rows"][0]["answers"]["n"]["estimate"] == 7
+
+
+def test_only_is_refused_where_there_are_several() -> None:
+    assert single("sex = 'F'").only.estimate == 7
+    with pytest.raises(BadInput, match="not a single answer"):
+        _ = grouped().only
+
+
+def test_rows_are_indexed_and_iterated() -> None:
+    answers = grouped()
+    assert len(answers) == 4 and answers[-1].group == {"sex": "null"}
+    assert [row["n"].estimate for row in answers] == [7, 0, 3, 0]
+    with pytest.raises(IndexError):
+        _ = answers[4]
+
+
+def test_a_difference_has_an_interval_that_holds_for_both() -> None:
+    left = Answer(estimate=10, lower=8, upper=12, confidence=0.95, std=1, covers=Covers.NOISE)
+    right = Answer(
+        estimate=3, lower=1, upper=4, confidence=0.95, std=1, covers=Covers.NOISE_AND_CELLS
+    )
+    difference = left.minus(right)
+    assert (difference.estimate, difference.lower, difference.upper) == (7, 4, 11)
+    assert (
+        difference.confidence == pytest.approx(0.9) and difference.covers is Covers.NOISE_AND_CELLS
+    )
+    assert left.compare(right) == "higher" and right.compare(left) == "lower"
+    assert left.compare(left) == "too close to tell"
+
+
+def test_sets_are_compared_group_by_group() -> None:
+    difference = grouped().minus(grouped("WHERE sex = 'F' OR sex = 'M'"))
+    assert [row.group["sex"] for row in difference] == ["F", "M"]
+    assert [row["n"].estimate for row in difference] == [0, 0]
+    assert difference.confidence == pytest.approx(0.9)
+    with pytest.raises(BadInput, match="same shape"):
+        grouped().minus(single("sex = 'F'"))
+
+
+def test_importing_answers_loads_nothing_heavy() -> None:
+    import subprocess
+
+    code = (
+        "import sys, discreet.answers; "
+        "print([m for m in ('duckdb', 'pandas', 'pyarrow', 'rich', 'jinja2', 'sqlglot', "
+        "'discreet.kernel') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

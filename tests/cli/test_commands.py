@@ -1,0 +1,226 @@
+"""From a table to answers, by commands alone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import RELEASE, Done
+
+Run = Callable[..., Done]
+QUESTION = "SELECT count(*) FROM people WHERE age >= 50 AND sex = 'F'"
+
+
+def test_a_release_is_written_charged_and_described(discreet: Run, people: Path) -> None:
+    done = discreet(*RELEASE, "--json")
+    assert done.code == 0, done.err
+    assert done.json["release"] == "people.release"
+    assert done.json["charged"]["epsilon"] == "1"
+    assert (people / "people.release").stat().st_size > 0
+    shown = discreet("ledger", "show", "--json").json
+    assert shown["datasets"][0]["spent"]["epsilon"] == "1"
+    assert shown["entries"][0]["state"] == "published"
+
+
+def test_a_release_beyond_the_cap_is_refused_and_its_file_stays_as_it_was(
+    discreet: Run, people: Path
+) -> None:
+    assert discreet(*RELEASE).code == 0
+    before = (people / "people.release").read_bytes()
+    done = discreet(*RELEASE[:5], "3/2", *RELEASE[6:], "--force")
+    assert done.code == 2
+    assert "Refused" in done.err
+    assert "No row was read" in done.err
+    assert (people / "people.release").read_bytes() == before
+    assert discreet("ledger", "show", "--json").json["datasets"][0]["spent"]["epsilon"] == "1"
+
+
+def test_an_existing_file_is_not_overwritten_and_nothing_is_charged(
+    discreet: Run, people: Path
+) -> None:
+    (people / "people.release").write_text("mine")
+    done = discreet(*RELEASE)
+    assert done.code == 2
+    assert "--force" in done.err
+    assert (people / "people.release").read_text() == "mine"
+    assert discreet("ledger", "show").code == 2  # there is no ledger at all
+
+
+def test_an_answer_has_an_interval_and_json_parses(discreet: Run, published: Path) -> None:
+    done = discreet("ask", str(published), QUESTION, "--json", "--confidence", "0.9")
+    assert done.code == 0, done.err
+    (row,) = done.json["rows"]
+    (value,) = row["answers"].values()
+    assert value["lower"] <= value["estimate"] <= value["upper"]
+    assert value["confidence"] == pytest.approx(0.9)
+
+
+def test_several_questions_can_be_asked_at_once(discreet: Run, published: Path) -> None:
+    done = discreet(
+        "ask", str(published), QUESTION, "SELECT sex, count(*) FROM people GROUP BY sex"
+    )
+    assert done.code == 0, done.err
+    assert QUESTION in done.out
+    assert re.search(r"\bF\b", done.out)
+
+
+def test_a_question_that_the_release_cannot_answer_names_the_class_it_needs(
+    discreet: Run, published: Path
+) -> None:
+    done = discreet(
+        "ask", str(published), 'SELECT count(*) FROM people WHERE "größe, cm" > 150 AND age > 50'
+    )
+    assert done.code == 2
+    assert "marginals(" in done.err
+    assert done.out == ""
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["DROP TABLE people", "SELECT * FROM people", "", "SELECT count(*) FROM people; SELECT 1"],
+)
+def test_sql_that_is_not_understood_is_one_sentence_and_exit_code_2(
+    sql: str, discreet: Run, published: Path
+) -> None:
+    done = discreet("ask", str(published), sql)
+    assert done.code == 2
+    assert done.out == ""
+    assert "Traceback" not in done.err
+
+
+def test_a_release_verifies_and_an_altered_one_does_not(
+    discreet: Run, published: Path, tmp_path: Path
+) -> None:
+    done = discreet("verify", str(published), "--json")
+    assert done.code == 0, done.err
+    assert done.json["ok"] is True
+    broken = tmp_path / "broken.release"
+    broken.write_bytes(published.read_bytes()[:-100])
+    assert discreet("verify", str(broken)).code in (1, 2)
+
+
+def test_a_signed_release_verifies_with_its_key_and_no_other(discreet: Run, people: Path) -> None:
+    public = discreet("key", "mine.key").out.strip()
+    other = discreet("key", "other.key", "--json").json["public_key"]
+    assert (people / "mine.key").stat().st_mode & 0o077 == 0
+    assert discreet("key", "mine.key").code == 2
+    assert discreet(*RELEASE, "--sign", "mine.key").code == 0
+    (people / "mine.pub").write_text(public + "\n")
+    assert discreet("verify", "people.release", "--key", "mine.pub").code == 0
+    assert discreet("verify", "people.release", "--key", other).code == 1
+    assert discreet("verify", "people.release", "--key", "nonsense").code == 2
+
+
+def test_a_key_that_cannot_be_used_is_refused_before_anything_is_charged(
+    discreet: Run, people: Path
+) -> None:
+    (people / "bad.key").write_text("not a key")
+    done = discreet(*RELEASE, "--sign", "bad.key")
+    assert done.code == 2
+    assert "not a key" not in done.err
+    assert not (people / "people.release").exists()
+    assert not (people / "state").exists()
+
+
+def test_a_report_is_written_beside_its_release(
+    discreet: Run, published: Path, tmp_path: Path
+) -> None:
+    shutil.copy(published, tmp_path / "people.release")
+    done = discreet("report", "people.release")
+    assert done.code == 0, done.err
+    assert (tmp_path / "people.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert discreet("report", "people.release").code == 2
+    assert discreet("report", "people.release", "--force").code == 0
+
+
+def test_a_schema_is_drafted_without_any_value_of_the_table(discreet: Run, people: Path) -> None:
+    (people / "secret.csv").write_text("name,wage\nAda,123456789\n")
+    done = discreet("schema", "draft", "secret.csv", "-o", "secret.toml")
+    assert done.code == 0, done.err
+    text = (people / "secret.toml").read_text(encoding="utf-8")
+    assert "name" in text
+    assert "wage" in text
+    assert "Ada" not in text
+    assert "123456789" not in text
+    assert discreet("schema", "check", "secret.toml").code == 2
+
+
+def test_a_schema_check_lists_every_mistake(discreet: Run, people: Path) -> None:
+    (people / "bad.toml").write_text(
+        'dataset = "x"\n[columns.a]\nkind = "integr"\n[columns.b]\nkind = "number"\nbounds = [0.0, 1.0]\n'
+    )
+    done = discreet("schema", "check", "bad.toml")
+    assert done.code == 2
+    assert "'a'" in done.err
+    assert "'b'" in done.err
+    listed = discreet("schema", "check", "bad.toml", "--json")
+    assert listed.code == 2
+    assert listed.json["valid"] is False
+    assert len(listed.json["mistakes"]) == 2
+    good = discreet("schema", "check", "people.toml", "--json")
+    assert good.code == 0
+    assert good.json["columns"][2]["name"] == "größe, cm"
+
+
+def test_a_plan_opens_no_table(discreet: Run, people: Path) -> None:
+    (people / "people.csv").unlink()
+    done = discreet("plan", "people.toml", "--epsilon", "1", "--for", "marginals(2)", "--json")
+    assert done.code == 0, done.err
+    assert done.json["classes"][0]["class"] == "marginals(2)"
+    assert done.json["classes"][0]["half_width"] > 0
+    shown = discreet("plan", "people.toml", "--epsilon", "1", "--for", "marginals(2)")
+    assert "marginals(2)" in shown.out
+
+
+def test_a_plan_solves_for_epsilon_and_for_rows(discreet: Run, people: Path) -> None:
+    words = ("plan", "people.toml", "--for", "marginals(age, sex)", "--json")
+    solved = discreet(*words, "--error", "20").json
+    assert solved["solved"] == "epsilon"
+    assert solved["classes"][0]["half_width"] <= 20
+    rows = discreet(*words, "--error", "0.5%", "--epsilon", "1/10").json
+    assert rows["solved"] == "rows"
+    assert rows["rows"] > 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("plan", "people.toml", "--for", "marginals(2)"), "budget"),
+        (("plan", "people.toml", "--epsilon", "1"), "--for"),
+        (("plan", "people.toml", "--epsilon", "-1", "--for", "marginals(2)"), "greater than 0"),
+        (("plan", "people.toml", "--epsilon", "1", "--for", "nonsense(2)"), "not known"),
+        (("plan", "missing.toml", "--epsilon", "1", "--for", "marginals(2)"), "missing.toml"),
+        (("ask", "missing.release", "SELECT 1"), "missing.release"),
+        (("ask", "people.csv", "SELECT 1"), "people.csv"),
+        (("report", "missing.release"), "missing.release"),
+        (("ledger", "show"), "no ledger"),
+        (("release", "missing.csv", *RELEASE[2:]), "missing.csv"),
+    ],
+)
+def test_bad_input_is_exit_code_2_and_a_clear_sentence(
+    words: tuple[str, ...], said: str, discreet: Run, people: Path
+) -> None:
+    done = discreet(*words)
+    assert done.code == 2
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert done.out == ""
+    assert not (people / "people.release").exists()
+
+
+def test_the_ledger_verifies_and_an_altered_one_does_not(discreet: Run, people: Path) -> None:
+    assert discreet(*RELEASE).code == 0
+    assert discreet("ledger", "verify", "--json").json["intact"] is True
+    ledger = people / "state" / "ledger.db"
+    content = bytearray(ledger.read_bytes())
+    place = content.find(b'"cost"')
+    place = place if place >= 0 else content.find(b"epsilon")
+    if place < 0:
+        pytest.skip("the ledger's pages are still in its write-ahead log")
+    content[place + 1] ^= 1
+    ledger.write_bytes(bytes(content))
+    assert discreet("ledger", "verify").code == 1
