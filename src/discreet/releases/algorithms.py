@@ -18,6 +18,7 @@ from discreet.releases.predicates_strategy import BestPredicates, IndependentPre
 from discreet.releases.protocol import Algorithm, ClassError, Prepared
 from discreet.releases.ranges_adaptive import AdaptiveTree
 from discreet.releases.ranges_choice import BestTree
+from discreet.releases.ranges_search import NoisySearch
 from discreet.releases.ranges_tree import FullTree
 from discreet.releases.ranges_two_stage import TwoStageTree
 from discreet.releases.sums import ClampedSums
@@ -33,7 +34,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     ),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
-    "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
+    "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
     "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
     "halfspaces": (HalfspaceCells(),),
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
