@@ -8,7 +8,7 @@ from __future__ import annotations
 from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
-from discreet.releases.marginals_automatic import AutomaticMarginals
+from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.marginals_residual import EvenResidualMarginals, ResidualMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
@@ -19,6 +19,7 @@ from discreet.schema import Schema
 ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "marginals": (
         AutomaticMarginals(),
+        EvenAutomaticMarginals(),
         DirectMarginals(),
         ResidualMarginals(),
         EvenResidualMarginals(),
