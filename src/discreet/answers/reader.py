@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.asking import Asking
@@ -86,6 +87,12 @@ class ReleaseReader:
     ) -> ManyHalfspaces:
         """Rows with normal . columns >= bound, one row of `normals` and one bound a question."""
         return self._halfspaces.many(tuple(columns), normals, bounds, confidence=confidence)
+
+    def count_near_halfspaces(
+        self, columns: Sequence[str], normals: npt.ArrayLike, bounds: npt.ArrayLike
+    ) -> npt.NDArray[np.float64]:
+        """Of a release by the literal net: rows in some gamma-close halfspace, without intervals."""
+        return self._halfspaces.near(tuple(columns), normals, bounds)
 
     def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""

@@ -124,6 +124,7 @@ ANSWERERS: dict[str, Answerer] = {
     "means": _measured,
     "sums": _measured,
     "halfspaces": _measured,
+    "halfspace-net": _measured,
     "predicates": _measured,
 }
 

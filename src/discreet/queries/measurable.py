@@ -24,7 +24,7 @@ from discreet.privacy.adjacency import (
 )
 from discreet.queries.blocks import BlockCounts
 from discreet.queries.limits import MOST_CELLS as MOST_CELLS
-from discreet.queries.strategy import PredicateCounts, StrategyCounts
+from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
@@ -242,7 +242,7 @@ QUERIES: dict[str, type[Any]] = {
         PresentCount,
         BlockCounts,
         StrategyCounts,
-        PredicateCounts,
+        InequalityCounts,
     )
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
 from discreet.releases.halfspaces_cells import HalfspaceCells
+from discreet.releases.halfspaces_net import HalfspaceNet
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
 from discreet.releases.predicates_mwem import MwemPredicates
@@ -20,7 +21,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "marginals": (DirectMarginals(),),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
-    "halfspaces": (HalfspaceCells(),),
+    "halfspaces": (HalfspaceCells(), HalfspaceNet()),
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 

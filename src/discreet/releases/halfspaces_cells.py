@@ -38,7 +38,7 @@ from discreet.schema import Schema
 
 USUAL_PEOPLE = 1_000_000
 """Where the schema does not say how many people there are."""
-MOST_COLUMNS = 3
+MOST_COLUMNS = 6
 """Above, a grid that a budget can pay for is too coarse to be of use."""
 
 
