@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.counting import Estimates, count_rows
+from discreet.answers.linear_tables import LinearTable
+from discreet.answers.ranging import RangeAsking
 from discreet.answers.selecting import Selection, keeps_every_row, select
-from discreet.answers.sources import Library, NoisyCount, NoisySum
+from discreet.answers.sources import CombinedTable, Library, NoisyCount, NoisySum
 from discreet.answers.summing import both, direct_mean, direct_sum, quotient, sum_rows
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
@@ -22,8 +24,10 @@ from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.combination import Terms, half_width, inverse_variance_weights, scaled
 from discreet.inference.rounding import plausible_counts
 from discreet.privacy.exact import exact
+from discreet.queries.boxes import columns_of
 from discreet.queries.classes import Means, Sums
 from discreet.queries.conditions import ALWAYS, Condition, normal_form
+from discreet.queries.ranges import Intervals
 from discreet.queries.sql import Aggregate, Question
 from discreet.schema import Schema
 
@@ -32,6 +36,12 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 MOST_GROUPS = 1 << 20
 
 CELL_NOTE = "An interval that covers discretisation includes all that could hide inside the cells cut by the condition, or between the ends of the cells summed."
+
+MODEL_NOTE = "An interval that covers a model includes all that the model may be off by in this table, as measured."
+
+EVEN_NOTE = (
+    "Rows without a cell in column {name!r} count evenly in all its cells: the release was made so."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,32 @@ class Asking:
         level = exact(self.confidence, name="confidence")
         if not 0 < level < 1:
             raise BadInput(f"confidence is {self.confidence}; it must lie between 0 and 1.")
+        ranged = self._from_ranges(question)
+        if ranged is None:
+            return self._from_tables(question)
+        named = {*columns_of(question.condition), *question.group_by}
+        named |= {each.column for each in question.aggregates if each.column is not None}
+        has_quantiles = any(each.kind == "quantile" for each in question.aggregates)
+        if has_quantiles or not self.library.usable(tuple(named)):
+            return ranged  # tables could not answer, and listing their cells to see that is slow
+        try:
+            tables = self._from_tables(question)
+        except NotAnswerable:
+            return ranged
+        return min(ranged, tables, key=_total_deviation)
+
+    def _from_ranges(self, question: Question) -> Answers | None:
+        """From a released tree, where one can answer all that is asked."""
+        asking = RangeAsking(
+            tuple(self.library.ranges),
+            self.schema,
+            self.public_rows,
+            self.confidence,
+            self.whole,
+        )
+        return asking.answers(question)
+
+    def _from_tables(self, question: Question) -> Answers:
         groups = [self.schema.column(name) for name in question.group_by]
         if prod(column.cells for column in groups) > MOST_GROUPS:
             raise NotAnswerable(
@@ -78,7 +114,12 @@ class Asking:
                     f"Values outside the declared domain of column {aggregate.column!r} are neither "
                     "summed nor averaged."
                 ] = None
+            if found.is_model:
+                notes[MODEL_NOTE] = None
         for name in self._losing(question, selection):
+            if self.library.spreads_evenly:
+                notes[EVEN_NOTE.format(name=name)] = None
+                continue
             notes[
                 f"Rows for which the schema keeps no cell of column {name!r} (excluded nulls or "
                 "values outside the domain) are not counted."
@@ -114,6 +155,10 @@ class Asking:
         if aggregate.kind == "count":
             return self.count(condition, group_by, not_null=column)
         assert column is not None
+        if aggregate.kind == "quantile":
+            raise NotAnswerable(
+                self.library.refusal((column,), also=f" or {Intervals(column).text}")
+            )
         direct = self._direct(aggregate.kind, column, condition) if not group_by else None
         if direct is not None:
             return direct
@@ -161,14 +206,18 @@ class Asking:
         """The combination of directly measured counts and, where there is one, the table's."""
         values = [float(count.value) for count in counts]
         noises: list[Terms] = [((1.0, count.law, 1),) for count in counts]
-        if self.library.usable((column,)):
+        if self.library.has_linear((column,)):
             if selection is None:
                 selection = select(ALWAYS, self.schema, keep=[column], in_domain=column)
             table = self.library.table((column,))
             outer = np.broadcast_to(selection.outer(), table.counts.shape)
-            values.append(float(table.counts[outer].sum()))
             cells = int(outer.sum())
-            noises.append(tuple((w, law, many * cells) for w, law, many in table.noise))
+            if isinstance(table, CombinedTable):
+                noises.append(tuple((w, law, many * cells) for w, law, many in table.noise))
+            else:
+                assert isinstance(table, LinearTable)
+                noises.append(table.terms(outer.astype(np.float64)))
+            values.append(float(table.counts[outer].sum()))
         variances = [sum(w * w * law.variance * n for w, law, n in noise) for noise in noises]
         weights = inverse_variance_weights(variances)
         value = sum(weight * each for weight, each in zip(weights, values, strict=True))
@@ -284,6 +333,11 @@ class Asking:
         return _reordered(quotient(sums, counts, center=center, hull=selection.hull(axis)), axes)
 
 
+def _total_deviation(found: Answers) -> float:
+    """Decided by the noise and the question; the smaller one answers, always the same."""
+    return sum(float(column.std.sum()) for column in found.columns)
+
+
 def _is_always(condition: Condition) -> bool:
     return normal_form(condition) is True
 
@@ -310,6 +364,7 @@ def _reordered(found: Estimates, axes: tuple[int, ...]) -> Estimates:
         std=_in_order(np.broadcast_to(found.std, shape), axes),
         is_exact=found.is_exact,
         note=found.note,
+        is_model=found.is_model,
     )
 
 
@@ -323,5 +378,11 @@ def _column(name: str, found: Estimates, present: npt.NDArray[np.bool_] | None) 
         lower=kept(found.lower),
         upper=kept(found.upper),
         std=kept(found.std),
-        covers=Covers.NOISE if found.is_exact else Covers.NOISE_AND_CELLS,
+        covers=_covers(found),
     )
+
+
+def _covers(found: Estimates) -> Covers:
+    if found.is_model:
+        return Covers.NOISE_AND_MODEL
+    return Covers.NOISE if found.is_exact else Covers.NOISE_AND_CELLS

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from discreet.answers.counting import Estimates
 from discreet.answers.selecting import keeps_every_row
-from discreet.answers.sources import Library
+from discreet.answers.sources import CombinedTable, Library
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.artifacts.measurement import Measurement
@@ -40,8 +40,8 @@ from discreet.inference.halfspace_prior import (
 from discreet.inference.rounding import plausible_counts
 from discreet.inference.simplex import nearest_counts
 from discreet.privacy.exact import exact
-from discreet.queries.blocks import BlockCounts
 from discreet.queries.conditions import Condition, Opposite
+from discreet.queries.grid_counts import GridCounts
 from discreet.queries.halfspaces import Halfspaces, Inequality
 from discreet.queries.question import Question
 from discreet.schema import Column, Schema
@@ -208,13 +208,16 @@ class HalfspaceReader:
         for part in library.release.parts:
             for each in part.measurements:
                 query = each.query if isinstance(each, Measurement) else None
-                if isinstance(query, BlockCounts) and query.columns == columns:
+                if isinstance(query, GridCounts) and query.columns == columns:
                     assert isinstance(each, Measurement)
                     table = each.values.reshape(query.shape(schema)).astype(np.float64)
                     terms: Terms = ((1.0, each.law, 1),)
                     found.append(Grid(schema, columns, query.widths, table, terms, rows))
         if library.usable(columns):
             combined = library.table(columns)
+        else:
+            combined = None
+        if isinstance(combined, CombinedTable):  # every cell with a draw of its own
             single = (1,) * len(columns)
             found.append(Grid(schema, columns, single, combined.counts, combined.noise, rows))
         if not found:

@@ -13,6 +13,7 @@ from discreet.answers.batch import Batch, ManyCounts
 from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
 from discreet.answers.predicates import PredicateReader
 from discreet.answers.sources import Library
+from discreet.answers.synthetic import SyntheticTable, synthesize
 from discreet.answers.usefulness import usefulness
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.files import read_release
@@ -94,11 +95,29 @@ class ReleaseReader:
         """Of a release by the literal net: rows in some gamma-close halfspace, without intervals."""
         return self._halfspaces.near(tuple(columns), normals, bounds)
 
+    def count_boxes(
+        self,
+        columns: Sequence[str],
+        first: npt.ArrayLike,
+        last: npt.ArrayLike,
+        *,
+        confidence: float = 0.95,
+    ) -> ManyCounts:
+        """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
+        return self._batch.boxes(tuple(columns), first, last, confidence=confidence)
+
     def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""
         if isinstance(query_class, str):
             query_class = parse_class(query_class)
         return usefulness(self._library, query_class, delta=delta)
+
+    def synthesize(self, rows: int | None = None, *, seed: int | None = None) -> SyntheticTable:
+        """Synthetic rows with the original's columns; as many as the release estimates, by default.
+
+        The same `seed` gives the same rows. It costs no privacy: only published numbers are used.
+        """
+        return synthesize(self._library, rows=rows, seed=seed)
 
     def statement(self) -> Statement:
         return privacy_statement(self.release)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.counting import Estimates
+from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.selecting import Selection
 from discreet.answers.sources import CombinedTable, NoisySum
 from discreet.errors import NotAnswerable
@@ -32,7 +33,7 @@ MOST_WEIGHTED = 1 << 24
 
 
 def sum_rows(
-    table: CombinedTable,
+    table: CombinedTable | WeightedTable,
     selection: Selection,
     axis: int,
     *,
@@ -55,22 +56,32 @@ def sum_rows(
         value = np.sum(table.counts * weights, axis=axes)
         width = _weighted_widths(table, weights, group_axes, confidence)
         ends.append(np.asarray(value + sign * width))
-    squares = np.sum(np.broadcast_to(middle**2, table.counts.shape), axis=axes)
+    if isinstance(table, WeightedTable):
+        _, std = table.widths(middle, group_axes, confidence)
+    else:
+        squares = np.sum(np.broadcast_to(middle**2, table.counts.shape), axis=axes)
+        std = np.sqrt(table.cell_variance * squares)
     # The two ends carry different noise, so they can cross; the estimate stays between them.
     lower, upper = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
     return Estimates(
         estimate=np.clip(estimate, lower, upper),
         lower=lower,
         upper=upper,
-        std=np.asarray(np.sqrt(table.cell_variance * squares)),
+        std=np.asarray(std),
         is_exact=is_exact,
+        is_model=isinstance(table, WeightedTable) and table.is_model,
     )
 
 
 def _weighted_widths(
-    table: CombinedTable, weights: Floats, group_axes: tuple[int, ...], confidence: Exactable
+    table: CombinedTable | WeightedTable,
+    weights: Floats,
+    group_axes: tuple[int, ...],
+    confidence: Exactable,
 ) -> Floats:
     """For each group, how far the noise can move its weighted sum. Equal weights are computed once."""
+    if isinstance(table, WeightedTable):
+        return table.widths(weights, group_axes, confidence)[0]
     shape = table.counts.shape
     varies = tuple(axis for axis in group_axes if weights.shape[axis] > 1)
     wide = np.broadcast_to(
@@ -118,6 +129,7 @@ def quotient(
         upper=upper,
         std=np.asarray(std),
         is_exact=sums.is_exact and counts.is_exact,
+        is_model=sums.is_model or counts.is_model,
     )
 
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from discreet.errors import BadInput
+from discreet.queries.spelling import checked_weight, quoted
 from discreet.schema import Schema
 
 SIGNS = (">=", ">", "<=", "<")
@@ -45,7 +46,7 @@ class Inequality:
     @property
     def text(self) -> str:
         terms = " + ".join(
-            f"{_plain(coefficient)}*{quoted_name(column)}"
+            f"{_plain(coefficient)}*{quoted(column)}"
             for column, coefficient in zip(self.columns, self.coefficients, strict=True)
         )
         return f"{terms} {self.sign} {_plain(self.bound)}"
@@ -109,11 +110,11 @@ class Halfspaces:
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "gamma", margin)
         object.__setattr__(self, "projections", projections)
-        object.__setattr__(self, "weight", positive_weight(weight))
+        object.__setattr__(self, "weight", checked_weight(weight))
 
     @property
     def text(self) -> str:
-        inside = ", ".join(map(quoted_name, self.columns))
+        inside = ", ".join(map(quoted, self.columns))
         if self.gamma != USUAL_GAMMA:
             inside += f", gamma={self.gamma}"
         if self.projections is not None:
@@ -158,17 +159,6 @@ def parse_halfspaces(arguments: Sequence[str]) -> Halfspaces:
         gamma=margins[0] if margins else USUAL_GAMMA,
         projections=projections[0] if projections else None,
     )
-
-
-def positive_weight(weight: Fraction | int) -> Fraction:
-    value = Fraction(weight)
-    if value <= 0:
-        raise BadInput(f"The weight of a query class is {value}; it must be greater than 0.")
-    return value
-
-
-def quoted_name(name: str) -> str:
-    return name if re.fullmatch(r"[^\W\d]\w*", name) else '"' + name.replace('"', '""') + '"'
 
 
 def _plain(value: Fraction) -> str:

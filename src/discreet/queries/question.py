@@ -6,6 +6,7 @@ May import errors, privacy, schema.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from discreet.queries.conditions import ALWAYS, Condition
@@ -13,12 +14,14 @@ from discreet.queries.conditions import ALWAYS, Condition
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`count(*)` (column None), `count(col)`, `sum(col)` or `avg(col)`."""
+    """`count(*)` (column None), `count(col)`, `sum(col)`, `avg(col)` or `quantile(col, level)`."""
 
-    kind: Literal["count", "sum", "avg"]
+    kind: Literal["count", "sum", "avg", "quantile"]
     column: str | None
     name: str
     """What the answer's column is called."""
+    level: Fraction | None = None
+    """Of a quantile: between 0 and 1; a half for the median."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,13 +87,17 @@ class DuckDBEngine:
         self._kept_once = scan.is_csv or schema.unit.identifier is not None
         self._is_kept = False
         self._batches = 0
-        if schema.unit.identifier is not None:
-            type_name = scan.fields[-1][1]
-            if units.FieldType.of(type_name).family == "unreadable":
-                raise BadSource(
-                    f"The identifier {schema.unit.identifier!r} has a type that cannot tell people "
-                    "apart. No row was read. Make it a number or a text."
-                )
+        families = [units.FieldType.of(type_name).family for _, type_name in scan.fields]
+        if "unknown" in families:
+            name = [*schema.names, schema.unit.identifier][families.index("unknown")]
+            raise BadSource(
+                f"Column {name!r} has a type that is not known. No row was read. Convert it first."
+            )
+        if schema.unit.identifier is not None and families[-1] == "unreadable":
+            raise BadSource(
+                f"The identifier {schema.unit.identifier!r} has a type that cannot tell people apart. "
+                "No row was read. Make it a number or a text."
+            )
         for place, column in enumerate(schema.columns):
             declaration = cells.declaration(column, _declared(place))
             if declaration is not None:
@@ -209,18 +213,10 @@ class DuckDBEngine:
         """The counts of several groupings, from one scan; numbered one after the other."""
         names = list(dict.fromkeys(name for grouping in together for name in grouping.columns))
         starts = np.cumsum([0, *(grouping.cells for grouping in together)])
+        wide = "INTEGER" if starts[-1] < 2**31 else "BIGINT"
         keys = []
         for number, grouping in enumerate(together):
-            key = s.cast(s.whole(int(starts[number])), "BIGINT")
-            step = 1
-            for name, size in reversed(list(zip(grouping.columns, grouping.slots, strict=True))):
-                column = self._schema.column(name)
-                code = s.call(
-                    "coalesce", s.cast(self._code(column), "BIGINT"), s.whole(column.cells)
-                )
-                key = s.add(key, s.multiply(code, s.whole(step)))
-                step *= size
-            keys.append(exp.alias_(key, f"k{number}"))
+            keys.append(exp.alias_(self._key(grouping, int(starts[number]), wide), f"k{number}"))
         columns = [self._schema.column(name) for name in names]
         keyed = exp.select(*keys).from_(self._encoded(columns)).subquery("keyed")
         listed = [s.name(f"k{number}") for number in range(len(together))]
@@ -234,6 +230,21 @@ class DuckDBEngine:
         counts = np.zeros(int(starts[-1]), dtype=np.int64)
         counts[found.astype(np.int64)] = counted
         return [counts[starts[number] : starts[number + 1]] for number in range(len(together))]
+
+    def _key(self, grouping: Grouping, start: int, wide: str) -> Sql:
+        """The number of a row's joint cell, from `start` on. Few operations: it is most of the work."""
+        key: Sql | None = s.cast(s.whole(start), wide) if start else None
+        step = grouping.cells
+        for name, slots in zip(grouping.columns, grouping.slots, strict=True):
+            step //= slots
+            column = self._schema.column(name)
+            code = s.cast(self._code(column), wide)
+            if slots > column.cells:
+                code = s.call("coalesce", code, s.cast(s.whole(column.cells), wide))
+            part = code if step == 1 else s.multiply(code, s.cast(s.whole(step), wide))
+            key = part if key is None else s.add(key, part)
+        assert key is not None
+        return key
 
     def _code(self, column: Column) -> Sql:
         return s.name(f"c{self._place[column.name]}")
