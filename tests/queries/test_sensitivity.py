@@ -16,7 +16,7 @@ from discreet.kernel.mechanisms import AboveThreshold, DiscreteLaplace
 from discreet.kernel.noise import DrawnNoise
 from discreet.kernel.vault import Request, Vault
 from discreet.privacy.budget import Budget
-from discreet.queries.blocks import BlockCounts as CoarseCounts
+from discreet.queries.grid_counts import GridCounts
 from discreet.queries.measurable import (
     QUERIES,
     BlockCounts,
@@ -26,7 +26,7 @@ from discreet.queries.measurable import (
     PresentCount,
 )
 from discreet.queries.residuals import ModelDistance, Residual
-from discreet.queries.strategy import PredicateCounts, StrategyCounts
+from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
 
 SCHEMA = """
@@ -84,18 +84,18 @@ def evaluated(schema):
     conditions = ("x >= 3", "x < 7", "x = 1 OR y >= 2.25")
     return (
         BlockCounts(("x",), (2,), (15,)),
-        CoarseCounts(("x",), (4,), (15,)),
+        GridCounts(("x",), (4,), (15,)),
         Residual(()),
         Residual(("y",)),
         Residual(("x", "y")),
         Residual(("x",), (tuple(cell // 3 for cell in range(16)),)),
         ModelDistance.to(("x",), small),
         StrategyCounts.of(schema, conditions),
-        PredicateCounts.of(schema, ("2*x >= 4", "3*x > 5")),
+        InequalityCounts(("x",), ((1,), (3,)), (4, 11), (tuple(range(-8, 22, 2)),)),
     )
 
 
-TIGHT = (BlockCounts, CoarseCounts, Residual, ModelDistance)
+TIGHT = (BlockCounts, GridCounts, Residual, ModelDistance)
 """Whose stated sensitivity some pair of rows reaches; the others state a bound that holds for any conditions."""
 
 

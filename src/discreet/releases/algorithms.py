@@ -8,6 +8,7 @@ from __future__ import annotations
 from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
 from discreet.releases.halfspaces_cells import HalfspaceCells
+from discreet.releases.halfspaces_net import HalfspaceNet
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
 from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
@@ -37,7 +38,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "sums": (ClampedSums(),),
     "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
     "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
-    "halfspaces": (HalfspaceCells(),),
+    "halfspaces": (HalfspaceCells(), HalfspaceNet()),
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 
