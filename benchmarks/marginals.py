@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.baselines.aim import aim, marginal  # noqa: E402
-
 from discreet.answers import ReleaseReader  # noqa: E402
 from discreet.privacy.budget import Budget  # noqa: E402
 from discreet.privacy.conversion import rho_from_budget  # noqa: E402

@@ -24,6 +24,7 @@ from discreet.queries.measurable import (
     ClampedSum,
     Marginal,
     PresentCount,
+    RangeCount,
 )
 from discreet.queries.residuals import ModelDistance, Residual
 from discreet.queries.strategy import InequalityCounts, StrategyCounts
@@ -84,6 +85,7 @@ def evaluated(schema):
     conditions = ("x >= 3", "x < 7", "x = 1 OR y >= 2.25")
     return (
         BlockCounts(("x",), (2,), (15,)),
+        RangeCount("x", 2, 9),
         GridCounts(("x",), (4,), (15,)),
         Residual(()),
         Residual(("y",)),
@@ -95,7 +97,7 @@ def evaluated(schema):
     )
 
 
-TIGHT = (BlockCounts, GridCounts, Residual, ModelDistance)
+TIGHT = (BlockCounts, RangeCount, GridCounts, Residual, ModelDistance)
 """Whose stated sensitivity some pair of rows reaches; the others state a bound that holds for any conditions."""
 
 
