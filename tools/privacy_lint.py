@@ -38,6 +38,7 @@ PATH = (
     "kernel/ledger/*.py",
     "kernel/engines/*.py",
     "queries/measurable.py",
+    "queries/residuals.py",
     "queries/scores.py",
     "queries/tree.py",
     "privacy/budget.py",
