@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pandas
 import pytest
-from benchmarks.histogram_engine import HistogramEngine, histogram_schema, opened_grant
 
+from benchmarks.histogram_engine import HistogramEngine, histogram_schema, opened_grant
 from discreet.answers import open_release, verify
 from discreet.answers.buckets import BucketSource
 from discreet.answers.range_pictures import bars, synthetic_codes

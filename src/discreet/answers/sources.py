@@ -186,6 +186,7 @@ ANSWERERS: dict[str, Answerer] = {
     "residuals": _residuals,
     "model": _model,
     "halfspaces": _measured,
+    "halfspace-net": _measured,
     "predicates": _measured,
 }
 

@@ -29,6 +29,8 @@ MOST_AT_ONCE = 1 << 16
 """(halfspace, row of boxes) pairs that are swept together: what stays in a processor's cache."""
 QUADRATURE = {1: (0.5,), 2: (0.2113248654051871, 0.7886751345948129)}
 """Gauss's points in a box, where it has an extent; in a point, its middle."""
+MOST_QUADRATURE = 2
+"""Columns across a row up to which there are two points in each; beyond, its middle must do."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -305,6 +307,6 @@ def _sub_rows(low: Sequence[Floats], high: Sequence[Floats]) -> list[Floats]:
     """Places across each row at which its cut boxes are looked at."""
     found: list[list[Floats]] = [[]]
     for a, b in zip(low, high, strict=True):
-        places = QUADRATURE[1 if np.array_equal(a, b) else 2]
+        places = QUADRATURE[1 if np.array_equal(a, b) or len(low) > MOST_QUADRATURE else 2]
         found = [[*before, a + place * (b - a)] for before in found for place in places]
     return [_rows(each) for each in found]

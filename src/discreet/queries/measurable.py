@@ -23,10 +23,10 @@ from discreet.privacy.adjacency import (
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
-from discreet.queries.blocks import BlockCounts as CoarseCounts
+from discreet.queries.grid_counts import GridCounts
 from discreet.queries.limits import MOST_CELLS as MOST_CELLS
 from discreet.queries.residuals import ModelDistance, Residual
-from discreet.queries.strategy import PredicateCounts, StrategyCounts
+from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
@@ -336,9 +336,9 @@ QUERIES: dict[str, Callable[[dict[str, Any]], Query]] = {
     PresentCount.kind: PresentCount.from_dict,
     Residual.kind: Residual.from_dict,
     ModelDistance.kind: ModelDistance.from_dict,
-    CoarseCounts.kind: CoarseCounts.from_dict,
+    GridCounts.kind: GridCounts.from_dict,
     StrategyCounts.kind: StrategyCounts.from_dict,
-    PredicateCounts.kind: PredicateCounts.from_dict,
+    InequalityCounts.kind: InequalityCounts.from_dict,
 }
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
 from discreet.releases.halfspaces_cells import HalfspaceCells
+from discreet.releases.halfspaces_net import HalfspaceNet
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
-from discreet.releases.marginals_automatic import AutomaticMarginals
+from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.marginals_residual import EvenResidualMarginals, ResidualMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
@@ -27,6 +28,7 @@ from discreet.schema import Schema
 ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "marginals": (
         AutomaticMarginals(),
+        EvenAutomaticMarginals(),
         DirectMarginals(),
         ResidualMarginals(),
         EvenResidualMarginals(),
@@ -36,7 +38,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "sums": (ClampedSums(),),
     "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
     "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
-    "halfspaces": (HalfspaceCells(),),
+    "halfspaces": (HalfspaceCells(), HalfspaceNet()),
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 

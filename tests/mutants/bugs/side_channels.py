@@ -257,6 +257,8 @@ SIDE_CHANNELS = (
         file="src/discreet/kernel/mechanisms/randomised_response.py",
         old="        truth = lowest / (lowest + answers - 1)\n",
         new="        truth = lowest / (lowest + answers - 2)\n",
-        tests=(f"{MECHANISMS}::test_randomised_response_for_an_epsilon_never_costs_more",),
+        tests=(
+            "tests/queries/test_local_model.py::test_the_most_truthful_one_stays_within_its_epsilon_and_wastes_nothing",
+        ),
     ),
 )

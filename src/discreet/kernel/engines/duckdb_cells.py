@@ -77,8 +77,11 @@ def code(column: Column, unit: Sql, unit_type: str, *, declared: str, guessed: S
     nulls = (s.is_null(unit), _cell(column.null_cell))
     if isinstance(column, CategoryColumn):
         place = _category_place(column, unit, unit_type, declared)
-        found = s.call("coalesce", s.cast(place, "BIGINT"), _cell(column.other_cell))
-        result = s.choose([nulls], found)
+        result = s.cast(place, "BIGINT")  # null both for a null and for a value not declared
+        if column.other_cell is not None:
+            result = s.call("coalesce", result, _cell(column.other_cell))
+        if column.other_cell is not None or column.null_cell is not None:
+            result = s.choose([nulls], result)
     elif isinstance(column, OrderedColumn):
         cases = [nulls]
         if column.outside != "edge":

@@ -2,8 +2,9 @@
 
 A table whose unit is an identifier is bounded once, and a CSV file is parsed once, into a temporary
 table of codes and summed values (a few bytes per row and column), which spills beyond the memory
-limit. Bounding sorts the rows by identifier, which spills too: 20 million rows take some 20 seconds
-in 768 MB, once. Any other source is scanned anew by each verb.
+limit. Bounding sorts the rows by identifier, which spills too: 20 million rows of five columns took
+40 seconds of processor time, and a process of 866 MB, with a limit of 768 MB; once per engine. Any
+other source is scanned anew by each verb.
 
 Marginals of a pass are counted in one scan, by GROUPING SETS over one integer key per grouping.
 """

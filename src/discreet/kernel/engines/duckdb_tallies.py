@@ -109,7 +109,7 @@ class _Scan:
             keyed = [exp.alias_(self._key(), "k0"), *self._inputs(plain)]
             rows = exp.select(*keyed).from_(rows).where(*met).subquery("keyed")
             query = exp.select(
-                s.name("k0"), *(self._aggregate(n, term) for n, term in enumerate(plain))
+                s.name("k0"), *(self._aggregate(n, term, plain) for n, term in enumerate(plain))
             )
             arrays = session.arrays(query.from_(rows).group_by(s.name("k0")))
             return self._placed(plain, arrays, np.ones(len(arrays[0]), dtype=bool))
@@ -127,7 +127,7 @@ class _Scan:
             exp.alias_(s.cast(grouping, "BIGINT"), "which"),
             *(exp.alias_(one, f"k{n}") for n, one in zip(numbers, blank, strict=True)),
             exp.alias_(exp.Count(this=exp.Star()), "n"),
-            *(self._aggregate(n, term) for n, term in enumerate(plain)),
+            *(self._aggregate(n, term, plain) for n, term in enumerate(plain)),
         ).from_(rows)
         query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
         which, *arrays = session.arrays(query)
@@ -150,7 +150,7 @@ class _Scan:
     ) -> dict[Term, Counts]:
         inputs = self._inputs(terms) or [exp.alias_(s.whole(0), "t")]
         inner = exp.select(*inputs).from_(rows).where(*met).subquery("met")
-        query = exp.select(*(self._aggregate(n, term) for n, term in enumerate(terms)))
+        query = exp.select(*(self._aggregate(n, term, terms) for n, term in enumerate(terms)))
         values = session.arrays(query.from_(inner))
         pairs = zip(terms, values, strict=True)
         return {term: np.array(value, dtype=np.int64).reshape(-1) for term, value in pairs}
@@ -205,7 +205,7 @@ class _Scan:
         return [
             exp.alias_(self._input(term), f"t{n}")
             for n, term in enumerate(terms)
-            if not isinstance(term, (Rows, Cells))
+            if not isinstance(term, (Rows, Cells)) and _counted_by(term, terms) is None
         ]
 
     def _input(self, term: Term) -> Sql:
@@ -219,6 +219,8 @@ class _Scan:
             case Valued(column=column):
                 return self._value(column)
             case Total(column=column, grid=grid):
+                if self.schema.column(column).kind != "number":
+                    return self._value(column)  # multiplied by the grid once, in the sum
                 return self._fixed_point(column, grid)
             case Squares(column=column, grid=grid, center=center, shift=shift):
                 _, most = Tally(Squares(column, grid, center, 0)).row_bounds(self.schema)
@@ -228,8 +230,9 @@ class _Scan:
                 return s.divide_whole(squared, s.whole(1 << shift)) if shift else squared
         assert_never(term)
 
-    def _aggregate(self, place: int, term: Term) -> exp.Expr:
-        name = s.name(f"t{place}")
+    def _aggregate(self, place: int, term: Term, terms: Sequence[Term]) -> exp.Expr:
+        other = _counted_by(term, terms)
+        name = s.name(f"t{place if other is None else other}")
         match term:
             case Rows():
                 made: Sql = exp.Count(this=exp.Star())
@@ -237,8 +240,10 @@ class _Scan:
                 made = exp.Count(this=exp.Distinct(expressions=[name]))
             case Present() | Valued():
                 made = exp.Count(this=name)
-            case Total(center=center):
+            case Total(column=column, grid=grid, center=center):
                 made = _sum(name)
+                if self.schema.column(column).kind != "number" and grid > 1:
+                    made = s.multiply(made, s.whole(grid))
                 if center:
                     rows = s.cast(exp.Count(this=name.copy()), "HUGEINT")
                     made = s.subtract(made, s.multiply(rows, s.whole(center)))
@@ -257,19 +262,31 @@ class _Scan:
         if not isinstance(column, OrderedColumn):
             return s.cast(unit, "BIGINT")
         low, high = ends(column)
-        inside: Sql = exp.Not(this=s.is_null(unit))
-        if column.outside != "edge":
-            inside = s.both(s.at_most(low, unit), s.at_most(unit, high))
         type_ = "DOUBLE" if column.kind == "number" else "BIGINT"
-        return s.choose([(inside, s.try_cast(s.clamp(unit, low, high), type_))], s.null())
+        inside = s.both(s.at_most(low, unit), s.at_most(unit, high))
+        # Comparisons are half the price of least and greatest; a null is in no branch.
+        cases = [(inside, s.try_cast(unit, type_))]
+        if column.outside == "edge":
+            cases += [(s.less(unit, low), low), (s.less(high, unit), high)]
+        return s.choose(cases, s.null())
 
     def _fixed_point(self, name: str, grid: int) -> Sql:
-        """round(grid * value): the value is clamped, so no product leaves 64 bits."""
+        """round(grid * value), half to even: the value is clamped, so no product leaves 64 bits."""
         value = self._value(name)
         if self.schema.column(name).kind != "number":
             return value if grid == 1 else s.multiply(value, s.whole(grid))
         product = value if grid == 1 else s.multiply(value, s.double(float(grid)))
-        return s.cast(s.call("round_even", product, s.whole(0)), "BIGINT")
+        return s.cast(product, "BIGINT")  # this cast rounds half to even, as a test pins
+
+
+def _counted_by(term: Term, terms: Sequence[Term]) -> int | None:
+    """The place of a total that is null exactly where the term is, so that its rows can be counted."""
+    if not isinstance(term, Valued):
+        return None
+    totals = [
+        n for n, one in enumerate(terms) if isinstance(one, Total) and one.column == term.column
+    ]
+    return totals[0] if totals else None
 
 
 def _sum(name: Sql) -> Sql:
