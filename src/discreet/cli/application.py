@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("plan", "Expected errors, before any row is read."),
     "release": ("release", "Publish a table once, under a privacy budget."),
     "ask": ("ask", "Ask a release a question in SQL; free, any number of times."),
+    "curator": ("curator", "Ask a table live questions, each charged to the ledger."),
     "report": ("report", "Write a release's report: one HTML file."),
     "verify": ("verify", "Recompute a release's cost, and check its signature."),
     "key": ("key", "Make a key to sign releases with."),
