@@ -33,7 +33,6 @@ PUBLIC = [
     "Plan",
     "PrivacyUnit",
     "Refused",
-    "Release",
     "ReleaseReader",
     "Schema",
     "Sums",

@@ -67,7 +67,10 @@ def test_the_expected_error_agrees_with_real_noise(make_schema, adjacency, budge
     noise = DrawnNoise()
     draws, rows = 20_000, 100_000
     for part in prepare(
-        schema, budget=budget, workload=["marginals(1)", "means(age)", "sums(income)"]
+        schema,
+        budget=budget,
+        workload=["marginals(1)", "means(age)", "sums(income)"],
+        algorithms={"marginals(1)": "direct"},
     ).parts:
         planned = part.error(rows=rows, confidence=0.95).expected
         laws = [

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.selecting import Selection
 from discreet.answers.sources import CombinedTable
 from discreet.inference.combination import half_widths
@@ -35,6 +36,10 @@ class Estimates:
     std: Floats
     is_exact: bool
     """Whether the interval owes nothing to discretisation."""
+    note: str = ""
+    """What else a reader should know."""
+    is_model: bool = False
+    """Whether a model filled the table in: the interval then covers what it left out, too."""
 
 
 def summed(
@@ -65,7 +70,7 @@ class _Side:
 
 
 def count_rows(
-    table: CombinedTable,
+    table: CombinedTable | WeightedTable,
     selection: Selection,
     *,
     group_axes: tuple[int, ...] = (),
@@ -79,6 +84,8 @@ def count_rows(
     total = public_rows if public_rows is not None and not selection.loses_rows else None
     inner, outer = selection.inner(), selection.outer()
     is_exact = bool(np.array_equal(inner, outer))
+    if isinstance(table, WeightedTable):
+        return _weighted_count(table, selection, group_axes, confidence, public_rows, whole)
     low = _Side(table, summed(table.counts, inner, axes), many(inner, shape, axes), total)
     high, inside, spread = low, low.value, np.zeros(())
     if not is_exact:
@@ -95,3 +102,28 @@ def count_rows(
     )
     std = np.sqrt(table.cell_variance * (low.draws + spread))
     return Estimates(estimate, lower, upper, np.asarray(std), is_exact)
+
+
+def _weighted_count(
+    table: WeightedTable,
+    selection: Selection,
+    group_axes: tuple[int, ...],
+    confidence: Exactable,
+    public_rows: int | None,
+    whole: bool,
+) -> Estimates:
+    """The same from a table whose cells share noise; a public total is in it already."""
+    axes = tuple(axis for axis in range(len(selection.columns)) if axis not in group_axes)
+    inner, outer = selection.inner(), selection.outer()
+    is_exact = bool(np.array_equal(inner, outer))
+    low = high = summed(table.counts, inner, axes)
+    width, std = table.widths(inner, group_axes, confidence)
+    above, inside = width, low
+    if not is_exact:
+        high = summed(table.counts, outer, axes)
+        above, std = table.widths(outer, group_axes, confidence)
+        inside = low + np.sum(table.counts * np.where(inner, 0.0, selection.share()), axis=axes)
+    estimate, lower, upper = plausible_counts(
+        inside, low - width, high + above, rows=public_rows, whole=whole
+    )
+    return Estimates(estimate, lower, upper, np.asarray(std), is_exact, is_model=table.is_model)

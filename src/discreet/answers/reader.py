@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
+from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
+from discreet.answers.predicates import PredicateReader
 from discreet.answers.sources import Library
+from discreet.answers.synthetic import SyntheticTable, synthesize
 from discreet.answers.usefulness import usefulness
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.files import read_release
@@ -28,6 +32,8 @@ class ReleaseReader:
         self.release = release
         self._library = Library(release)
         self._batch = Batch(self._library)
+        self._halfspaces = HalfspaceReader(self._library)
+        self._predicates = PredicateReader(self._library)
 
     @property
     def schema(self) -> Schema:
@@ -46,6 +52,12 @@ class ReleaseReader:
         """
         if isinstance(question, str):
             question = parse_question(question, self.schema)
+        declared = self._predicates.answers(question, confidence=confidence, whole=whole)
+        if declared is not None:
+            return declared
+        linear = self._halfspaces.answers(question, confidence=confidence, whole=whole)
+        if linear is not None:
+            return linear
         return Asking(self._library, confidence, whole).answers(question)
 
     def count_many(
@@ -66,11 +78,46 @@ class ReleaseReader:
         """Rows in single cells, one row of `codes` a question."""
         return self._batch.cells(tuple(columns), codes, confidence=confidence)
 
+    def count_halfspaces(
+        self,
+        columns: Sequence[str],
+        normals: npt.ArrayLike,
+        bounds: npt.ArrayLike,
+        *,
+        confidence: float = 0.95,
+    ) -> ManyHalfspaces:
+        """Rows with normal . columns >= bound, one row of `normals` and one bound a question."""
+        return self._halfspaces.many(tuple(columns), normals, bounds, confidence=confidence)
+
+    def count_near_halfspaces(
+        self, columns: Sequence[str], normals: npt.ArrayLike, bounds: npt.ArrayLike
+    ) -> npt.NDArray[np.float64]:
+        """Of a release by the literal net: rows in some gamma-close halfspace, without intervals."""
+        return self._halfspaces.near(tuple(columns), normals, bounds)
+
+    def count_boxes(
+        self,
+        columns: Sequence[str],
+        first: npt.ArrayLike,
+        last: npt.ArrayLike,
+        *,
+        confidence: float = 0.95,
+    ) -> ManyCounts:
+        """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
+        return self._batch.boxes(tuple(columns), first, last, confidence=confidence)
+
     def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""
         if isinstance(query_class, str):
             query_class = parse_class(query_class)
         return usefulness(self._library, query_class, delta=delta)
+
+    def synthesize(self, rows: int | None = None, *, seed: int | None = None) -> SyntheticTable:
+        """Synthetic rows with the original's columns; as many as the release estimates, by default.
+
+        The same `seed` gives the same rows. It costs no privacy: only published numbers are used.
+        """
+        return synthesize(self._library, rows=rows, seed=seed)
 
     def statement(self) -> Statement:
         return privacy_statement(self.release)

@@ -17,14 +17,20 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.buckets import BucketSource
+from discreet.answers.linear_tables import IndependentDraws, LinearTable, ModelTable, WeightedTable
+from discreet.answers.ranges import RangeSource
 from discreet.answers.selecting import keeps_every_row
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
-from discreet.errors import NotAnswerable
+from discreet.errors import BadRelease, NotAnswerable
 from discreet.inference.combination import Terms, inverse_variance_weights
+from discreet.inference.mixture import Mixture, model_counts
+from discreet.inference.residuals import ResidualTables
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals
-from discreet.queries.measurable import CellCount, ClampedSum, Marginal
+from discreet.queries.measurable import CellCount, ClampedSum, Marginal, PresentCount
+from discreet.queries.residuals import ModelDistance, Residual
 from discreet.schema import Schema
 
 Numbers = npt.NDArray[np.float64]
@@ -56,7 +62,7 @@ class NoisySum:
 
 @dataclass(frozen=True, slots=True)
 class NoisyCount:
-    """How many rows have a value in `column`."""
+    """How many rows have a value in the domain of `column`: those that a sum adds up."""
 
     column: str
     value: int
@@ -70,6 +76,10 @@ class Sources:
     tables: list[NoisyTable] = field(default_factory=list)
     sums: list[NoisySum] = field(default_factory=list)
     counts: list[NoisyCount] = field(default_factory=list)
+    ranges: list[RangeSource | BucketSource] = field(default_factory=list)
+    residuals: list[Measurement] = field(default_factory=list)
+    models: list[ModelTable] = field(default_factory=list)
+    spreads_evenly: bool = False
 
 
 def _measured(part: Part, schema: Schema) -> Sources:
@@ -85,6 +95,8 @@ def _measured(part: Part, schema: Schema) -> Sources:
             found.tables.append(NoisyTable(query.columns, counts, measurement.law))
         elif isinstance(query, ClampedSum):
             sums.append(measurement)
+        elif isinstance(query, Residual):
+            found.residuals.append(measurement)
         elif (column := _counted_column(query, schema)) is not None:
             found.counts.append(NoisyCount(column, int(measurement.values[0]), measurement.law))
     for measurement in sums:
@@ -107,15 +119,60 @@ def _measured(part: Part, schema: Schema) -> Sources:
 
 
 def _counted_column(query: object, schema: Schema) -> str | None:
-    """The column whose present values a one-number query counts."""
-    if getattr(query, "kind", None) == "present-count":
-        return str(getattr(query, "column"))  # noqa: B009
+    """The column whose values in the domain a one-number query counts."""
+    if isinstance(query, PresentCount):
+        return schema.column(query.column).name
     if isinstance(query, CellCount) and len(query.columns) == 1:
         column = schema.column(query.columns[0])
-        present = column.cells - (column.null_cell is not None)
-        if set(query.cells) == set(range(present)):
+        if set(query.cells) == set(range(column.value_cells)):
             return column.name
     return None
+
+
+def _residuals(part: Part, schema: Schema) -> Sources:
+    found = _measured(part, schema)
+    found.spreads_evenly = "rows without a cell" in part.facts
+    return found
+
+
+def _model(part: Part, schema: Schema) -> Sources:
+    """Residuals where they were measured, and the model's tables with their measured distances."""
+    found = _measured(part, schema)
+    model, names, rows = published_model(part, schema)
+    audits = [each for each in part.measurements if isinstance(each, Measurement)]
+    audits = audits[len(audits) - int(part.facts["audits"]) :]
+    for each in audits:
+        if not isinstance(each.query, ModelDistance):
+            raise BadRelease("The model of a part lacks the measurements of its own error.")
+        columns = each.query.columns
+        counts = model_counts(model, [names.index(name) for name in columns], rows)
+        found.models.append(
+            ModelTable(columns, counts.astype(np.float64), float(each.values[0]), each.law)
+        )
+    return found
+
+
+def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], float]:
+    """The model in a part, the columns that it is about, and the rows that it stands for."""
+    try:
+        names = [schema.column(str(name)).name for name in part.facts["columns"]]
+        rows, theta = float(part.facts["rows"]), part.estimates["theta"]
+        sizes = [schema.column(name).cells for name in names]
+        if theta.dtype.kind != "f" or theta.ndim != 2 or theta.shape[1] != sum(sizes):
+            raise ValueError
+        if not (np.isfinite(theta).all() and theta.min() >= 0 and 0 < rows < 1e15):
+            raise ValueError
+        return Mixture.of(sizes, theta.astype(np.float32)), names, rows
+    except (KeyError, TypeError, ValueError):
+        raise BadRelease("The model of a part is not readable.") from None
+
+
+def _reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:
+    """The table summed to `columns`, in their order."""
+    axes = tuple(a for a, name in enumerate(table.columns) if name not in columns)
+    kept = [name for name in table.columns if name in columns]
+    reduced = table.counts.sum(axis=axes, dtype=np.int64) if axes else table.counts
+    return np.transpose(reduced, [kept.index(name) for name in columns])
 
 
 Answerer = Callable[[Part, Schema], Sources]
@@ -124,6 +181,13 @@ ANSWERERS: dict[str, Answerer] = {
     "marginals": _measured,
     "means": _measured,
     "sums": _measured,
+    "buckets": lambda part, schema: Sources(ranges=[BucketSource(part, schema)]),
+    "ranges": lambda part, schema: Sources(ranges=[RangeSource(part, schema)]),
+    "residuals": _residuals,
+    "model": _model,
+    "halfspaces": _measured,
+    "halfspace-net": _measured,
+    "predicates": _measured,
 }
 
 
@@ -152,6 +216,10 @@ class Library:
         self.tables: list[NoisyTable] = []
         self.sums: list[NoisySum] = []
         self.counts: list[NoisyCount] = []
+        self.ranges: list[RangeSource | BucketSource] = []
+        residuals: list[Measurement] = []
+        self.models: dict[tuple[str, ...], ModelTable] = {}
+        self.spreads_evenly = False
         for part in release.parts:
             answerer = ANSWERERS.get(part.kind)
             if answerer is None:
@@ -160,7 +228,12 @@ class Library:
             self.tables += found.tables
             self.sums += found.sums
             self.counts += found.counts
-        self._kept: dict[tuple[str, ...], CombinedTable] = {}
+            self.ranges += found.ranges
+            residuals += found.residuals
+            self.models |= {model.columns: model for model in found.models}
+            self.spreads_evenly |= found.spreads_evenly
+        self.residuals = ResidualTables(release.schema, residuals, rows=release.public_rows)
+        self._kept: dict[tuple[str, ...], CombinedTable | WeightedTable] = {}
 
     def usable(self, columns: tuple[str, ...]) -> list[tuple[NoisyTable, int]]:
         """Tables that contain `columns`, with how many of their cells make one cell.
@@ -175,7 +248,11 @@ class Library:
                     found.append((table, prod(column.cells for column in extra)))
         return found
 
-    def table(self, columns: tuple[str, ...]) -> CombinedTable:
+    def has_linear(self, columns: tuple[str, ...]) -> bool:
+        """Whether measurements determine the table, so that no model is needed."""
+        return self.residuals.determines(columns) or bool(self.usable(columns))
+
+    def table(self, columns: tuple[str, ...]) -> CombinedTable | WeightedTable:
         """The table over `columns` (in the schema's order), or a refusal that names the class."""
         kept = self._kept.get(columns)
         if kept is None:
@@ -184,8 +261,16 @@ class Library:
                 self._kept.pop(next(iter(self._kept)))
         return kept
 
-    def _combined(self, columns: tuple[str, ...]) -> CombinedTable:
+    def _combined(self, columns: tuple[str, ...]) -> CombinedTable | WeightedTable:
         found = self.usable(columns)
+        if self.residuals.determines(columns):
+            direct = [
+                IndependentDraws(_reduced(table, columns).astype(np.float64), table.law, many)
+                for table, many in found
+            ]
+            return LinearTable(columns, self.residuals, direct)
+        if not found and columns in self.models:
+            return self.models[columns]
         if not found:
             raise NotAnswerable(self.refusal(columns))
         # Every cell over `columns` holds the same number of draws, so these weights are right
@@ -196,11 +281,7 @@ class Library:
         for (table, many), weight in zip(found, weights, strict=True):
             if weight == 0:
                 continue
-            axes = tuple(a for a, name in enumerate(table.columns) if name not in columns)
-            kept = [name for name in table.columns if name in columns]
-            reduced = table.counts.sum(axis=axes, dtype=np.int64) if axes else table.counts
-            reduced = np.transpose(reduced, [kept.index(name) for name in columns])
-            share = weight * reduced.astype(np.float64)
+            share = weight * _reduced(table, columns).astype(np.float64)
             counts = share if counts is None else counts + share
             noise.append((weight, table.law, many))
         assert counts is not None

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.counting import Estimates
+from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.selecting import Selection
 from discreet.answers.sources import CombinedTable, NoisySum
 from discreet.errors import NotAnswerable
@@ -32,7 +33,7 @@ MOST_WEIGHTED = 1 << 24
 
 
 def sum_rows(
-    table: CombinedTable,
+    table: CombinedTable | WeightedTable,
     selection: Selection,
     axis: int,
     *,
@@ -55,22 +56,32 @@ def sum_rows(
         value = np.sum(table.counts * weights, axis=axes)
         width = _weighted_widths(table, weights, group_axes, confidence)
         ends.append(np.asarray(value + sign * width))
-    squares = np.sum(np.broadcast_to(middle**2, table.counts.shape), axis=axes)
+    if isinstance(table, WeightedTable):
+        _, std = table.widths(middle, group_axes, confidence)
+    else:
+        squares = np.sum(np.broadcast_to(middle**2, table.counts.shape), axis=axes)
+        std = np.sqrt(table.cell_variance * squares)
     # The two ends carry different noise, so they can cross; the estimate stays between them.
     lower, upper = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
     return Estimates(
         estimate=np.clip(estimate, lower, upper),
         lower=lower,
         upper=upper,
-        std=np.asarray(np.sqrt(table.cell_variance * squares)),
+        std=np.asarray(std),
         is_exact=is_exact,
+        is_model=isinstance(table, WeightedTable) and table.is_model,
     )
 
 
 def _weighted_widths(
-    table: CombinedTable, weights: Floats, group_axes: tuple[int, ...], confidence: Exactable
+    table: CombinedTable | WeightedTable,
+    weights: Floats,
+    group_axes: tuple[int, ...],
+    confidence: Exactable,
 ) -> Floats:
     """For each group, how far the noise can move its weighted sum. Equal weights are computed once."""
+    if isinstance(table, WeightedTable):
+        return table.widths(weights, group_axes, confidence)[0]
     shape = table.counts.shape
     varies = tuple(axis for axis in group_axes if weights.shape[axis] > 1)
     wide = np.broadcast_to(
@@ -118,13 +129,16 @@ def quotient(
         upper=upper,
         std=np.asarray(std),
         is_exact=sums.is_exact and counts.is_exact,
+        is_model=sums.is_model or counts.is_model,
     )
 
 
-def direct_sum(
-    sums: list[NoisySum], *, confidence: Exactable, most_rows: float | None
-) -> Estimates:
-    """The sum of a whole column from measured sums. Rounding to a grid moves a value by half a step at most."""
+def direct_sum(sums: list[NoisySum], *, confidence: Exactable, most_rows: int | None) -> Estimates:
+    """The sum of a whole column from measured sums.
+
+    Rounding to a grid moves a value by half a step at most. Where the number of rows is a secret
+    that bounds nothing, so the interval is for the sum of the rounded values, and a note says so.
+    """
     variances = [each.law.variance / each.grid**2 for each in sums]
     weights = inverse_variance_weights(variances)
     used = [(each, weight) for each, weight in zip(sums, weights, strict=True) if weight]
@@ -134,7 +148,12 @@ def direct_sum(
     if rounds and most_rows is not None:
         width += most_rows * sum(weight / (2 * each.grid) for each, weight in used if each.rounds)
     std = math.sqrt(sum(w * w * each.law.variance / each.grid**2 for each, w in used))
-    return _single(value, value - width, value + width, std, is_exact=not rounds)
+    note = ""
+    if rounds and most_rows is None:
+        step = max(1 / each.grid for each, _ in used if each.rounds)
+        note = f"Before it was summed, each value was rounded to a multiple of {step:.3g}."
+    covered = not rounds or most_rows is None
+    return _single(value, value - width, value + width, std, is_exact=covered, note=note)
 
 
 def direct_mean(
@@ -152,11 +171,16 @@ def direct_mean(
     center, step = float(measured.center), 1 / measured.grid
     reach = max(abs(hull[0] - center), abs(hull[1] - center)) + (step / 2 if measured.rounds else 0)
     terms: list[Term] = [(step, measured.law, 1)]
+    note = ""
     if measured.count is not None:
         divisor = float(measured.count.value)
         terms.append((reach, measured.count.law, 1))
     elif public_rows is not None:
         divisor = float(public_rows)
+        note = (
+            f"The mean of {measured.column!r} is over all {public_rows:,} rows; one without a value "
+            f"in the domain would count as {center:.6g}."
+        )
     else:
         raise NotAnswerable("The release has a sum of this column and no count to divide it by.")
     if divisor <= 0:
@@ -167,17 +191,25 @@ def direct_mean(
     lower, upper = (min(max(end, hull[0]), hull[1]) for end in (estimate - width, estimate + width))
     std = math.sqrt(sum(w * w * law.variance * n for w, law, n in terms)) / divisor
     return _single(
-        min(max(estimate, lower), upper), lower, upper, std, is_exact=not measured.rounds
+        min(max(estimate, lower), upper),
+        lower,
+        upper,
+        std,
+        is_exact=not measured.rounds,
+        note=note,
     )
 
 
-def _single(value: float, lower: float, upper: float, std: float, *, is_exact: bool) -> Estimates:
+def _single(
+    value: float, lower: float, upper: float, std: float, *, is_exact: bool, note: str = ""
+) -> Estimates:
     return Estimates(
         estimate=np.array(value, dtype=np.float64),
         lower=np.array(lower, dtype=np.float64),
         upper=np.array(upper, dtype=np.float64),
         std=np.array(std, dtype=np.float64),
         is_exact=is_exact,
+        note=note,
     )
 
 

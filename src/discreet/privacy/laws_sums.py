@@ -199,6 +199,7 @@ def _combination_half_width(groups: tuple[tuple[float, NoiseLaw, int], ...], mis
             second + step**2 / 12, fourth - step**4 / 120, sixth + step**6 / 252, miss
         )
         return float(width) + step / 2
+    heavy = max(heavy, 1)  # a rare miss: too far out for the series alone
     return _grid_width(groups[:heavy], groups[heavy:], std, miss)
 
 

@@ -1,0 +1,156 @@
+"""Tables whose cells share noise: put together from residuals, or filled in by a model.
+
+Such a table cannot be asked for the noise of "so many cells": what matters is which. It answers for
+weights on its cells instead. A question with groups has one width for each distinct pattern of
+weights inside a group, for all cells of a column are alike to the noise.
+
+May import errors, privacy, schema, queries, artifacts, inference.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.inference.combination import Terms, inverse_variance_weights
+from discreet.inference.linear_widths import grouped, linear_half_width, variance_of_linear
+from discreet.inference.residuals import ResidualTables
+from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.laws import NoiseLaw
+
+Floats = npt.NDArray[np.float64]
+
+MOST_SPREAD = 1 << 22
+"""Draws of one table that are listed one by one when it is combined with residuals."""
+
+
+class WeightedTable(ABC):
+    """A table over exactly some columns that knows the noise of any weighted sum of its cells."""
+
+    columns: tuple[str, ...]
+    counts: Floats
+    is_model: bool = False
+    """Whether an interval covers what a model left out, beside noise."""
+
+    @property
+    def cells(self) -> int:
+        return int(self.counts.size)
+
+    @abstractmethod
+    def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
+        """Half the width of the interval, and the standard deviation, of one weighted sum."""
+
+    def widths(
+        self, weights: npt.NDArray[np.generic], group_axes: tuple[int, ...], confidence: Exactable
+    ) -> tuple[Floats, Floats]:
+        """Half-widths and standard deviations, one a group: a combination of cells of the group axes."""
+        shape = self.counts.shape
+        varies = [axis for axis in group_axes if weights.shape[axis] > 1]
+        kept = [1 if a in group_axes and a not in varies else n for a, n in enumerate(shape)]
+        wide = np.broadcast_to(np.asarray(weights, dtype=np.float64), kept)
+        rows = np.moveaxis(wide, group_axes, range(len(group_axes)))
+        groups, inside = rows.shape[: len(group_axes)], rows.shape[len(group_axes) :]
+        flat = np.ascontiguousarray(rows.reshape(prod(groups), -1))
+        known: dict[bytes, tuple[float, float]] = {}
+        found = np.empty((2, len(flat)))
+        for place, row in enumerate(flat):
+            key = row.tobytes()
+            if key not in known:
+                question = np.zeros(shape)
+                first = np.moveaxis(question, group_axes, range(len(group_axes)))
+                first[(0,) * len(group_axes)] = row.reshape(inside)
+                known[key] = self.reach(question, confidence) if row.any() else (0.0, 0.0)
+            found[:, place] = known[key]
+        sizes = [shape[axis] for axis in group_axes]
+        width, std = (np.broadcast_to(each.reshape(groups), sizes) for each in found)
+        return width, std
+
+    def first_cells(self, most: int, confidence: Exactable) -> tuple[Floats, Floats]:
+        """Half-widths and standard deviations of the sum of the first 0, 1, ..., `most` cells."""
+        found = np.zeros((2, most + 1))
+        for many in range(1, most + 1):
+            question = np.zeros(self.counts.size)
+            question[:many] = 1.0
+            found[:, many] = self.reach(question.reshape(self.counts.shape), confidence)
+        return found[0], found[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndependentDraws:
+    """A directly measured table, summed to some columns: `many` draws of `law` in each cell."""
+
+    counts: Floats
+    law: NoiseLaw
+    many: int
+
+    @property
+    def cell_variance(self) -> float:
+        return self.law.variance * self.many
+
+
+class LinearTable(WeightedTable):
+    """A table from residuals, combined with direct ones by inverse variance where there are any.
+
+    The weights of the combination depend on the columns alone, so equal questions get equal
+    answers and cells add up.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        residuals: ResidualTables,
+        direct: list[IndependentDraws],
+    ) -> None:
+        self.columns, self._residuals = columns, residuals
+        direct = [each for each in direct if each.many * each.counts.size <= MOST_SPREAD]
+        variances = [residuals.cell_variance(columns), *(each.cell_variance for each in direct)]
+        weights = inverse_variance_weights(variances)
+        self._own = weights[0]
+        self._direct = [(w, each) for w, each in zip(weights[1:], direct, strict=True) if w]
+        self.counts = self._own * residuals.table(columns)
+        for weight, each in self._direct:
+            self.counts = self.counts + weight * each.counts
+
+    def coefficients(self, weights: Floats) -> list[tuple[NoiseLaw, Floats]]:
+        found = [
+            (law, self._own * row)
+            for law, row in self._residuals.coefficients(self.columns, weights)
+        ]
+        for weight, each in self._direct:
+            found.append((each.law, weight * np.repeat(weights.reshape(-1), each.many)))
+        return found
+
+    def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
+        rows = self.coefficients(weights)
+        return linear_half_width(rows, confidence), math.sqrt(variance_of_linear(rows))
+
+    def terms(self, weights: Floats) -> Terms:
+        return tuple(grouped(self.coefficients(weights)))
+
+
+@dataclass(slots=True, eq=False)
+class ModelTable(WeightedTable):
+    """A table that a model filled in, and a noisy measurement of how many rows it is off in all.
+
+    With e the errors of the cells, |sum of w e| <= max|w| * sum|e|; the sum of |e| was measured
+    with noise, so its upper end at `confidence` bounds every question about the table at once.
+    """
+
+    columns: tuple[str, ...]
+    counts: Floats
+    distance: float
+    law: NoiseLaw
+    is_model: bool = field(default=True, init=False)
+
+    def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
+        level = exact(confidence, name="confidence")
+        one_sided = max(2 * level - 1, exact("1/2", name="confidence"))
+        bound = max(0.0, self.distance + self.law.half_width(float(one_sided)))
+        largest = float(np.abs(weights).max(initial=0.0))
+        # Half the measured distance is what a random half of the cells is off by, about.
+        return largest * bound, largest * max(self.distance, self.law.std) / 2

@@ -1,0 +1,126 @@
+"""From measured residuals to a model of the rows.
+
+May import errors, privacy, schema, queries, artifacts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement
+from discreet.inference.combination import inverse_variance_weights
+from discreet.inference.log_linear import LogLinear, fits_whole_domain
+from discreet.inference.mixture import Mixture, Target, bin_matrix, smooth_shares
+from discreet.inference.public_random import generator
+from discreet.inference.residuals import ResidualTables, centred
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.residuals import Residual, subsets
+from discreet.schema import Schema
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
+
+class RowModel(Protocol):
+    """Shares of the cells of any columns, and rows drawn from them."""
+
+    def marginal(self, columns: Sequence[int]) -> npt.NDArray[np.float64]: ...
+
+    def sample(self, rows: int, generator: Generator) -> npt.NDArray[np.int64]: ...
+
+
+STEPS, WHOLE_STEPS = 600, 150
+FITTED = 0.5
+
+
+def target_of(
+    measured: Measurement, schema: Schema, places: dict[str, int], rows: float
+) -> Target | None:
+    """A measured residual of one or two columns as something to fit."""
+    query = measured.query
+    if not isinstance(query, Residual) or not 1 <= len(query.columns) <= 2:
+        return None
+    shape = query.shape(schema)
+    scale = prod(shape) * rows
+    table = centred(measured.values.astype(np.float64).reshape(shape)) / scale
+    return Target(
+        columns=tuple(places[name] for name in query.columns),
+        bins=tuple(bin_matrix(each) for each in query.bins or (None,) * len(query.columns)),
+        table=table.astype(np.float32),
+        std=measured.law.std / scale,
+    )
+
+
+def model_of_residuals(
+    tables: ResidualTables, measured: Iterable[Measurement], names: Sequence[str]
+) -> tuple[RowModel, float]:
+    """A model fitted to all residuals of one and two columns, and the estimated number of rows."""
+    rows = max(1.0, float(tables.table(())))
+    places = {name: place for place, name in enumerate(names)}
+    shares = []
+    for name in names:
+        std = math.sqrt(tables.cell_variance((name,)))
+        shares.append(smooth_shares(tables.table((name,)), std, rows))
+    found = [target_of(each, tables.schema, places, rows) for each in measured]
+    return fitted_model(shares, [each for each in found if each is not None], rows), rows
+
+
+def fitted_model(
+    shares: Sequence[npt.NDArray[np.float64]], targets: Sequence[Target], rows: float
+) -> RowModel:
+    """Maximum entropy where the whole domain can be listed, a mixture of products elsewhere."""
+    sizes = [len(each) for each in shares]
+    if fits_whole_domain(sizes):
+        whole = LogLinear(sizes)
+        whole.fit(targets, steps=WHOLE_STEPS)
+        return whole
+    model = Mixture.independent(shares, generator(0))
+    model.fit(targets, rows=rows, steps=STEPS, fitted=FITTED)
+    return model
+
+
+def model_of_tables(
+    schema: Schema,
+    tables: Sequence[tuple[tuple[str, ...], npt.NDArray[np.int64], NoiseLaw]],
+    names: Sequence[str],
+) -> tuple[RowModel, float]:
+    """The same from directly measured tables: each one's totals, one-way and two-way residuals.
+
+    Residuals of one table are projections of independent draws onto orthogonal spaces, so they are
+    independent too; those of several tables are fitted side by side.
+    """
+    places = {name: place for place, name in enumerate(names)}
+    totals = [(float(counts.sum()), law.variance * counts.size) for _, counts, law in tables]
+    weights = inverse_variance_weights([variance for _, variance in totals])
+    rows = max(1.0, sum(w * total for w, (total, _) in zip(weights, totals, strict=True)))
+    targets: list[Target] = []
+    summed: dict[str, list[tuple[npt.NDArray[np.float64], float]]] = {}
+    for columns, counts, law in tables:
+        for own in subsets(columns):
+            if not 1 <= len(own) <= 2 or any(schema.column(name).cells < 2 for name in own):
+                continue
+            axes = tuple(place for place, name in enumerate(columns) if name not in own)
+            table = counts.sum(axis=axes).astype(np.float64)
+            std = math.sqrt(law.variance * counts.size / table.size)
+            if len(own) == 1:
+                summed.setdefault(own[0], []).append((table, std))
+            targets.append(
+                Target(
+                    columns=tuple(places[name] for name in own),
+                    bins=(None,) * len(own),
+                    table=(centred(table) / rows).astype(np.float32),
+                    std=max(std, 1e-3) / rows,
+                )
+            )
+    shares = []
+    for name in names:
+        size = schema.column(name).cells
+        best = min(summed.get(name, [(np.full(size, rows / size), 1.0)]), key=lambda each: each[1])
+        shares.append(smooth_shares(best[0], max(best[1], 1e-3), rows))
+    return fitted_model(shares, targets, rows), rows

@@ -1,0 +1,76 @@
+"""How far a weighted sum of many draws can be off, for estimates with thousands of coefficients.
+
+Wide Gaussian noise, discrete or rounded: a sum of such draws, smoothed by a uniform draw of the
+width of the largest weight, is normal up to less than 1e-9 (Poisson summation: the error of a
+lattice of step w falls as exp(-2 (pi sigma)^2)), so half that weight is added and no series is
+needed. Anything else goes to the exact laws, or, where less than one in a thousand may miss, to
+Chernoff's bound, which is never too short.
+
+May import errors, privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from discreet.inference.combination import Term, half_width
+from discreet.privacy import laws_sums
+from discreet.privacy.exact import Exactable
+from discreet.privacy.laws import DiscreteGaussianLaw, NoiseLaw, RoundedGaussianLaw
+from discreet.privacy.laws_noise import miss_probability
+
+Floats = npt.NDArray[np.float64]
+
+WIDE = 4.0
+"""A sigma, in steps, from which a Gaussian's lattice does not show."""
+SLACK = 1 + 1e-6
+
+
+def linear_half_width(coefficients: Sequence[tuple[NoiseLaw, Floats]], level: Exactable) -> float:
+    """An h with P(|sum of coefficient * draw| <= h) >= level."""
+    used = [(law, row) for law, row in coefficients if row.size and bool(np.any(row))]
+    if not used:
+        return 0.0
+    miss = miss_probability(level)
+    if all(is_wide_gaussian(law) for law, _ in used):
+        variance = math.fsum(law.variance * float(np.sum(row * row)) for law, row in used)
+        largest = max(float(np.abs(row).max()) for _, row in used)
+        return _normal(variance + largest**2 / 12, miss) + largest / 2
+    terms = grouped(used)
+    if miss < laws_sums.SERIES_MISS and len(terms) > 1:
+        return laws_sums._chernoff_radius(list(terms), miss)
+    return half_width(terms, level)
+
+
+def variance_of_linear(coefficients: Sequence[tuple[NoiseLaw, Floats]]) -> float:
+    return math.fsum(law.variance * float(np.sum(row * row)) for law, row in coefficients)
+
+
+def is_wide_gaussian(law: NoiseLaw) -> bool:
+    return isinstance(law, DiscreteGaussianLaw | RoundedGaussianLaw) and law.std >= WIDE
+
+
+def grouped(coefficients: Sequence[tuple[NoiseLaw, Floats]]) -> list[Term]:
+    """Equal coefficients together, as (weight, law, how many); dust of rounding left out."""
+    found: list[Term] = []
+    for law, row in coefficients:
+        sizes = np.abs(row).reshape(-1)
+        largest = float(sizes.max(initial=0.0))
+        if largest == 0:
+            continue
+        steps, many = np.unique(np.round(sizes / largest, 12), return_counts=True)
+        found += [
+            (float(step) * largest, law, int(n))
+            for step, n in zip(steps, many, strict=True)
+            if step > 0
+        ]
+    return found
+
+
+def _normal(variance: float, miss: float) -> float:
+    return -float(ndtri(miss / 2)) * math.sqrt(variance) * SLACK

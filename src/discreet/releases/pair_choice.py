@@ -1,0 +1,108 @@
+"""Which pairs of columns to measure, how coarsely and how loudly: decided on noisy numbers alone.
+
+For each pair and each coarseness there is a noisy count of the rows that the present model gets
+wrong. Measuring the pair with noise sigma replaces that error by the noise: about 0.8 sigma for each
+cell that is larger than the noise, and the cell itself for those that are not. For a price lambda of
+budget each pair takes the coarseness and sigma that gain most; the pairs of the best gain per cost
+are taken while the budget lasts, and lambda is the one whose total gain is largest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+MEAN_ABSOLUTE = 0.8
+"""Of a standard normal number, about."""
+LOST_BELOW = 0.4
+"""A cell below so many sigmas is lost in the noise."""
+CAUTION = 1.5
+"""Standard deviations taken off a noisy error before it is believed."""
+PRICES = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A pair at one coarseness."""
+
+    pair: int
+    level: int
+    error: float
+    """Rows that the model gets wrong, a cautious estimate."""
+    cells: Floats
+    """The model's expected counts, in increasing order."""
+    shrink: float
+    """The share of a cell's noise that centring leaves: prod of (1 - 1/d), square rooted."""
+    price: float
+    """What noise of sigma 1 costs."""
+    power: int
+    """Noise of sigma costs price / sigma^power: 2 in rho, 1 in epsilon."""
+
+    def cost(self, sigma: float) -> float:
+        return self.price / sigma**self.power
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What to measure, and what part of the budget to spend on it."""
+
+    pair: int
+    level: int
+    cost: float
+
+
+def choose(candidates: Sequence[Candidate], budget: float) -> list[Choice]:
+    """The pairs to measure within `budget`; costs are relative, to be scaled to the whole of it."""
+    if not candidates:
+        return []
+    prefixes = [np.concatenate([[0.0], np.cumsum(each.cells)]) for each in candidates]
+    best: tuple[float, list[Choice]] = (0.0, [])
+    for unit in np.geomspace(3000.0, 0.3, PRICES):
+        offers: dict[int, tuple[float, Choice]] = {}
+        for each, prefix in zip(candidates, prefixes, strict=True):
+            sigma = _balanced(each, unit)
+            gain = each.error - _noise_error(each, prefix, sigma)
+            cost = each.cost(sigma)
+            held = offers.get(each.pair)
+            if gain > 0 and (held is None or gain > held[0]):
+                offers[each.pair] = gain, Choice(each.pair, each.level, cost)
+        ranked = sorted(offers.values(), key=lambda offer: -offer[0] / offer[1].cost)
+        spent, total, taken = 0.0, 0.0, []
+        for gain, choice in ranked:
+            if spent + choice.cost <= budget:
+                spent, total = spent + choice.cost, total + gain
+                taken.append(choice)
+        if total > best[0]:
+            best = total, taken
+    return best[1] or [_loudest(candidates)]
+
+
+def _balanced(candidate: Candidate, unit: float) -> float:
+    """The sigma at which one more unit of budget gains alike everywhere: noise error is linear in sigma
+    and in the cells above it, cost is quadratic, so sigma goes as (cost / cells)^(1/3)."""
+    sigma = unit
+    for _ in range(2):
+        above = len(candidate.cells) - int(np.searchsorted(candidate.cells, LOST_BELOW * sigma))
+        sigma = 4 * unit * (candidate.shrink**2 / max(above, 1)) ** (1 / 3)
+    return float(sigma)
+
+
+def _noise_error(candidate: Candidate, prefix: Floats, sigma: float) -> float:
+    lost = int(np.searchsorted(candidate.cells, LOST_BELOW * sigma))
+    loud = len(candidate.cells) - lost
+    return 2 * float(prefix[lost]) + MEAN_ABSOLUTE * sigma * loud * candidate.shrink
+
+
+def _loudest(candidates: Sequence[Candidate]) -> Choice:
+    """Nothing seems worth it: the pair with the largest error, as coarse as can be."""
+    worst = max(candidates, key=lambda each: (each.error, -len(each.cells)))
+    coarse = min(
+        (each for each in candidates if each.pair == worst.pair), key=lambda each: len(each.cells)
+    )
+    return Choice(coarse.pair, coarse.level, math.inf)
