@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from discreet.audits.empirical_laws import checked_law
+from discreet.audits.empirical_laws import NoisePool, checked_law
 from discreet.audits.empirical_mutants import ShrunkNoise
 from discreet.audits.empirical_releases import (
     _alert,
     _choice,
     audit_release,
-    ends_of,
-    neighbouring_tables,
     recorded_laws,
 )
 from discreet.audits.empirical_suite import registered_algorithms, release_jobs
+from discreet.audits.empirical_tables import ends_of, neighbouring_tables
 from discreet.audits.observing import Step
 from discreet.audits.subjects import MUTANT
 from discreet.audits.tables import _COLUMNS
@@ -96,6 +95,18 @@ def test_the_game_by_itself_sees_a_histogram_with_half_its_noise():
     assert found.refuted and "noise" in found.verdict
 
 
+def test_of_several_pairs_the_one_that_differs_most_is_played():
+    """Somebody aged 0 adds nothing to a sum of ages, somebody aged 20 adds all. Missed with p < 1e-6."""
+    found = audit_release(
+        ROWS,
+        budget=Budget(epsilon=1),
+        workload="sums(age)",
+        runs=600,
+        drawn=ShrunkNoise(Fraction(4)),
+    )
+    assert found.finding.certified > 1
+
+
 def test_the_laws_see_noise_a_fifth_too_small_where_the_game_cannot():
     """False alarm 1e-6; 20,000 draws miss a factor of 1.2 with p < 1e-9."""
     asked = {"budget": Budget(epsilon=1), "workload": ["histogram(age)"], "runs": 1000}
@@ -113,6 +124,13 @@ def test_the_game_sees_an_ignored_l1_sensitivity_which_no_noise_law_shows(monkey
     found = audit_release(CHANGED, budget=Budget(epsilon=1), workload="histogram(sex)", runs=3000)
     assert not found.failing_laws
     assert found.finding.refuted
+
+
+def test_an_audit_short_of_time_makes_fewer_runs():
+    found = audit_release(
+        ROWS, budget=Budget(epsilon=1), workload="histogram(sex)", runs=100_000, seconds=0.0
+    )
+    assert found.finding.runs == 200 and not found.refuted
 
 
 def test_a_release_that_takes_other_steps_on_a_neighbour_is_refuted(monkeypatch):
@@ -214,6 +232,17 @@ def test_noise_that_is_biased_or_used_twice_does_not_fit():
     assert checked_law(law, draws + 1).refuted()
     assert checked_law(law, np.repeat(draws[:10_000], 2)).worst == "alike in a row"
     assert checked_law(law, np.repeat(draws[:10_000], 2)).refuted()
+
+
+def test_numbers_that_share_their_noise_by_design_fit_their_laws():
+    """A chain may hold a law twice, with the same number under both. False alarm 1e-6."""
+    laws = tuple(DiscreteLaplaceLaw(Fraction(scale)) for scale in (2, 5, 5))
+    pool = NoisePool()
+    for _ in range(300):
+        exact = np.arange(40)
+        pool.add([step("1 refine", exact, DrawnNoise().chain(exact, laws, step=""), laws=laws)])
+    assert [check.draws for check in pool.checks()] == [12_000, 12_000]
+    assert not any(check.refuted() for check in pool.checks())
 
 
 def test_the_p_value_of_a_true_law_is_small_no_more_often_than_it_says():

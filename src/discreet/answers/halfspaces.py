@@ -220,7 +220,8 @@ class HalfspaceReader:
         combined = library.table(columns) if library.usable(columns) else None
         if isinstance(combined, CombinedTable):  # every cell with a draw of its own
             single = (1,) * len(columns)
-            found.append(Grid(schema, columns, single, combined.counts, combined.noise, rows))
+            if isinstance(combined, CombinedTable):  # cells whose noises are independent
+                found.append(Grid(schema, columns, single, combined.counts, combined.noise, rows))
         if not found:
             offered = ", ".join(dict.fromkeys(library.release.workload)) or "nothing"
             raise NotAnswerable(

@@ -81,12 +81,13 @@ class NoisePool:
         self._counts: dict[NoiseLaw, int] = {}
 
     def add(self, steps: Iterable[Step]) -> None:
-        """Steps that add noise. Where several numbers share it, each has a law of its own."""
+        """Steps that add noise. Numbers that share it under one law are not independent: one of them counts."""
         for step in steps:
             if not step.laws or step.name.endswith("above"):  # a choice, or a draw that nobody sees
                 continue
             rows = step.output.reshape(len(step.laws), -1) - step.exact
-            for law, row in zip(step.laws, rows, strict=True):
+            for law in dict.fromkeys(step.laws):
+                row = rows[step.laws.index(law)]
                 left = MOST - self._counts.get(law, 0)
                 if left > 0:
                     kept = row[:left].copy()

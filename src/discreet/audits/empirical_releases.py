@@ -13,9 +13,9 @@ guessing game cannot see, the replay and the test of each recorded noise law do.
 from __future__ import annotations
 
 import copy
-import csv
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,15 +32,13 @@ from discreet.audits.empirical import (
     fair_coins,
 )
 from discreet.audits.empirical_laws import LawCheck, NoisePool
+from discreet.audits.empirical_tables import neighbouring_tables, written_to
 from discreet.audits.losses import step_losses, tree_levels
 from discreet.audits.observing import Divergence, Step, Tape, recording, replaying
 from discreet.audits.subjects import log_ratio
-from discreet.audits.tables import GeneratedTable
-from discreet.errors import BadInput
 from discreet.kernel.engines import open_engine
 from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.noise import NoiseSource
-from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.conversion import epsilon_from_rho
 from discreet.privacy.laws import NoiseLaw
@@ -49,15 +47,15 @@ from discreet.releases.preparing import Workload
 
 # The loop that makes every release; only the ledger and the engine around it are replaced.
 from discreet.releases.run import _Run
-from discreet.schema import Column, CsvOptions, Schema
+from discreet.schema import CsvOptions, Schema
 
 RUNS = 5_000
 """Enough to see noise a fifth too small even where a run draws one number only."""
 FAST_RUNS = 1_000
 RHO_DELTA = Fraction(1, 10**6)
 """A budget in rho is audited as the epsilon that it gives at this delta."""
-OTHERS = 2
-"""Units that both tables have."""
+PILOT, LEAST = 20, 200
+"""Runs after which the pace is known, and the fewest that are made whatever it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +100,14 @@ def audit_release(
     workload: Workload,
     algorithms: Mapping[str, str] | None = None,
     runs: int = RUNS,
+    seconds: float | None = None,
     false_positive_rate: float = FALSE_POSITIVE_RATE,
     drawn: NoiseSource | None = None,
 ) -> ReleaseFinding:
     """Audit what `release` would do for this schema, budget and workload.
 
+    With `seconds`, fewer runs than `runs` where the first ones show that these would take longer;
+    how long a run takes says nothing of how well it is guessed, so the certificate stays valid.
     Half of the false-positive rate goes to the game, half to all the law tests together.
     `drawn` puts another source of noise in place of the real one: for tests of the audit itself.
     """
@@ -119,15 +120,19 @@ def audit_release(
         bits = fair_coins(runs)
         scores = np.empty(runs)
         pool = NoisePool()
+        pace = _Pace(runs, seconds)
         for place, bit in enumerate(bits):
+            if pace.is_over(place):
+                break
             try:
                 scores[place], recorded = _scored(run, engines, int(bit), drawn)
             except Divergence as error:
                 return _diverged(run, str(error), runs, false_positive_rate)
             pool.add(recorded)
+    runs = pace.runs
     epsilon, delta = _claim(run)
     certified = certified_from_scores(
-        scores, bits, delta=float(delta), false_positive_rate=false_positive_rate / 2
+        scores[:runs], bits[:runs], delta=float(delta), false_positive_rate=false_positive_rate / 2
     )
     finding = _finding(run, certified, runs, false_positive_rate, epsilon, delta)
     return ReleaseFinding(finding=finding, laws=tuple(pool.checks()))
@@ -140,6 +145,7 @@ def recorded_laws(
     workload: Workload,
     algorithms: Mapping[str, str] | None = None,
     runs: int = RUNS,
+    seconds: float | None = None,
     drawn: NoiseSource | None = None,
 ) -> list[LawCheck]:
     """Only the test of each recorded noise law: runs on one table, without replays."""
@@ -149,14 +155,31 @@ def recorded_laws(
     table, _ = next(neighbouring_tables(plain))
     with (
         tempfile.TemporaryDirectory(prefix="discreet-audit-") as folder,
-        open_engine(_written(table, Path(folder) / "table.csv"), plain) as engine,
+        open_engine(written_to(table, Path(folder) / "table.csv"), plain) as engine,
     ):
         remembering = _RememberingEngine(engine)
-        for _ in range(runs):
+        pace = _Pace(runs, seconds)
+        for place in range(runs):
+            if pace.is_over(place):
+                break
             with recording(drawn) as tape:
                 _made(run, remembering)
             pool.add(tape.steps)
     return pool.checks()
+
+
+class _Pace:
+    """How many runs fit: decided once, after a few, by the processor's clock alone."""
+
+    def __init__(self, runs: int, seconds: float | None) -> None:
+        self.runs, self._seconds = runs, seconds
+        self._started = time.process_time()
+
+    def is_over(self, done: int) -> bool:
+        if done == PILOT and self._seconds is not None:
+            each = max(1e-9, time.process_time() - self._started) / PILOT
+            self.runs = min(self.runs, max(LEAST, int(self._seconds / each)))
+        return done >= self.runs
 
 
 def _claim(run: _Run) -> tuple[Fraction, Fraction]:
@@ -324,7 +347,7 @@ def _worst_neighbours(schema: Schema, run: _Run, stack: ExitStack) -> tuple[tupl
         pair = tuple(
             _RememberingEngine(
                 stack.enter_context(
-                    open_engine(_written(table, folder / f"{number}-{side}.csv"), schema)
+                    open_engine(written_to(table, folder / f"{number}-{side}.csv"), schema)
                 )
             )
             for side, table in enumerate(tables)
@@ -344,66 +367,11 @@ def _worst_neighbours(schema: Schema, run: _Run, stack: ExitStack) -> tuple[tupl
     return best, ""
 
 
-def neighbouring_tables(schema: Schema) -> Iterator[tuple[GeneratedTable, GeneratedTable]]:
-    """Pairs of tiny neighbouring tables for any schema, the changing unit at the ends of every domain."""
-    unit = schema.unit
-    names = tuple(column.name for column in schema.columns)
-    header = (() if unit.identifier is None else (unit.identifier,)) + names
-
-    def rows(person: str, ends: Sequence[str]) -> list[tuple[str, ...]]:
-        own = () if unit.identifier is None else (person,)
-        return [(*own, *ends)] * (1 if unit.identifier is None else unit.max_rows)
-
-    low, high = ([ends_of(column)[end] for column in schema.columns] for end in (0, 1))
-    null = [""] * len(names)
-    others = [row for n in range(OTHERS) for row in rows(f"p{n}", low)]
-
-    def table(extra: list[tuple[str, ...]]) -> GeneratedTable:
-        return GeneratedTable(schema=schema, header=header, rows=(*others, *extra))
-
-    if schema.adjacency is Adjacency.ADD_REMOVE:
-        for state in (low, high):
-            yield table([]), table(rows("somebody", state))
-        return
-    for before, after in ((low, high), (low, null), (null, high)):
-        yield table(rows("somebody", before)), table(rows("somebody", after))
-
-
-def ends_of(column: Column) -> tuple[str, str]:
-    """Texts of two values in the column's first and last cell, at its bounds where it has some."""
-    texts = []
-    for end, code in ((0, 0), (1, column.value_cells - 1)):
-        value = column.value_in(code, Fraction(0))
-        bounds = column.value_bounds
-        if bounds is not None and column.kind in ("integer", "number"):
-            edge = bounds[end]
-            typed = int(edge) if column.kind == "integer" else float(edge)
-            if column.code_of(typed) == code:
-                value = typed
-        text = str(value).lower() if column.kind == "boolean" else str(value)
-        if not text and column.kind == "category":
-            raise BadInput(
-                f"Column {column.name!r} has an empty category, which a CSV file reads as null."
-            )
-        texts.append(text)
-    return texts[0], texts[1]
-
-
-def _written(table: GeneratedTable, path: Path) -> Path:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writerow(table.header)
-        writer.writerows(table.rows)
-    return path
-
-
 __all__ = [
     "FAST_RUNS",
     "RUNS",
     "ReleaseFinding",
     "audit_release",
-    "ends_of",
     "llr",
-    "neighbouring_tables",
     "recorded_laws",
 ]

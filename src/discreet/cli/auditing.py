@@ -12,6 +12,8 @@ from discreet.cli.failures import CHECK_FAILED
 from discreet.cli.options import budget_of, budget_options, json_option, workload_of
 
 SUFFIX = ".toml"
+SECONDS = 120.0
+"""For a release; more runs than fit are made only if --runs asks for them."""
 
 
 @click.command()
@@ -102,6 +104,7 @@ def _release(
         budget=budget,
         workload=workload_of(classes),
         runs=runs or (FAST_RUNS if fast else RUNS),
+        seconds=None if runs else SECONDS,
     )
 
 
