@@ -3,10 +3,8 @@
     import discreet as dc
 
     schema = dc.Schema.load("people.toml")
-    dc.release_to_file(
-        "people.parquet", schema, "people.release", budget=dc.Budget(epsilon=1), workload=["marginals(2)"]
-    )
-    dc.open_release("people.release").ask("SELECT count(*) FROM people WHERE age >= 65")
+    release = dc.release("people.parquet", schema, budget=dc.Budget(epsilon=1), workload=["marginals(2)"])
+    release.ask("SELECT count(*) FROM people WHERE age >= 65")
 
 Names are loaded when they are first used (PEP 562), so that importing discreet is cheap;
 their types are in `__init__.pyi`.
@@ -23,7 +21,7 @@ _ROOMS = {
     "discreet.answers": ("ReleaseReader", "open_release"),
     "discreet.artifacts.answer": ("Answer",),
     "discreet.artifacts.answers": ("Answers",),
-    "discreet.artifacts.release": ("Release",),
+    "discreet.curator": ("Curator",),
     "discreet.errors": (
         "BadBudget",
         "BadInput",
@@ -41,7 +39,8 @@ _ROOMS = {
     "discreet.privacy.adjacency": ("Adjacency", "PrivacyUnit"),
     "discreet.privacy.budget": ("Budget",),
     "discreet.queries.classes": ("Marginals", "Means", "Sums"),
-    "discreet.releases": ("Plan", "plan", "release", "release_to_file"),
+    "discreet.releases": ("Plan", "plan"),
+    "discreet.releases.publishing": ("release", "release_to_file"),
     "discreet.report": ("render_report",),
     "discreet.schema": ("Schema",),
 }
@@ -59,6 +58,7 @@ __all__ = [
     "BadSource",
     "Budget",
     "BudgetExceeded",
+    "Curator",
     "DiscreetError",
     "Ledger",
     "LedgerError",
@@ -68,7 +68,6 @@ __all__ = [
     "Plan",
     "PrivacyUnit",
     "Refused",
-    "Release",
     "ReleaseReader",
     "Schema",
     "Sums",

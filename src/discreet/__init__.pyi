@@ -3,7 +3,7 @@
 from discreet.answers import ReleaseReader, open_release
 from discreet.artifacts.answer import Answer
 from discreet.artifacts.answers import Answers
-from discreet.artifacts.release import Release
+from discreet.curator import Curator
 from discreet.errors import (
     BadBudget,
     BadInput,
@@ -21,7 +21,8 @@ from discreet.kernel.ledger import Ledger
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import Marginals, Means, Sums
-from discreet.releases import Plan, plan, release, release_to_file
+from discreet.releases import Plan, plan
+from discreet.releases.publishing import release, release_to_file
 from discreet.report import render_report
 from discreet.schema import Schema
 
@@ -39,6 +40,7 @@ __all__ = [
     "BadSource",
     "Budget",
     "BudgetExceeded",
+    "Curator",
     "DiscreetError",
     "Ledger",
     "LedgerError",
@@ -48,7 +50,6 @@ __all__ = [
     "Plan",
     "PrivacyUnit",
     "Refused",
-    "Release",
     "ReleaseReader",
     "Schema",
     "Sums",

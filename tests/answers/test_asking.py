@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -146,6 +147,21 @@ def test_a_measured_mean_is_centre_plus_sum_over_count() -> None:
         asked.ask("SELECT avg(age) FROM people WHERE age > 3")
 
 
+def test_the_noise_of_the_count_widens_a_measured_mean() -> None:
+    """(S+x)/(N+y) is off by (x - (S/N) y)/(N+y), and |S/N| is at most 14.5."""
+    schema, law = people(), DiscreteLaplaceLaw(Fraction(8))
+    part = part_of(
+        Means("age"),
+        measured(schema, ClampedSum("age", grid=2, center=Fraction(29, 2)), [-900]),
+        measured(schema, CellCount(("age",), (0, 1, 2)), [1000], law),
+    )
+    found = ReleaseReader(release_of_tables(schema, [], [], parts=[part])).ask(
+        "SELECT avg(age) FROM people"
+    )
+    width = 14.5 * law.half_width(0.95) / 1000
+    assert found.only.upper - found.only.estimate == pytest.approx(width, rel=0.01)
+
+
 def test_a_mean_over_no_rows_is_the_whole_range() -> None:
     found = reader(("age",), rows=[]).ask("SELECT avg(age) FROM people").only
     assert (found.lower, found.upper) == (0, 29) and 0 <= found.estimate <= 29
@@ -153,14 +169,24 @@ def test_a_mean_over_no_rows_is_the_whole_range() -> None:
 
 
 def test_a_measured_sum_is_answered_directly_and_its_grid_is_covered() -> None:
-    schema = people(people=100)
+    schema = people(adjacency=Adjacency.CHANGE_ONE)
     part = part_of(Sums("pay"), measured(schema, ClampedSum("pay", grid=10), [4321]))
-    found = ReleaseReader(release_of_tables(schema, [], [], parts=[part])).ask(
-        "SELECT sum(pay) FROM people"
-    )
+    secret = release_of_tables(schema, [], [], parts=[part])
+    noted = ReleaseReader(secret).ask("SELECT sum(pay) FROM people")
+    assert noted.only.covers is Covers.NOISE and "rounded to a multiple of 0.1" in noted.notes[0]
+    found = ReleaseReader(replace(secret, public_rows=100)).ask("SELECT sum(pay) FROM people")
     assert found.only.estimate == pytest.approx(432.1)
     assert found.only.upper == pytest.approx(432.1 + 100 / 20)
     assert found.only.covers is Covers.NOISE_AND_CELLS
+
+
+def test_a_measured_sum_and_a_count_from_a_table_give_the_mean() -> None:
+    schema = people()
+    part = part_of(Sums("age"), measured(schema, ClampedSum("age"), [540]))
+    rows = [{"age": 13}] * 40 + [{"age": None}] * 5
+    asked = ReleaseReader(release_of_tables(schema, [("age",)], rows, parts=[part]))
+    found = asked.ask("SELECT avg(age) FROM people").only
+    assert found.estimate == 13.5 and found.covers is Covers.NOISE
 
 
 def test_sums_over_columns_with_too_many_cells_to_list_are_still_answered() -> None:

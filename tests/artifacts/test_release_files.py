@@ -78,8 +78,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_equal_releases_are_equal_bytes(tmp_path: Path) -> None:
     for name in "ab":
         write_release(rich_release(), tmp_path / name)
-        time.sleep(0.01)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a") as archive:
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_exact_numbers_are_texts_and_nothing_is_pickled(tmp_path: Path) -> None:
@@ -252,16 +253,16 @@ def test_an_overlapping_bomb_is_refused_because_it_declares_more_than_it_holds(
     end = data.index(b"PK\x05\x06")
     second = data.index(b"PK\x01\x02", start + 4)
     entries = [data[start:second]]
-    for number in range(50):
+    for number in range(10):
         entry = bytearray(data[second:end])
-        entry[-5:-4] = str(number % 10).encode()
-        entries.append(bytes(entry).replace(b"arrays/", b"arrays/"))
+        entry[-5:-4] = str(number).encode()  # arrays/0.npy, arrays/1.npy, ...
+        entries.append(bytes(entry))
     directory = b"".join(entries)
     tail = bytearray(data[end:])
     tail[8:10] = tail[10:12] = len(entries).to_bytes(2, "little")
     tail[12:16] = len(directory).to_bytes(4, "little")
     (tmp_path / "b").write_bytes(data[:start] + directory + bytes(tail))
-    with pytest.raises(BadRelease):
+    with pytest.raises(BadRelease, match="declares more than"):
         read_release(tmp_path / "b")
 
 

@@ -60,7 +60,7 @@ class ReferenceEngine:
         for identifier, owned in people.items():
             owned.sort(
                 key=lambda row: (
-                    bounding_key(identifier, list(row[1].values())),  # noqa: B023 (sorted at once)
+                    bounding_key(identifier, list(row[1].values())),
                     [(value is None, value or 0) for value in row[2].values()],
                 )
             )

@@ -14,7 +14,11 @@ class NoLongerApplies(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """`old` stands in `file` exactly once and becomes `new`; one of `tests` must then fail."""
+    """`old` stands in `file` exactly once and becomes `new`; one of `tests` must then fail.
+
+    `more` are further (old, new) in the same file, where one bug needs two places: a guarantee
+    that two lines keep is broken only where both are gone.
+    """
 
     name: str
     trap: int
@@ -23,16 +27,20 @@ class Mutant:
     old: str
     new: str
     tests: tuple[str, ...]
+    """The smallest set of tests, by their ids, that must catch it."""
+    more: tuple[tuple[str, str], ...] = ()
     quick: bool = False
     """Whether `make test` tries it too."""
 
     def applied(self, text: str) -> str:
-        found = text.count(self.old)
-        if found != 1:
-            raise NoLongerApplies(
-                f"{self.name}: the text to replace stands {found} times in {self.file}"
-            )
-        return text.replace(self.old, self.new)
+        for old, new in ((self.old, self.new), *self.more):
+            found = text.count(old)
+            if found != 1:
+                raise NoLongerApplies(
+                    f"{self.name}: the text to replace stands {found} times in {self.file}: {old!r}"
+                )
+            text = text.replace(old, new)
+        return text
 
     def plant(self, tree: Path) -> None:
         """Into a scratch copy of the tree."""

@@ -30,12 +30,13 @@ COPIED = (
     "pyproject.toml",
     "README.md",
     "CHANGELOG.md",
+    "SECURITY.md",
+    "tools",
     "Makefile",
     "benchmarks",
 )
 PATIENCE = 600
 """Seconds after which a test run counts as hanging: a bug that hangs is caught too."""
-SIGNS_OF_A_CATCH = ("failed", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,10 @@ def failing_test(tree: Path, tests: tuple[str, ...]) -> str:
     if done.returncode not in (1, 2):  # 1: a test failed; 2: a module could not even be imported
         raise RuntimeError(f"the tests {tests} could not be run:\n{done.stdout}\n{done.stderr}")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    return failed[1].rsplit("/", 1)[-1] if failed else "(collection)"
+    if failed is None:
+        return "(collection)"
+    file, _, name = failed[1].partition("::")
+    return f"{Path(file).name}::{name.partition('[')[0]}"
 
 
 def verdict(mutant: Mutant) -> Verdict:
@@ -129,6 +133,7 @@ def main() -> int:
         and (mutant.quick or not options.quick)
     ]
     survived = 0
+    start = time.monotonic()
     print(f"{'mutant':<52} {'caught by':<78} {'seconds':>7}")
     with ThreadPoolExecutor(options.jobs) as pool:
         for result in pool.map(verdict, chosen):
@@ -137,6 +142,11 @@ def main() -> int:
                 f"{result.name:<52} {result.caught_by or 'NOT CAUGHT':<78} {result.seconds:7.1f}",
                 flush=True,
             )
+    used = os.times()
+    print(
+        f"{len(chosen)} mutants in {time.monotonic() - start:.0f} seconds, "
+        f"{used.children_user + used.children_system:.0f} of them on a processor"
+    )
     alarms = 0
     if options.clean:
         tests = tuple(sorted({test for mutant in chosen for test in mutant.tests}))

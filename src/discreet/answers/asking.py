@@ -5,7 +5,7 @@ May import errors, privacy, schema, queries, artifacts, inference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from discreet.answers.counting import Estimates, count_rows
 from discreet.answers.linear_tables import LinearTable
+from discreet.answers.ranging import RangeAsking
 from discreet.answers.selecting import Selection, keeps_every_row, select
 from discreet.answers.sources import CombinedTable, Library, NoisyCount, NoisySum
 from discreet.answers.summing import both, direct_mean, direct_sum, quotient, sum_rows
@@ -23,8 +24,10 @@ from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.combination import Terms, half_width, inverse_variance_weights, scaled
 from discreet.inference.rounding import plausible_counts
 from discreet.privacy.exact import exact
+from discreet.queries.boxes import columns_of
 from discreet.queries.classes import Means, Sums
 from discreet.queries.conditions import ALWAYS, Condition, normal_form
+from discreet.queries.ranges import Intervals
 from discreet.queries.sql import Aggregate, Question
 from discreet.schema import Schema
 
@@ -61,6 +64,32 @@ class Asking:
         level = exact(self.confidence, name="confidence")
         if not 0 < level < 1:
             raise BadInput(f"confidence is {self.confidence}; it must lie between 0 and 1.")
+        ranged = self._from_ranges(question)
+        if ranged is None:
+            return self._from_tables(question)
+        named = {*columns_of(question.condition), *question.group_by}
+        named |= {each.column for each in question.aggregates if each.column is not None}
+        has_quantiles = any(each.kind == "quantile" for each in question.aggregates)
+        if has_quantiles or not self.library.usable(tuple(named)):
+            return ranged  # tables could not answer, and listing their cells to see that is slow
+        try:
+            tables = self._from_tables(question)
+        except NotAnswerable:
+            return ranged
+        return min(ranged, tables, key=_total_deviation)
+
+    def _from_ranges(self, question: Question) -> Answers | None:
+        """From a released tree, where one can answer all that is asked."""
+        asking = RangeAsking(
+            tuple(self.library.ranges),
+            self.schema,
+            self.public_rows,
+            self.confidence,
+            self.whole,
+        )
+        return asking.answers(question)
+
+    def _from_tables(self, question: Question) -> Answers:
         groups = [self.schema.column(name) for name in question.group_by]
         if prod(column.cells for column in groups) > MOST_GROUPS:
             raise NotAnswerable(
@@ -77,6 +106,14 @@ class Asking:
             columns.append(_column(aggregate.name, found, present if groups else None))
             if not found.is_exact:
                 notes[CELL_NOTE] = None
+            if found.note:
+                notes[found.note] = None
+        for aggregate in question.aggregates:
+            if aggregate.kind != "count" and self.schema.column(str(aggregate.column)).has_other:
+                notes[
+                    f"Values outside the declared domain of column {aggregate.column!r} are neither "
+                    "summed nor averaged."
+                ] = None
             if found.is_model:
                 notes[MODEL_NOTE] = None
         for name in self._losing(question, selection):
@@ -118,6 +155,10 @@ class Asking:
         if aggregate.kind == "count":
             return self.count(condition, group_by, not_null=column)
         assert column is not None
+        if aggregate.kind == "quantile":
+            raise NotAnswerable(
+                self.library.refusal((column,), also=f" or {Intervals(column).text}")
+            )
         direct = self._direct(aggregate.kind, column, condition) if not group_by else None
         if direct is not None:
             return direct
@@ -126,11 +167,12 @@ class Asking:
     def count(
         self, condition: Condition, group_by: tuple[str, ...] = (), *, not_null: str | None = None
     ) -> Estimates:
-        if not_null is not None and not group_by and _is_always(condition):
+        column = None if not_null is None else self.schema.column(not_null)
+        if column is not None and not group_by and not column.has_other and _is_always(condition):
             # Also where the column has too many cells to list.
             counts = [each for each in self.library.counts if each.column == not_null]
             if counts:
-                return self._with_counts(None, counts, not_null)
+                return self._with_counts(None, counts, column.name)
         selection = select(condition, self.schema, keep=group_by, not_null=not_null)
         axes = _axes(selection, group_by)
         if not group_by and (matching := self._counts_of(selection)):
@@ -154,7 +196,7 @@ class Asking:
             return []
         part, column = selection.pieces[0], selection.columns[0]
         chosen = np.broadcast_to(selection.mask, len(part.cell))
-        if not np.array_equal(chosen, ~part.is_null):
+        if not np.array_equal(chosen, part.in_domain):
             return []
         return [count for count in self.library.counts if count.column == column.name]
 
@@ -166,7 +208,7 @@ class Asking:
         noises: list[Terms] = [((1.0, count.law, 1),) for count in counts]
         if self.library.has_linear((column,)):
             if selection is None:
-                selection = select(ALWAYS, self.schema, keep=[column], not_null=column)
+                selection = select(ALWAYS, self.schema, keep=[column], in_domain=column)
             table = self.library.table((column,))
             outer = np.broadcast_to(selection.outer(), table.counts.shape)
             cells = int(outer.sum())
@@ -208,7 +250,7 @@ class Asking:
         if not means and self._divides_by_rows(column):
             means = sums
         if not means:
-            return None
+            return self._mean_of_sums(sums, column)
         best = min(means, key=lambda each: each.law.variance / each.grid**2)
         return direct_mean(
             best,
@@ -218,14 +260,14 @@ class Asking:
         )
 
     def _takes_all(self, condition: Condition, column: str) -> bool:
-        """Whether every row with a value in `column` satisfies the condition."""
+        """Whether every row with a value in the domain of `column` satisfies the condition."""
         if _is_always(condition):  # also where the column has too many cells to list
             return True
-        selection = select(condition, self.schema, keep=[column], not_null=column)
+        selection = select(condition, self.schema, keep=[column], in_domain=column)
         if selection.names != (column,):
             return False
         part = selection.pieces[0]
-        return np.array_equal(np.broadcast_to(selection.mask, len(part.cell)), ~part.is_null)
+        return np.array_equal(np.broadcast_to(selection.mask, len(part.cell)), part.in_domain)
 
     def _divides_by_rows(self, column: str) -> bool:
         return self.public_rows is not None and self.schema.column(column).null_cell is None
@@ -234,13 +276,30 @@ class Asking:
         plain = [each for each in sums if each.center == 0]
         if not plain:
             return None
-        most = float(self.public_rows) if self.public_rows is not None else self.schema.people
-        return direct_sum(plain, confidence=self.confidence, most_rows=most)
+        return direct_sum(plain, confidence=self.confidence, most_rows=self.public_rows)
+
+    def _mean_of_sums(self, sums: list[NoisySum], column: str) -> Estimates | None:
+        """A measured sum over a count from elsewhere in the release, if it has one."""
+        level = both(self.confidence)
+        plain = [each for each in sums if each.center == 0]
+        if not plain or not self.library.usable((column,)):
+            return None
+        selection = select(ALWAYS, self.schema, keep=[column], in_domain=column)
+        counts = count_rows(
+            self.library.table((column,)),
+            selection,
+            confidence=level,
+            public_rows=self.public_rows,
+            whole=False,
+        )
+        total = direct_sum(plain, confidence=level, most_rows=None)
+        found = quotient(total, counts, center=0.0, hull=selection.hull(0))
+        return replace(found, note=total.note.replace("summed", "averaged"))
 
     def _from_table(
         self, kind: str, column: str, condition: Condition, group_by: tuple[str, ...]
     ) -> Estimates:
-        selection = select(condition, self.schema, keep=[*group_by, column], not_null=column)
+        selection = select(condition, self.schema, keep=[*group_by, column], in_domain=column)
         axes, axis = _axes(selection, group_by), selection.names.index(column)
         try:
             table = self.library.table(selection.names)
@@ -274,6 +333,11 @@ class Asking:
         return _reordered(quotient(sums, counts, center=center, hull=selection.hull(axis)), axes)
 
 
+def _total_deviation(found: Answers) -> float:
+    """Decided by the noise and the question; the smaller one answers, always the same."""
+    return sum(float(column.std.sum()) for column in found.columns)
+
+
 def _is_always(condition: Condition) -> bool:
     return normal_form(condition) is True
 
@@ -299,6 +363,7 @@ def _reordered(found: Estimates, axes: tuple[int, ...]) -> Estimates:
         upper=_in_order(found.upper, axes),
         std=_in_order(np.broadcast_to(found.std, shape), axes),
         is_exact=found.is_exact,
+        note=found.note,
         is_model=found.is_model,
     )
 

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.buckets import BucketSource
 from discreet.answers.linear_tables import WeightedTable
+from discreet.answers.range_ends import value_codes, whole_codes
+from discreet.answers.ranges import RangeSource
 from discreet.answers.selecting import keeps_every_row
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Covers
@@ -70,6 +73,12 @@ class Batch:
         """Rows with low <= column <= high, both ends included, as values or as numbers of cells."""
         declared = self._library.schema.column(column)
         column = declared.name
+        trees = [source for source in self._library.ranges if source.columns == (column,)]
+        if trees and not self._library.usable((column,)):
+            assert isinstance(declared, OrderedColumn)
+            return self._from_tree(
+                trees[0], declared, low, high, codes=codes, confidence=confidence
+            )
         if not isinstance(declared, OrderedColumn):
             raise BadQuestion(
                 f"Column {column!r} is of kind {declared.kind}, which has no order; use count_cells."
@@ -127,6 +136,73 @@ class Batch:
         if declared.other_cell is not None:
             outer_sum = outer_sum + beyond * table.counts[declared.other_cell]
         return self._finish((column,), inner_sum, inner, outer_sum, outer, partial, confidence)
+
+    def _from_tree(
+        self,
+        source: RangeSource | BucketSource,
+        column: OrderedColumn,
+        low: npt.ArrayLike,
+        high: npt.ArrayLike,
+        *,
+        codes: bool,
+        confidence: float,
+    ) -> ManyCounts:
+        """Intervals that a released tree answers. Values may cut cells: then from inside and outside."""
+        low_array, high_array = np.atleast_1d(np.asarray(low)), np.atleast_1d(np.asarray(high))
+        if low_array.shape != high_array.shape or low_array.ndim != 1:
+            raise BadInput("low and high must be two lists of the same length.")
+        if codes:
+            inner = outer = whole_codes(low_array, high_array, column.value_cells)
+        else:
+            inner, outer = value_codes(column, _numbers(low, "low"), _numbers(high, "high"))
+        rows = self._library.release.public_rows
+        found = source.count(*inner, confidence=confidence, public_rows=rows, whole=inner is outer)
+        if inner is outer:
+            return ManyCounts(*found.arrays, confidence=confidence)
+        around = source.count(*outer, confidence=confidence, public_rows=rows, whole=False)
+        estimate, lower, upper = plausible_counts(
+            (found.estimate + around.estimate) / 2, found.lower, around.upper, rows=rows
+        )
+        same = (inner[0] == outer[0]).all(axis=1) & (inner[1] == outer[1]).all(axis=1)
+        return ManyCounts(
+            estimate=estimate,
+            lower=lower,
+            upper=upper,
+            std=np.maximum(found.std, around.std),
+            is_exact=found.is_exact & same,
+            confidence=confidence,
+        )
+
+    def boxes(
+        self,
+        columns: tuple[str, ...],
+        first: npt.ArrayLike,
+        last: npt.ArrayLike,
+        *,
+        confidence: float,
+    ) -> ManyCounts:
+        """Rows in boxes of cells first..last, both included: one row a question, one number a column."""
+        names = tuple(self._library.schema.column(name).name for name in columns)
+        trees = [source for source in self._library.ranges if source.columns == names]
+        if not trees:
+            raise NotAnswerable(
+                f"The release cannot answer this: it would have needed ranges over {', '.join(names)}, "
+                "in this order."
+            )
+        low, high = np.asarray(first), np.asarray(last)
+        if low.shape != high.shape or low.ndim != 2 or low.shape[1] != len(names):
+            raise BadInput(f"first and last must have {len(names)} whole numbers a question.")
+        sides = [
+            whole_codes(low[:, axis], high[:, axis], self._library.schema.column(name).value_cells)
+            for axis, name in enumerate(names)
+        ]
+        found = trees[0].count(
+            np.concatenate([side[0] for side in sides], axis=1),
+            np.concatenate([side[1] for side in sides], axis=1),
+            confidence=confidence,
+            public_rows=self._library.release.public_rows,
+        )
+        return ManyCounts(*found.arrays, confidence=confidence)
 
     def cells(
         self, columns: tuple[str, ...], codes: npt.ArrayLike, *, confidence: float

@@ -36,6 +36,8 @@ class Estimates:
     std: Floats
     is_exact: bool
     """Whether the interval owes nothing to discretisation."""
+    note: str = ""
+    """What else a reader should know."""
     is_model: bool = False
     """Whether a model filled the table in: the interval then covers what it left out, too."""
 
@@ -124,4 +126,4 @@ def _weighted_count(
     estimate, lower, upper = plausible_counts(
         inside, low - width, high + above, rows=public_rows, whole=whole
     )
-    return Estimates(estimate, lower, upper, np.asarray(std), is_exact, table.is_model)
+    return Estimates(estimate, lower, upper, np.asarray(std), is_exact, is_model=table.is_model)

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
+from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
+from discreet.answers.predicates import PredicateReader
 from discreet.answers.sources import Library
 from discreet.answers.synthetic import SyntheticTable, synthesize
 from discreet.answers.usefulness import usefulness
@@ -29,6 +31,8 @@ class ReleaseReader:
         self.release = release
         self._library = Library(release)
         self._batch = Batch(self._library)
+        self._halfspaces = HalfspaceReader(self._library)
+        self._predicates = PredicateReader(self._library)
 
     @property
     def schema(self) -> Schema:
@@ -47,6 +51,12 @@ class ReleaseReader:
         """
         if isinstance(question, str):
             question = parse_question(question, self.schema)
+        declared = self._predicates.answers(question, confidence=confidence, whole=whole)
+        if declared is not None:
+            return declared
+        linear = self._halfspaces.answers(question, confidence=confidence, whole=whole)
+        if linear is not None:
+            return linear
         return Asking(self._library, confidence, whole).answers(question)
 
     def count_many(
@@ -66,6 +76,28 @@ class ReleaseReader:
     ) -> ManyCounts:
         """Rows in single cells, one row of `codes` a question."""
         return self._batch.cells(tuple(columns), codes, confidence=confidence)
+
+    def count_boxes(
+        self,
+        columns: Sequence[str],
+        first: npt.ArrayLike,
+        last: npt.ArrayLike,
+        *,
+        confidence: float = 0.95,
+    ) -> ManyCounts:
+        """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
+        return self._batch.boxes(tuple(columns), first, last, confidence=confidence)
+
+    def count_halfspaces(
+        self,
+        columns: Sequence[str],
+        normals: npt.ArrayLike,
+        bounds: npt.ArrayLike,
+        *,
+        confidence: float = 0.95,
+    ) -> ManyHalfspaces:
+        """Rows with normal . columns >= bound, one row of `normals` and one bound a question."""
+        return self._halfspaces.many(tuple(columns), normals, bounds, confidence=confidence)
 
     def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,8 @@ from discreet.schema import CategoryColumn, Column, OrderedColumn, Schema
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 MOST_CUT = 1 << 25
 """Pieces of a condition that cuts through cells, all columns multiplied."""
@@ -111,7 +114,7 @@ class Selection:
         """Between which numbers every selected value of the column on `axis` lies."""
         part = self.pieces[axis]
         others = tuple(place for place in range(self.mask.ndim) if place != axis)
-        chosen = np.broadcast_to(self.mask.any(axis=others), len(part.cell)) & ~part.is_null
+        chosen = np.broadcast_to(self.mask.any(axis=others), len(part.cell)) & part.in_domain
         if not chosen.any():
             return np.nan, np.nan
         low, high = part.values()
@@ -150,7 +153,7 @@ def _widened(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
     return tuple(size if place == axis else length for place, length in enumerate(shape))
 
 
-def _along(numbers: Floats, axis: int, dimensions: int) -> Floats:
+def _along(numbers: npt.NDArray[Scalar], axis: int, dimensions: int) -> npt.NDArray[Scalar]:
     return numbers.reshape([-1 if place == axis else 1 for place in range(dimensions)])
 
 
@@ -160,15 +163,20 @@ def select(
     *,
     keep: Sequence[str] = (),
     not_null: str | None = None,
+    in_domain: str | None = None,
 ) -> Selection:
-    """The cells of `condition`; the columns in `keep` stay although the condition may not need them."""
+    """The cells of `condition`; the columns in `keep` stay although the condition may not need them.
+
+    `not_null` adds that a column is not null; `in_domain` that its value is one that sums add up.
+    """
     if not_null is not None and schema.column(not_null).null_cell is not None:
         condition = Every((condition, Opposite(NullTest(not_null))))
     normal = normal_form(condition)
     by_column: dict[str, list[object]] = {}
     for atom in atoms_of(normal):
         by_column.setdefault(atom.column, []).append(atom)
-    wanted = {*by_column, *keep, *([not_null] if not_null is not None else [])}
+    wanted = {*by_column, *keep}
+    wanted |= {name for name in (not_null, in_domain) if name is not None}
     columns = [column for column in schema.columns if column.name in wanted]
     pieces = [
         pieces_of(column, list(dict.fromkeys(by_column.get(column.name, ()))))  # type: ignore[arg-type]
@@ -187,6 +195,9 @@ def select(
             f"at most {MOST_CUT if cut else MOST_CELLS:,} are listed. Ask about fewer columns at once."
         )
     mask = _evaluate(normal, pieces, axes)
+    if in_domain is not None:
+        axis = axes[in_domain]
+        mask = mask & _along(pieces[axis].in_domain, axis, len(pieces))
     kept: list[int] = []
     for axis, column in enumerate(columns):
         constant = mask.shape[axis] == 1

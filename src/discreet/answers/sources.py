@@ -17,7 +17,9 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.buckets import BucketSource
 from discreet.answers.linear_tables import IndependentDraws, LinearTable, ModelTable, WeightedTable
+from discreet.answers.ranges import RangeSource
 from discreet.answers.selecting import keeps_every_row
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
@@ -27,7 +29,7 @@ from discreet.inference.mixture import Mixture, model_counts
 from discreet.inference.residuals import ResidualTables
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals
-from discreet.queries.measurable import CellCount, ClampedSum, Marginal
+from discreet.queries.measurable import CellCount, ClampedSum, Marginal, PresentCount
 from discreet.queries.residuals import ModelDistance, Residual
 from discreet.schema import Schema
 
@@ -60,7 +62,7 @@ class NoisySum:
 
 @dataclass(frozen=True, slots=True)
 class NoisyCount:
-    """How many rows have a value in `column`."""
+    """How many rows have a value in the domain of `column`: those that a sum adds up."""
 
     column: str
     value: int
@@ -74,6 +76,7 @@ class Sources:
     tables: list[NoisyTable] = field(default_factory=list)
     sums: list[NoisySum] = field(default_factory=list)
     counts: list[NoisyCount] = field(default_factory=list)
+    ranges: list[RangeSource | BucketSource] = field(default_factory=list)
     residuals: list[Measurement] = field(default_factory=list)
     models: list[ModelTable] = field(default_factory=list)
     spreads_evenly: bool = False
@@ -116,13 +119,12 @@ def _measured(part: Part, schema: Schema) -> Sources:
 
 
 def _counted_column(query: object, schema: Schema) -> str | None:
-    """The column whose present values a one-number query counts."""
-    if getattr(query, "kind", None) == "present-count":
-        return str(getattr(query, "column"))  # noqa: B009
+    """The column whose values in the domain a one-number query counts."""
+    if isinstance(query, PresentCount):
+        return schema.column(query.column).name
     if isinstance(query, CellCount) and len(query.columns) == 1:
         column = schema.column(query.columns[0])
-        present = column.cells - (column.null_cell is not None)
-        if set(query.cells) == set(range(present)):
+        if set(query.cells) == set(range(column.value_cells)):
             return column.name
     return None
 
@@ -179,8 +181,12 @@ ANSWERERS: dict[str, Answerer] = {
     "marginals": _measured,
     "means": _measured,
     "sums": _measured,
+    "buckets": lambda part, schema: Sources(ranges=[BucketSource(part, schema)]),
+    "ranges": lambda part, schema: Sources(ranges=[RangeSource(part, schema)]),
     "residuals": _residuals,
     "model": _model,
+    "halfspaces": _measured,
+    "predicates": _measured,
 }
 
 
@@ -209,6 +215,7 @@ class Library:
         self.tables: list[NoisyTable] = []
         self.sums: list[NoisySum] = []
         self.counts: list[NoisyCount] = []
+        self.ranges: list[RangeSource | BucketSource] = []
         residuals: list[Measurement] = []
         self.models: dict[tuple[str, ...], ModelTable] = {}
         self.spreads_evenly = False
@@ -220,6 +227,7 @@ class Library:
             self.tables += found.tables
             self.sums += found.sums
             self.counts += found.counts
+            self.ranges += found.ranges
             residuals += found.residuals
             self.models |= {model.columns: model for model in found.models}
             self.spreads_evenly |= found.spreads_evenly

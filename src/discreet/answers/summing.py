@@ -133,10 +133,12 @@ def quotient(
     )
 
 
-def direct_sum(
-    sums: list[NoisySum], *, confidence: Exactable, most_rows: float | None
-) -> Estimates:
-    """The sum of a whole column from measured sums. Rounding to a grid moves a value by half a step at most."""
+def direct_sum(sums: list[NoisySum], *, confidence: Exactable, most_rows: int | None) -> Estimates:
+    """The sum of a whole column from measured sums.
+
+    Rounding to a grid moves a value by half a step at most. Where the number of rows is a secret
+    that bounds nothing, so the interval is for the sum of the rounded values, and a note says so.
+    """
     variances = [each.law.variance / each.grid**2 for each in sums]
     weights = inverse_variance_weights(variances)
     used = [(each, weight) for each, weight in zip(sums, weights, strict=True) if weight]
@@ -146,7 +148,12 @@ def direct_sum(
     if rounds and most_rows is not None:
         width += most_rows * sum(weight / (2 * each.grid) for each, weight in used if each.rounds)
     std = math.sqrt(sum(w * w * each.law.variance / each.grid**2 for each, w in used))
-    return _single(value, value - width, value + width, std, is_exact=not rounds)
+    note = ""
+    if rounds and most_rows is None:
+        step = max(1 / each.grid for each, _ in used if each.rounds)
+        note = f"Before it was summed, each value was rounded to a multiple of {step:.3g}."
+    covered = not rounds or most_rows is None
+    return _single(value, value - width, value + width, std, is_exact=covered, note=note)
 
 
 def direct_mean(
@@ -164,11 +171,16 @@ def direct_mean(
     center, step = float(measured.center), 1 / measured.grid
     reach = max(abs(hull[0] - center), abs(hull[1] - center)) + (step / 2 if measured.rounds else 0)
     terms: list[Term] = [(step, measured.law, 1)]
+    note = ""
     if measured.count is not None:
         divisor = float(measured.count.value)
         terms.append((reach, measured.count.law, 1))
     elif public_rows is not None:
         divisor = float(public_rows)
+        note = (
+            f"The mean of {measured.column!r} is over all {public_rows:,} rows; one without a value "
+            f"in the domain would count as {center:.6g}."
+        )
     else:
         raise NotAnswerable("The release has a sum of this column and no count to divide it by.")
     if divisor <= 0:
@@ -179,17 +191,25 @@ def direct_mean(
     lower, upper = (min(max(end, hull[0]), hull[1]) for end in (estimate - width, estimate + width))
     std = math.sqrt(sum(w * w * law.variance * n for w, law, n in terms)) / divisor
     return _single(
-        min(max(estimate, lower), upper), lower, upper, std, is_exact=not measured.rounds
+        min(max(estimate, lower), upper),
+        lower,
+        upper,
+        std,
+        is_exact=not measured.rounds,
+        note=note,
     )
 
 
-def _single(value: float, lower: float, upper: float, std: float, *, is_exact: bool) -> Estimates:
+def _single(
+    value: float, lower: float, upper: float, std: float, *, is_exact: bool, note: str = ""
+) -> Estimates:
     return Estimates(
         estimate=np.array(value, dtype=np.float64),
         lower=np.array(lower, dtype=np.float64),
         upper=np.array(upper, dtype=np.float64),
         std=np.array(std, dtype=np.float64),
         is_exact=is_exact,
+        note=note,
     )
 
 

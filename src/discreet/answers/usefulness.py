@@ -15,6 +15,9 @@ import numpy as np
 
 from discreet.answers.asking import Asking
 from discreet.answers.linear_tables import WeightedTable
+from discreet.answers.range_usefulness import THEOREM as RANGE_THEOREM
+from discreet.answers.range_usefulness import interval_bound
+from discreet.answers.ranges import RangeSource
 from discreet.answers.sources import Library
 from discreet.artifacts.release import ErrorClaim
 from discreet.errors import BadInput, NotAnswerable
@@ -22,6 +25,7 @@ from discreet.inference.combination import half_width
 from discreet.privacy.exact import Exactable, exact
 from discreet.queries.classes import Marginals, Means, QueryClass, Sums
 from discreet.queries.measurable import Marginal
+from discreet.queries.ranges import Intervals
 from discreet.queries.sql import Aggregate, Question
 
 THEOREM = "exact noise laws of the single queries, and the union bound over the class"
@@ -33,11 +37,14 @@ def usefulness(library: Library, query_class: QueryClass, *, delta: Exactable) -
     if not 0 < share < 1:
         raise BadInput(f"delta is {float(share):g}; it must lie between 0 and 1.")
     query_class.check(library.schema)
+    theorem = THEOREM
     match query_class:
         case Marginals():
             bound = _marginals_bound(library, query_class, share)
         case Means() | Sums():
             bound = _one_number_bound(library, query_class, share)
+        case Intervals():
+            bound, theorem = _intervals_bound(library, query_class, share), RANGE_THEOREM
         case _:
             raise NotAnswerable(f"No simultaneous bound is known for {query_class.text}.")
     return ErrorClaim(
@@ -45,7 +52,7 @@ def usefulness(library: Library, query_class: QueryClass, *, delta: Exactable) -
         bound=bound,
         confidence=float(1 - share),
         simultaneous=True,
-        theorem=THEOREM,
+        theorem=theorem,
     )
 
 
@@ -66,6 +73,18 @@ def _marginals_bound(library: Library, query_class: Marginals, delta: Fraction) 
             widths[noise] = half_width(noise, level)
     # Estimates are rounded to whole counts, which moves the error to a whole number nearby.
     return float(max((math.ceil(width - 1e-9) for width in widths.values()), default=0))
+
+
+def _intervals_bound(library: Library, query_class: Intervals, delta: Fraction) -> float:
+    columns = query_class.named(library.schema)
+    found = [
+        source
+        for source in library.ranges
+        if isinstance(source, RangeSource) and source.columns == columns
+    ]
+    if not found:
+        raise NotAnswerable(library.refusal(columns, also=f" or {query_class.text}"))
+    return interval_bound(found[0], float(delta))
 
 
 def _one_number_bound(library: Library, query_class: Means | Sums, delta: Fraction) -> float:

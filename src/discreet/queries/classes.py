@@ -17,7 +17,11 @@ from itertools import combinations
 from typing import ClassVar, Protocol
 
 from discreet.errors import BadInput
+from discreet.queries.halfspaces import parse_halfspaces
 from discreet.queries.measurable import Marginal
+from discreet.queries.predicates import parse_predicates
+from discreet.queries.ranges import Intervals, Rectangles
+from discreet.queries.spelling import checked_weight, quoted
 from discreet.schema import Schema
 
 
@@ -71,11 +75,11 @@ class Marginals:
             raise BadInput(f"marginals({', '.join(columns)}) names a column twice.")
         object.__setattr__(self, "degree", degree)
         object.__setattr__(self, "columns", None if columns is None else tuple(columns))
-        object.__setattr__(self, "weight", _weight(weight))
+        object.__setattr__(self, "weight", checked_weight(weight))
 
     @property
     def text(self) -> str:
-        inside = str(self.degree) if self.columns is None else ", ".join(map(_quoted, self.columns))
+        inside = str(self.degree) if self.columns is None else ", ".join(map(quoted, self.columns))
         return f"marginals({inside})"
 
     def sets(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
@@ -111,11 +115,11 @@ class _OneNumber:
 
     def __init__(self, column: str, *, weight: Fraction | int = 1) -> None:
         object.__setattr__(self, "column", column)
-        object.__setattr__(self, "weight", _weight(weight))
+        object.__setattr__(self, "weight", checked_weight(weight))
 
     @property
     def text(self) -> str:
-        return f"{self.name}({_quoted(self.column)})"
+        return f"{self.name}({quoted(self.column)})"
 
     def check(self, schema: Schema) -> None:
         column = schema.column(self.column)
@@ -140,17 +144,6 @@ class Sums(_OneNumber):
     name: ClassVar[str] = "sums"
 
 
-def _weight(weight: Fraction | int) -> Fraction:
-    value = Fraction(weight)
-    if value <= 0:
-        raise BadInput(f"The weight of a query class is {value}; it must be greater than 0.")
-    return value
-
-
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"[^\W\d]\w*", name) else '"' + name.replace('"', '""') + '"'
-
-
 def _marginals(arguments: list[str]) -> Marginals:
     if len(arguments) == 1 and arguments[0].isdecimal():
         return Marginals(int(arguments[0]))
@@ -171,6 +164,10 @@ CLASSES: dict[str, Callable[[list[str]], QueryClass]] = {
     "histogram": _one(lambda column: Marginals(columns=[column]), "histogram"),
     "means": _one(Means, "means"),
     "sums": _one(Sums, "sums"),
+    "intervals": _one(Intervals, "intervals"),
+    "rectangles": lambda arguments: Rectangles(*arguments),
+    "halfspaces": parse_halfspaces,
+    "predicates": parse_predicates,
 }
 
 _CALL = re.compile(r"\s*([A-Za-z_]+)\s*\((.*)\)\s*(?:\*\s*(\d+(?:\.\d+)?|\d+/\d+))?\s*", re.DOTALL)
@@ -197,5 +194,5 @@ def parse_class(text: str) -> QueryClass:
         position = argument.end()
     parsed = CLASSES[call[1].lower()](arguments)
     if call[3]:
-        object.__setattr__(parsed, "weight", _weight(Fraction(call[3])))
+        object.__setattr__(parsed, "weight", checked_weight(Fraction(call[3])))
     return parsed

@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from discreet.errors import BadQuestion
+from discreet.queries.halfspaces import Inequality
+
 COMPLEMENTS = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
@@ -112,7 +115,7 @@ class Opposite:
     part: Condition
 
 
-Condition = Constant | Atom | Every | Either | Opposite
+Condition = Constant | Atom | Inequality | Every | Either | Opposite
 ALWAYS = Constant(True)
 
 
@@ -159,6 +162,10 @@ def normal_form(condition: Condition, *, positive: bool = True) -> Normal:
             return flat[0] if len(flat) == 1 else Node(every, tuple(flat))
         case Comparison(column=column, operator=sign, literal=literal) if not positive:
             return Leaf(Comparison(column, COMPLEMENTS[sign], literal), True)
+        case Inequality():
+            raise BadQuestion(
+                "A linear inequality over columns stands alone in WHERE, without AND, OR and NOT."
+            )
         case atom:
             return Leaf(atom, positive)
 

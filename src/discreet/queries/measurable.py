@@ -23,13 +23,13 @@ from discreet.privacy.adjacency import (
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
+from discreet.queries.blocks import BlockCounts as CoarseCounts
+from discreet.queries.limits import MOST_CELLS as MOST_CELLS
 from discreet.queries.residuals import ModelDistance, Residual
+from discreet.queries.strategy import PredicateCounts, StrategyCounts
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
-
-MOST_CELLS = 1 << 26
-"""Cells that one query may have: half a gigabyte of counts. Larger domains are for trees."""
 
 
 @runtime_checkable
@@ -137,6 +137,98 @@ class CellCount:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockCounts:
+    """Count rows per block of neighbouring cells: one level of a tree over ordered columns.
+
+    A block of column c is 2^shifts[c] value cells; cells of nulls and of outside values are in none.
+    A row lies in at most one block.
+    """
+
+    columns: tuple[str, ...]
+    shifts: tuple[int, ...]
+    cells: tuple[int, ...]
+    """Value cells of each column, as the schema has them."""
+    kind: ClassVar[str] = "block-counts"
+
+    def __post_init__(self) -> None:
+        _distinct(self.columns)
+        if not len(self.columns) == len(self.shifts) == len(self.cells):
+            raise BadInput("Blocks need one shift and one number of cells for each column.")
+        if any(not 0 <= shift <= 64 for shift in self.shifts) or any(c < 1 for c in self.cells):
+            raise BadInput("Blocks need shifts from 0 to 64, and at least one cell a column.")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        pairs = zip(self.cells, self.shifts, strict=True)
+        return tuple(((cells - 1) >> shift) + 1 for cells, shift in pairs)
+
+    def size(self, schema: Schema) -> int:
+        Marginal(self.columns).size(schema)
+        if self.cells != tuple(schema.column(name).value_cells for name in self.columns):
+            raise BadInput("Blocks were made for columns of other sizes.")
+        return prod(self.shape)
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)
+
+    def evaluate(self, counts: Counts) -> Counts:
+        found = counts[tuple(slice(0, cells) for cells in self.cells)]
+        for axis, (cells, shift) in enumerate(zip(self.cells, self.shifts, strict=True)):
+            starts = np.arange(0, cells, min(1 << shift, cells))
+            found = np.add.reduceat(found, starts, axis=axis, dtype=np.int64)
+        return found.reshape(-1)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "columns": list(self.columns),
+            "shifts": list(self.shifts),
+            "cells": list(self.cells),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> BlockCounts:
+        return cls(tuple(data["columns"]), tuple(data["shifts"]), tuple(data["cells"]))
+
+
+@dataclass(frozen=True, slots=True)
+class RangeCount:
+    """Count the rows in the cells first..last of one column: one number.
+
+    It moves by at most a unit's rows under either adjacency, as any single count does.
+    """
+
+    column: str
+    first: int
+    last: int
+    kind: ClassVar[str] = "range-count"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def size(self, schema: Schema) -> int:
+        Marginal(self.columns).size(schema)
+        if not 0 <= self.first <= self.last < schema.column(self.column).value_cells:
+            raise BadInput(f"A range of {self.column} is empty, or leaves the column's cells.")
+        return 1
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        rows = schema.unit.max_rows
+        return Sensitivity(l1=rows, l2_squared=rows * rows)
+
+    def evaluate(self, counts: Counts) -> Counts:
+        return np.array([counts[self.first : self.last + 1].sum(dtype=np.int64)], dtype=np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "column": self.column, "first": self.first, "last": self.last}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RangeCount:
+        return cls(column=data["column"], first=int(data["first"]), last=int(data["last"]))
+
+
+@dataclass(frozen=True, slots=True)
 class ClampedSum:
     """Sum of `column`, each value clamped to the schema's bounds and moved by `center`, in units of 1/grid.
 
@@ -238,10 +330,15 @@ Query = CountQuery | ClampedSum | PresentCount
 QUERIES: dict[str, Callable[[dict[str, Any]], Query]] = {
     Marginal.kind: Marginal.from_dict,
     CellCount.kind: CellCount.from_dict,
+    BlockCounts.kind: BlockCounts.from_dict,
+    RangeCount.kind: RangeCount.from_dict,
     ClampedSum.kind: ClampedSum.from_dict,
     PresentCount.kind: PresentCount.from_dict,
     Residual.kind: Residual.from_dict,
     ModelDistance.kind: ModelDistance.from_dict,
+    CoarseCounts.kind: CoarseCounts.from_dict,
+    StrategyCounts.kind: StrategyCounts.from_dict,
+    PredicateCounts.kind: PredicateCounts.from_dict,
 }
 
 

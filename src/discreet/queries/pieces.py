@@ -31,7 +31,7 @@ from discreet.queries.conditions import (
     Pattern,
     TruthTest,
 )
-from discreet.queries.measurable import MOST_CELLS
+from discreet.queries.limits import MOST_CELLS
 from discreet.schema import CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.values import category_text_of
 
@@ -78,6 +78,11 @@ class Pieces:
         null = self.column.null_cell
         return np.zeros(len(self.cell), dtype=np.bool_) if null is None else self.cell == null
 
+    @property
+    def in_domain(self) -> Bools:
+        """Pieces of value cells: the rows that a sum adds up. Others and nulls add nothing."""
+        return self.cell < self.column.value_cells
+
     def truth(self, atom: Atom, *, positive: bool) -> Bools:
         """Where the atom is true, or where it is false: nulls are neither, but for IS tests."""
         if isinstance(atom, NullTest):
@@ -99,7 +104,7 @@ class Pieces:
         raise NotImplementedError
 
     def values(self) -> tuple[Floats, Floats]:
-        """The least and greatest number that a row of each piece adds to a sum; NaN for nulls."""
+        """The least and greatest number that a row of each piece adds to a sum; NaN outside the domain."""
         raise NotImplementedError
 
 
@@ -156,13 +161,11 @@ class OrderedPieces(Pieces):
         tail_cells: list[int] = []
         tail_regions: list[int] = []
         tail_weights: list[float] = []
-        self._sides: list[int] = []
         if column.other_cell is not None:
-            for side, (parts, nearest) in enumerate(self._outside()):
+            for parts, nearest in self._outside():
                 tail_cells += [column.other_cell] * len(parts)
                 tail_regions += [part.region for part in parts]
                 tail_weights += [0.5 * (place == nearest) for place in range(len(parts))]
-                self._sides += [side] * len(parts)
         if column.null_cell is not None:
             tail_cells.append(column.null_cell)
             tail_regions.append(-1)
@@ -254,16 +257,11 @@ class OrderedPieces(Pieces):
 
     def values(self) -> tuple[Floats, Floats]:
         cell_low, cell_high = extents(self.ordered)
-        cells = self.ordered.value_cells
-        valued = self.cell < cells
+        valued = self.in_domain
         low, high = np.full(len(self.cell), np.nan), np.full(len(self.cell), np.nan)
         low[valued], high[valued] = cell_low[self.cell[valued]], cell_high[self.cell[valued]]
         for place, part in self._cut_places:
             low[place], high[place] = float(part.low), float(part.high)
-        # A value outside the domain is clamped before it is summed.
-        for offset, side in enumerate(self._sides):
-            place = int(np.count_nonzero(valued)) + offset
-            low[place] = high[place] = cell_low[0] if side == 0 else cell_high[-1]
         return low, high
 
 

@@ -9,8 +9,8 @@ May import errors, privacy, schema.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any, Literal
 
 from discreet.errors import BadInput, BadQuestion
@@ -27,6 +27,8 @@ from discreet.queries.conditions import (
     Pattern,
     TruthTest,
 )
+from discreet.queries.linear_sql import is_arithmetic, read_inequality
+from discreet.queries.question import Aggregate, Question
 from discreet.schema import Schema
 from discreet.schema.column import folded
 
@@ -36,27 +38,10 @@ LONGEST_NUMBER = 60
 MOST_LITERALS = 100_000
 """Literals that one question may compare with."""
 
-SHAPE = "Ask SELECT count(*), count(col), sum(col) or avg(col) FROM the dataset, with WHERE and GROUP BY."
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """`count(*)` (column None), `count(col)`, `sum(col)` or `avg(col)`."""
-
-    kind: Literal["count", "sum", "avg"]
-    column: str | None
-    name: str
-    """What the answer's column is called."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, as plain data; column names are the schema's own."""
-
-    aggregates: tuple[Aggregate, ...]
-    condition: Condition = ALWAYS
-    group_by: tuple[str, ...] = ()
-    text: str = ""
+SHAPE = (
+    "Ask SELECT count(*), count(col), sum(col), avg(col), median(col) or quantile(col, 0.9) "
+    "FROM the dataset, with WHERE and GROUP BY."
+)
 
 
 def parse_question(text: str, schema: Schema) -> Question:
@@ -162,7 +147,7 @@ class _Reader:
             made for one in select.expressions if (made := self._aggregate(one, groups)) is not None
         )
         if not aggregates:
-            raise BadQuestion(f"The question has no count, sum or avg. {SHAPE}")
+            raise BadQuestion(f"The question has no count, sum, avg or quantile. {SHAPE}")
         return Question(_distinctly_named(aggregates, groups), condition, groups, self.text)
 
     def _table(self, source: Any) -> None:
@@ -216,6 +201,8 @@ class _Reader:
                     f"Column {name!r} is selected outside of an aggregate; add it to GROUP BY."
                 )
             return None
+        if type(node) in (exp.Median, exp.Quantile):
+            return self._quantile(node, alias)
         kinds: dict[type[Any], Literal["count", "sum", "avg"]] = {
             exp.Count: "count",
             exp.Sum: "sum",
@@ -240,6 +227,24 @@ class _Reader:
                 f"{kind}() takes columns of kind {', '.join(SUMMED_KINDS)}."
             )
         return Aggregate(kind, column, alias or f"{kind}({column})")
+
+    def _quantile(self, node: Any, alias: str | None) -> Aggregate:
+        exp = self.exp
+        known = ("this", "quantile") if type(node) is exp.Quantile else ("this",)
+        if any(value for key, value in node.args.items() if key not in known):
+            raise BadQuestion("A quantile is written quantile(col, 0.9), and a median median(col).")
+        if type(node.this) is not exp.Column:
+            raise BadQuestion(f"A quantile is of a plain column, and of no {_named(node.this)}.")
+        column = self._column(node.this)
+        if not self.schema.column(column).is_ordered:
+            raise BadQuestion(f"Column {column!r} has no order, so it has no quantiles.")
+        if type(node) is exp.Median:
+            return Aggregate("quantile", column, alias or f"median({column})", Fraction(1, 2))
+        level = self._literal(_bare(node.args["quantile"]))
+        if isinstance(level, bool) or not isinstance(level, (int, Decimal)) or not 0 < level < 1:
+            raise BadQuestion("The level of a quantile is a number between 0 and 1, such as 0.9.")
+        name = alias or f"quantile({column}, {level})"
+        return Aggregate("quantile", column, name, Fraction(level))
 
     def condition(self, node: Any) -> Condition:
         reader = self.readers.get(type(node))
@@ -267,6 +272,10 @@ class _Reader:
     def _comparison(self, node: Any) -> Condition:
         exp = self.exp
         sign, left, right = self.comparisons[type(node)], _bare(node.this), _bare(node.expression)
+        if is_arithmetic(left) or is_arithmetic(right):
+            return read_inequality(
+                left, sign, right, column=self._column, literal=self._literal, schema=self.schema
+            )
         if type(left) is exp.Column and type(right) is exp.Column:
             raise BadQuestion(
                 "Two columns cannot be compared with each other; compare a column with a literal."
@@ -389,7 +398,7 @@ def _distinctly_named(
         while name in taken:
             name, again = f"{one.name} {again}", again + 1
         taken.add(name)
-        named.append(Aggregate(one.kind, one.column, name))
+        named.append(Aggregate(one.kind, one.column, name, one.level))
     return tuple(named)
 
 
@@ -408,3 +417,6 @@ def _sql_name(name: str) -> str:
     if name.isidentifier() and name.isascii():
         return name
     return '"' + name.replace('"', '""') + '"'
+
+
+__all__ = ["SUMMED_KINDS", "Aggregate", "Question", "parse_question"]

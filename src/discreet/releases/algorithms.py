@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
+from discreet.releases.halfspaces_cells import HalfspaceCells
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
 from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.marginals_residual import EvenResidualMarginals, ResidualMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
+from discreet.releases.predicates_mwem import MwemPredicates
+from discreet.releases.predicates_strategy import BestPredicates, IndependentPredicates
 from discreet.releases.protocol import Algorithm, ClassError, Prepared
+from discreet.releases.ranges_adaptive import AdaptiveTree
+from discreet.releases.ranges_choice import BestTree
+from discreet.releases.ranges_search import NoisySearch
+from discreet.releases.ranges_tree import FullTree
+from discreet.releases.ranges_two_stage import TwoStageTree
 from discreet.releases.sums import ClampedSums
 from discreet.schema import Schema
 
@@ -27,6 +35,10 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     ),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
+    "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
+    "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
+    "halfspaces": (HalfspaceCells(),),
+    "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 
 

@@ -26,6 +26,8 @@ KNOWN = (DiscreteLaplaceLaw, DiscreteGaussianLaw, RoundedGaussianLaw)
 MOST_KINDS = 40
 """Different measurements whose losses are still added up for the plot."""
 FINEST_SHIFT = 500
+ROUNDING = 1e-9
+"""More than sums of floats are off by, so that nothing seems to exceed the largest loss."""
 TABLE_POINTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -76,7 +78,7 @@ def loss_figure(release: Release) -> Figure | None:
         ],
         table=Table(
             ("loss", "chance of more"),
-            [(f"{x:+.2f}", f"{100 * total.tail(x):.3g}%") for x in points],
+            [(f"{x:+.2f}", f"{100 * total.tail(x + ROUNDING):.3g}%") for x in points],
             right=(0, 1),
         ),
     )

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 from sqlglot import exp
 
@@ -50,10 +49,11 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         columns = _parquet_columns(session, source.files)
         found = locate(schema, columns, names_are_public=True)
         _refuse_differing_types(session, source.files, found)
-        table = _parquet(source.files)
+        table = _parquet(session, source.files)
         # DuckDB renames columns that differ only in case; it keeps their order.
         described = _described(session, table)
         fields = tuple(described[column.place] for column in found)
+        _refuse_json(found, fields)
         session.lock(source.files)
         return Scan(table, fields)
     if source.format == "duckdb":
@@ -126,8 +126,14 @@ def _csv(files: Sequence[str], width: int, csv: CsvOptions) -> Sql:
     )
 
 
-def _parquet(files: Sequence[str]) -> Sql:
-    return _function("read_parquet", files, hive_types_autocast=exp.false())
+def _parquet(session: Session, files: Sequence[str]) -> Sql:
+    options: dict[str, Sql] = {"hive_types_autocast": exp.false()}
+    query = exp.select("parameters").from_("duckdb_functions()")
+    named = query.where(s.equal(s.name("function_name"), s.text("read_parquet")))
+    if any("utf8_validation" in parameters for (parameters,) in session.rows(named)):
+        # Text that is not Unicode would be quoted in an error; its wrong bytes become "?" instead.
+        options["utf8_validation"] = s.text("replace")
+    return _function("read_parquet", files, **options)
 
 
 def _unreadable(files: Sequence[str]) -> BadSource:
@@ -140,7 +146,7 @@ def _unreadable(files: Sequence[str]) -> BadSource:
 def _parquet_columns(session: Session, files: Sequence[str]) -> list[SourceColumn]:
     """By their names in the file, which DuckDB changes where two fold alike."""
     try:
-        described = _described(session, _parquet(files))
+        described = _described(session, _parquet(session, files))
         names = [name for _, name, _ in _top_level(session, files[:1])]
     except EngineFailed:
         raise _unreadable(files) from None
@@ -192,6 +198,16 @@ def _refuse_differing_types(
             )
 
 
+def _refuse_json(found: Sequence[SourceColumn], fields: Sequence[tuple[str, str]]) -> None:
+    """DuckDB checks JSON while it reads Parquet: one row that is none would stop it with an error."""
+    for column, (_, type_) in zip(found, fields, strict=True):
+        if type_ == "JSON":
+            raise BadSource(
+                f"Column {column.name!r} is of type JSON, which cannot be read from Parquet safely. "
+                "No row was read. Write it as plain text."
+            )
+
+
 def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]]:
     path = source.files[0]
     try:
@@ -201,11 +217,14 @@ def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]
             f"{path!r} cannot be opened as a DuckDB file: it is damaged, of another format or "
             "version, or another process is writing it."
         ) from None
-    wanted = exp.select("schema_name", "table_name").where(
-        s.equal(s.name("database_name"), s.text(_ATTACHED))
-    )
-    found = session.rows(wanted.from_("duckdb_tables()"))
-    place = _chosen_table(session, source, found, wanted)
+    wanted = exp.select("schema_name", "table_name", "sql").from_("duckdb_tables()")
+    found = session.rows(wanted.where(s.equal(s.name("database_name"), s.text(_ATTACHED))))
+    place = _chosen_table(session, source, [(one[0], one[1]) for one in found])
+    if any(sql and "GENERATED ALWAYS AS" in sql for *name, sql in found if tuple(name) == place):
+        raise BadSource(
+            f"The table {place[1]!r} computes a column when it is read, which may fail on some row. "
+            "Copy it into a plain table first."
+        )
     condition = [
         s.equal(s.name(key), s.text(value))
         for key, value in zip(
@@ -221,7 +240,7 @@ def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]
 
 
 def _chosen_table(
-    session: Session, source: Source, found: list[tuple[Any, ...]], wanted: exp.Select
+    session: Session, source: Source, found: list[tuple[str, str]]
 ) -> tuple[str, str]:
     path, table = source.files[0], source.table
     names = {(schema if schema != "main" else "", name): (schema, name) for schema, name in found}

@@ -41,6 +41,7 @@ class Session:
             raise BadInput(f"{threads!r} threads cannot work; give at least 1.")
         self._memory_limit = memory_limit
         self._progress = progress
+        self._is_locked = False
         self._spill = SpillDirectory()
         try:
             self._connection = duckdb.connect(":memory:")
@@ -58,6 +59,7 @@ class Session:
             "home_directory": private,
             "extension_directory": private,
             "secret_directory": private,
+            "custom_extension_repository": f"{private}/none",  # INSTALL finds nothing, not even a network
             "allow_persistent_secrets": False,
             "allow_community_extensions": False,
             "autoinstall_known_extensions": False,
@@ -86,6 +88,7 @@ class Session:
         self.run(f"SET allowed_paths = {listed}")
         self.run("SET enable_external_access = false")
         self.run("SET lock_configuration = true")
+        self._is_locked = True
 
     def register(self, name: str, table: object) -> None:
         """Makes an object in memory a table."""
@@ -131,18 +134,19 @@ class Session:
                 results.append(job())
             except BaseException as error:
                 errors.append(error)
+            finally:
+                done.set()
 
-        thread = threading.Thread(target=work, name="discreet-query", daemon=True)
-        thread.start()
+        # Not Thread.join: before Python 3.13, one that Ctrl-C interrupts takes the thread for ended.
+        done = threading.Event()
+        threading.Thread(target=work, name="discreet-query", daemon=True).start()
         try:
-            thread.join(_POLL_SECONDS)
-            while thread.is_alive():
+            while not done.wait(_POLL_SECONDS):
                 self._report()
-                thread.join(_POLL_SECONDS)
         except BaseException:  # Ctrl-C, or a progress callback that wants to stop
-            while thread.is_alive():  # again and again: it may not have begun
+            self._connection.interrupt()
+            while not done.wait(_POLL_SECONDS):  # it may not have begun when it was interrupted
                 self._connection.interrupt()
-                thread.join(_POLL_SECONDS)
             self.close()
             raise
         if errors:
@@ -150,7 +154,7 @@ class Session:
         return results[0]
 
     def _report(self) -> None:
-        if self._progress is not None:
+        if self._progress is not None and self._is_locked:
             percent = self._connection.query_progress()
             if percent >= 0:
                 self._progress(min(percent / 100, 1.0))

@@ -38,16 +38,22 @@ _FAMILIES = (
     (r"DECIMAL\((\d+),(\d+)\)", "decimal"),
     (r"BOOLEAN", "boolean"),
     (r"DATE", "date"),
-    (r"TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE", "timestamp"),
-    (r"TIMESTAMP_NS", "nanoseconds"),
+    (r"TIMESTAMP|TIMESTAMP WITH TIME ZONE", "timestamp"),
+    (r"TIMESTAMP_S|TIMESTAMP_MS", "coarse"),  # reaches beyond what microseconds hold
+    (r"TIMESTAMP_NS|TIMESTAMPTZ_NS", "nanoseconds"),
     (r"VARCHAR|JSON|UUID|ENUM\(.*\)", "text"),
     (r"UHUGEINT|BIGNUM|VARINT", "digits"),  # wider than any declared range: read by their text
+    (r'"NULL"|BLOB|BIT|INTERVAL|TIME|TIME_NS|TIME WITH TIME ZONE|GEOMETRY.*', "unreadable"),
+    (r".*\[\d*\]|(STRUCT|MAP|UNION|TUPLE|VARIANT).*", "unreadable"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """What a DuckDB type is read as. A type of no family holds only what counts as null."""
+    """What a DuckDB type is read as: "unreadable" where each of its values counts as null.
+
+    An "unknown" type, of some newer DuckDB, is refused: it must not be taken for nulls.
+    """
 
     family: str
     digits: int = 0
@@ -57,7 +63,7 @@ class FieldType:
         for pattern, family in _FAMILIES:
             if found := re.fullmatch(pattern, type_name, re.DOTALL):
                 return cls(family, int(found[1]) if family == "decimal" else 0)
-        return cls("unreadable")
+        return cls("unknown")
 
     @property
     def is_text(self) -> bool:
@@ -75,6 +81,8 @@ def csv_field(raw: Sql, csv: CsvOptions) -> Sql:
 
 def field(raw: Sql, type_: FieldType, kind: str) -> Sql:
     """The field as `unit` expects it: texts lose white space, except those of categories."""
+    if type_.family == "coarse":
+        return s.try_cast(raw, "TIMESTAMP")
     if not type_.is_text:
         return raw.copy()
     value = s.try_cast(raw, "VARCHAR")
@@ -83,7 +91,9 @@ def field(raw: Sql, type_: FieldType, kind: str) -> Sql:
 
 def identifier(raw: Sql, type_: FieldType) -> Sql:
     """An identifier as text; null, so that its rows are left out, where it is null or not finite."""
-    known = _finite(raw) if type_.family in ("float", "date", "timestamp") else raw
+    if type_.family == "coarse":
+        raw = s.try_cast(raw, "TIMESTAMP")
+    known = _finite(raw) if type_.family in ("float", "date", "timestamp", "coarse") else raw
     return s.try_cast(known, "VARCHAR")
 
 
@@ -158,7 +168,10 @@ def _boolean(value: Sql, type_: FieldType) -> Sql:
         word = s.call("lower", value)
         true = s.is_in(word, [s.text(one) for one in TRUE_WORDS])
         false = s.is_in(word, [s.text(one) for one in FALSE_WORDS])
-    elif type_.family in ("integer", "huge", "float", "decimal"):
+    elif type_.family == "decimal":  # by its digits: 1 does not fit a DECIMAL(38, 38)
+        digits = s.cast(value, "VARCHAR")
+        true, false = s.matches(digits, r"1(\.0*)?"), s.matches(digits, r"-?0?(\.0*)?")
+    elif type_.family in ("integer", "huge", "float"):
         true, false = s.equal(value, s.whole(1)), s.equal(value, s.whole(0))
     else:
         return s.null()
@@ -199,7 +212,7 @@ def _divided_down(value: Sql, size: int) -> Sql:
 def _microseconds(value: Sql, type_: FieldType) -> Sql:
     if type_.family == "date":
         return s.multiply(_days_of_date(value), s.whole(MICROSECONDS_PER_DAY))
-    if type_.family == "timestamp":
+    if type_.family in ("timestamp", "coarse"):
         return s.call("epoch_us", value)  # null for an infinity
     if type_.family == "nanoseconds":
         return s.try_cast(_divided_down(s.call("epoch_ns", value), 1000), "BIGINT")

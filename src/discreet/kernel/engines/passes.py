@@ -20,7 +20,7 @@ from discreet.schema.named import CategoryColumn
 from discreet.schema.ordered import OrderedColumn
 from discreet.schema.schema import Schema
 
-MOST_JOINT_CELLS = 2**14
+MOST_JOINT_CELLS = 2**16
 """Sets are joined up to so many cells; a set that has more stays alone, or takes in its subsets."""
 MOST_CELLS_PER_PASS = 2**24
 """Sets beyond are counted in a further pass, so that their hash tables fit the memory."""

@@ -1,0 +1,203 @@
+"""Counts of ranges from a released tree, each with an interval.
+
+The rows of a range are at least those of the leaves inside it and at most those of all leaves it
+touches, so [inner - z sd, outer + z sd'] holds whatever hides inside the leaves; the estimate, which
+spreads a leaf's rows evenly, lies in between. The standard deviations are exact, for the tree as it is
+and least squares on it. What is nominal is z: sums of a few Laplace draws have heavier tails than a
+normal law, which a Cornish-Fisher term for their kurtosis makes up for, and the tree is taken as
+fixed although noise shaped it. Measured coverage is in the benchmarks.
+
+May import errors, privacy, schema, queries, artifacts, inference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answers.verify_tree import tree_epsilon
+from discreet.artifacts.measurement import Measurement, TreeMeasurement
+from discreet.artifacts.release import Part
+from discreet.errors import BadRelease
+from discreet.inference.rounding import plausible_counts
+from discreet.inference.tree_boxes import BoxIndex
+from discreet.inference.tree_intervals import IntervalIndex, RangeEstimates
+from discreet.inference.tree_layers import Layer, PrunedTree, full_layers, layers_of
+from discreet.inference.tree_nodes import TreeNodes
+from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.measurable import BlockCounts
+from discreet.queries.ranges import Ranges, range_tree
+from discreet.schema import Schema
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.uint64]
+
+KURTOSIS = 1.3
+"""Excess kurtosis of a typical range's noise: that of a sum of 2.3 equal Laplace draws."""
+
+CHUNK = 1 << 14
+"""Ranges that are worked on together: few enough for their numbers to stay in a processor's cache."""
+
+RANGE_NOTE = (
+    "The interval is nominal for this question alone: the noise has its exact standard deviation, the "
+    "tree is taken as fixed, and what hides inside its leaves is covered whatever it is."
+)
+
+
+def spread_factor(confidence: float, kurtosis: float = KURTOSIS) -> float:
+    """How many standard deviations an interval reaches: 2.05 at 0.95 (Cornish and Fisher 1938)."""
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    return max(z + kurtosis * (z**3 - 3 * z) / 24, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedRanges:
+    """Counts with intervals, one a range."""
+
+    estimate: Floats
+    lower: Floats
+    upper: Floats
+    std: Floats
+    is_exact: Bools
+    """Whether the range follows the leaves: nothing hides inside them."""
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats, Bools]:
+        return self.estimate, self.lower, self.upper, self.std, self.is_exact
+
+
+@dataclass(eq=False)
+class RangeSource:
+    """A released tree over some columns. Its tables are made when it is first asked."""
+
+    part: Part
+    schema: Schema
+    columns: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert isinstance(self.part.query_class, Ranges)
+        self.columns = self.part.query_class.named(self.schema)
+
+    @cached_property
+    def tree(self) -> PrunedTree:
+        trees = [each for each in self.part.measurements if isinstance(each, TreeMeasurement)]
+        if not trees:
+            return PrunedTree(self._levels(), columns=self.columns, schema=self.schema)
+        measured = trees[-1]  # of two stages, the second
+        tree_epsilon(measured, self.schema, BadRelease)  # refuses a tree that is none
+        if measured.tree.columns != self.columns:
+            raise BadRelease("a tree is over other columns than its query class.")
+        return PrunedTree(layers_of(measured), columns=self.columns, schema=self.schema)
+
+    def _levels(self) -> list[Layer]:
+        """A tree of which whole levels were measured."""
+        tree = range_tree(self.columns, self.schema)
+        places = {tree.shifts(level): level for level in range(len(tree.depths))}
+        levels: dict[int, tuple[npt.NDArray[np.int64], float]] = {}
+        for each in self.part.measurements:
+            if not isinstance(each, Measurement) or not isinstance(each.query, BlockCounts):
+                raise BadRelease("a release of ranges holds something else than levels of a tree.")
+            level = places.get(each.query.shifts)
+            if level is None or each.query.columns != self.columns or level in levels:
+                raise BadRelease("a level of a tree is not one of its tree.")
+            levels[level] = (each.values, each.law.variance)
+        if len(tree.depths) - 1 not in levels:
+            raise BadRelease("a tree has no last level.")
+        return full_layers(tree, levels, self.schema)
+
+    @cached_property
+    def kurtosis(self) -> float:
+        """Of a typical range's noise; Gaussian noise has none."""
+        laws = [each.law for each in self.part.measurements if isinstance(each, Measurement)]
+        gaussian = laws and all(not isinstance(law, DiscreteLaplaceLaw) for law in laws)
+        return 0.0 if gaussian else KURTOSIS
+
+    @cached_property
+    def nodes(self) -> TreeNodes:
+        if "leaves" not in self.part.estimates:
+            raise BadRelease("a tree has no estimates of its leaves.")
+        last = tuple(self.schema.column(name).value_cells - 1 for name in self.columns)
+        return TreeNodes(self.tree, self.part.estimates["leaves"], last)
+
+    @cached_property
+    def intervals(self) -> IntervalIndex:
+        """Of a tree over one column."""
+        return IntervalIndex(self.nodes)
+
+    @cached_property
+    def boxes(self) -> BoxIndex:
+        return BoxIndex(self.nodes)
+
+    def fitted(self, first: Codes, last: Codes) -> RangeEstimates:
+        """Estimates of the boxes first..last (both included), which are not empty."""
+        if len(self.columns) == 1:
+            return self.intervals.between(first[:, 0], last[:, 0])
+        return self.boxes.inside(first, last)
+
+    def count(
+        self,
+        first: Codes,
+        last: Codes,
+        *,
+        confidence: float,
+        public_rows: int | None = None,
+        whole: bool = True,
+    ) -> CountedRanges:
+        """Rows in each box, with intervals. A box with first > last in some column is empty."""
+        parts = [
+            self._counted(
+                first[at : at + CHUNK], last[at : at + CHUNK], confidence, public_rows, whole
+            )
+            for at in range(0, max(len(first), 1), CHUNK)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return CountedRanges(
+            *(np.concatenate(each) for each in zip(*(p.arrays for p in parts), strict=True))
+        )
+
+    def _counted(
+        self, first: Codes, last: Codes, confidence: float, public_rows: int | None, whole: bool
+    ) -> CountedRanges:
+        empty: Bools = np.any(first > last, axis=1)
+        if empty.any():
+            first, last = first.copy(), last.copy()
+            first[empty], last[empty] = 0, 0
+        found = self.fitted(first, last)
+        return bounded(
+            found.estimate,
+            found,
+            empty=empty,
+            factor=spread_factor(confidence, self.kurtosis),
+            public_rows=public_rows,
+            whole=whole,
+        )
+
+
+def bounded(
+    estimate: Floats,
+    found: RangeEstimates,
+    *,
+    empty: Bools | None = None,
+    factor: float,
+    public_rows: int | None,
+    whole: bool,
+) -> CountedRanges:
+    """The bracket around an estimate, made plausible for counts."""
+    lower = found.inner - factor * found.inner_std
+    upper = found.outer + factor * found.outer_std
+    lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
+    std = np.maximum(found.inner_std, found.outer_std)
+    is_exact = found.inner == found.outer
+    if empty is not None and empty.any():
+        estimate, lower, upper, std = (
+            np.where(empty, 0.0, each) for each in (estimate, lower, upper, std)
+        )
+        is_exact = is_exact | empty
+    estimate, lower, upper = plausible_counts(estimate, lower, upper, rows=public_rows, whole=whole)
+    return CountedRanges(estimate, lower, upper, std, is_exact)

@@ -1,0 +1,268 @@
+"""A SQL question to a released tree: conditions become boxes, groups become one box a cell.
+
+Also medians and quantiles: the p-quantile lies between the last boundary at which the distribution is
+surely below p and the first at which it is surely above, each boundary tested with its own exact
+standard deviation (an inverted test, so a nominal interval for the value itself).
+
+May import errors, privacy, schema, queries, artifacts, inference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answers.buckets import BucketSource
+from discreet.answers.ranges import RANGE_NOTE, RangeSource, bounded, spread_factor
+from discreet.artifacts.answer import Covers
+from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.errors import NotAnswerable
+from discreet.inference.tree_intervals import RangeEstimates
+from discreet.queries.boxes import Boxes, asks_for_a_value, boxes_of, columns_of
+from discreet.queries.conditions import Condition, Every, NullTest, Opposite, normal_form
+from discreet.queries.ranges import Intervals
+from discreet.queries.sql import Aggregate, Question
+from discreet.schema import OrderedColumn, Schema
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.uint64]
+
+MOST_GROUPS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RangeAsking:
+    """The trees of one release, and how sure to be."""
+
+    sources: tuple[RangeSource | BucketSource, ...]
+    schema: Schema
+    public_rows: int | None
+    confidence: float
+    whole: bool
+
+    def answers(self, question: Question) -> Answers | None:
+        """The answers, or None where no tree can give them all."""
+        groups = question.group_by
+        if not self.sources or any(each.kind in ("sum", "avg") for each in question.aggregates):
+            return None
+        needed = columns_of(question.condition) | set(groups)
+        if any(not self.schema.column(name).is_ordered for name in needed):
+            return None
+        columns: list[AnswerColumn] = []
+        notes: dict[str, None] = {RANGE_NOTE: None}
+        codes = self._groups(groups, question.condition)
+        for each in question.aggregates:
+            if each.kind == "quantile":
+                if groups or normal_form(question.condition) is not True:
+                    raise NotAnswerable(
+                        "Quantiles are of a whole column: ask without WHERE and GROUP BY."
+                    )
+                columns.append(self._quantile(each, notes))
+                continue
+            condition = _with_value(question.condition, each.column)
+            counted = set() if each.column is None else {each.column}
+            source = self._source(condition, groups, needed | counted)
+            if source is None:
+                return None
+            self._say_what_is_left_out(source, condition, notes)
+            columns.append(self._count(each.name, source, condition, groups, codes))
+        return Answers(
+            groups=groups,
+            codes=codes,
+            label=lambda axis, code: self.schema.column(groups[axis]).label(code),
+            columns=tuple(columns),
+            confidence=self.confidence,
+            question=question.text,
+            notes=tuple(notes),
+        )
+
+    def _groups(self, groups: tuple[str, ...], condition: Condition) -> npt.NDArray[np.int64]:
+        """The combinations of value cells that the condition lets through: no row has a say."""
+        if not groups:
+            return np.zeros((1, 0), dtype=np.int64)
+        named = tuple(dict.fromkeys([*groups, *sorted(columns_of(condition))]))
+        outer = boxes_of(condition, self.schema, named).outer
+        places = [named.index(name) for name in groups]
+        found: dict[tuple[int, ...], None] = {}
+        for first, last in zip(outer.first[:, places], outer.last[:, places], strict=True):
+            sides = [range(int(low), int(high) + 1) for low, high in zip(first, last, strict=True)]
+            if prod(map(len, sides)) > MOST_GROUPS:
+                raise NotAnswerable(
+                    f"GROUP BY {', '.join(groups)} has more than {MOST_GROUPS:,} groups; group by fewer "
+                    "columns, or ask for the ranges you need."
+                )
+            found |= dict.fromkeys(product(*sides))
+        return np.array(sorted(found), dtype=np.int64).reshape(-1, len(groups))
+
+    def _source(
+        self, condition: Condition, groups: tuple[str, ...], needed: set[str]
+    ) -> RangeSource | BucketSource | None:
+        """The tree over the fewest columns that has all that are needed and counts every row asked for."""
+        fitting = [
+            source
+            for source in self.sources
+            if needed <= set(source.columns)
+            and all(
+                self.schema.column(name).nulls == "exclude"
+                or name in groups
+                or asks_for_a_value(condition, name)
+                for name in source.columns
+            )
+        ]
+        return min(fitting, key=lambda source: len(source.columns), default=None)
+
+    def _say_what_is_left_out(
+        self, source: RangeSource | BucketSource, condition: Condition, notes: dict[str, None]
+    ) -> None:
+        for name in source.columns:
+            column = self.schema.column(name)
+            if not asks_for_a_value(condition, name):
+                notes[f"Rows without a value in column {name!r} are not counted."] = None
+            if isinstance(column, OrderedColumn) and column.outside != "edge":
+                notes[f"Values outside the declared domain of column {name!r} are not counted."] = (
+                    None
+                )
+
+    def _count(
+        self,
+        name: str,
+        source: RangeSource | BucketSource,
+        condition: Condition,
+        groups: tuple[str, ...],
+        codes: npt.NDArray[np.int64],
+    ) -> AnswerColumn:
+        asked = boxes_of(condition, self.schema, source.columns)
+        axes = [source.columns.index(each) for each in groups]
+        inner = self._summed(source, asked.inner, axes, codes)
+        outer = inner if asked.is_exact else self._summed(source, asked.outer, axes, codes)
+        both = RangeEstimates(
+            estimate=(inner.estimate + outer.estimate) / 2,
+            inner=inner.inner,
+            outer=outer.outer,
+            inner_std=inner.inner_std,
+            outer_std=outer.outer_std,
+        )
+        counted = bounded(
+            both.estimate,
+            both,
+            factor=spread_factor(self.confidence, source.kurtosis),
+            public_rows=self.public_rows,
+            whole=self.whole,
+        )
+        return AnswerColumn(
+            name=name,
+            estimate=counted.estimate,
+            lower=counted.lower,
+            upper=counted.upper,
+            std=counted.std,
+            covers=Covers.NOISE if counted.is_exact.all() else Covers.NOISE_AND_CELLS,
+        )
+
+    def _summed(
+        self,
+        source: RangeSource | BucketSource,
+        boxes: Boxes,
+        axes: list[int],
+        codes: npt.NDArray[np.int64],
+    ) -> RangeEstimates:
+        """Over all boxes of a condition, for each group. Deviations add: they may be correlated."""
+        total = [np.zeros(len(codes)) for _ in range(5)]
+        for place in range(len(boxes)):
+            first = np.repeat(boxes.first[place : place + 1], len(codes), axis=0)
+            last = np.repeat(boxes.last[place : place + 1], len(codes), axis=0)
+            for order, axis in enumerate(axes):
+                cell = codes[:, order].astype(np.uint64)
+                first[:, axis] = np.maximum(first[:, axis], cell)
+                last[:, axis] = np.minimum(last[:, axis], cell)
+            some = (first <= last).all(axis=1)
+            if not some.any():
+                continue
+            found = source.fitted(first[some], last[some])
+            numbers = (
+                found.estimate,
+                found.inner,
+                found.outer,
+                found.inner_std,
+                found.outer_std,
+            )
+            for sums, each in zip(total, numbers, strict=True):
+                sums[some] += each
+        return RangeEstimates(*total)
+
+    def _quantile(self, asked: Aggregate, notes: dict[str, None]) -> AnswerColumn:
+        assert asked.column is not None and asked.level is not None
+        fitting = [
+            source
+            for source in self.sources
+            if isinstance(source, RangeSource) and source.columns == (asked.column,)
+        ]
+        if not fitting:
+            raise NotAnswerable(
+                f"The release cannot answer this: it would have needed {Intervals(asked.column).text}."
+            )
+        found = quantile_cells(fitting[0], asked.level, self.confidence)
+        column = self.schema.column(asked.column)
+        assert isinstance(column, OrderedColumn)
+        first, last = column.extent(found.lower)[0], column.extent(found.upper)[1]
+        begin, end = (float(each) for each in column.extent(found.cell))
+        if column.kind in ("date", "datetime"):
+            unit = "days" if column.kind == "date" else "microseconds"
+            notes[
+                f"{asked.name} is {column.label(found.cell)}, between {column.label(found.lower)} and "
+                f"{column.label(found.upper)}; the numbers count {unit} since 1970-01-01."
+            ] = None
+        estimate = begin + found.within * (end - begin)
+        return AnswerColumn(
+            name=asked.name,
+            estimate=np.array([estimate]),
+            lower=np.array([float(first)]),
+            upper=np.array([float(last)]),
+            std=np.array([(float(last) - float(first)) / (2 * spread_factor(self.confidence))]),
+            covers=Covers.NOISE_AND_CELLS,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileCells:
+    """The cell of a quantile, how far through it, and between which cells the quantile lies."""
+
+    cell: int
+    within: float
+    lower: int
+    upper: int
+
+
+def quantile_cells(source: RangeSource, level: Fraction, confidence: float) -> QuantileCells:
+    """The `level` quantile of the column of a tree over one column."""
+    index = source.intervals
+    below, deviation = index.excess(float(level))
+    z = spread_factor(confidence, source.kurtosis)
+    # Entry k is about the rows before leaf k; the first and the last boundary are known.
+    maybe_above = np.flatnonzero(below + z * deviation >= 0)
+    maybe_below = np.flatnonzero(below - z * deviation <= 0)
+    first = int(maybe_above[0]) if len(maybe_above) else len(index.leaves)
+    last = int(maybe_below[-1]) if len(maybe_below) else -1
+    lower = int(index.starts[max(first - 1, 0)])
+    upper = int(index.ends[min(last + 1, len(index.leaves) - 1)])
+    upper = max(upper, lower)
+    target = float(level) * float(index.prefix[-1])
+    leaf = int(np.searchsorted(index.prefix, target, side="right")) - 1
+    leaf = min(max(leaf, 0), len(index.leaves) - 1)
+    rows = float(index.prefix[leaf + 1] - index.prefix[leaf])
+    share = (target - float(index.prefix[leaf])) / rows if rows > 0 else 0.5
+    offset = min(max(share, 0.0), 1.0) * float(index.widths[leaf])
+    step = min(int(offset), int(index.widths[leaf]) - 1)
+    cell = min(max(int(index.starts[leaf]) + step, lower), upper)
+    return QuantileCells(cell, min(max(offset - step, 0.0), 1.0), lower, upper)
+
+
+def _with_value(condition: Condition, column: str | None) -> Condition:
+    return condition if column is None else Every((condition, Opposite(NullTest(column))))
+
+
+__all__ = ["QuantileCells", "RangeAsking", "quantile_cells"]

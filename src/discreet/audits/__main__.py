@@ -1,0 +1,94 @@
+"""`python -m discreet.audits`: every registered mechanism and release, and whether its mutant is seen.
+
+    --fast   fewer runs; a mutant that is missed is then no failure
+    --json   one object a line
+
+Ends with exit code 1 if a claim is refuted, a mutant missed, or an algorithm not reached.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import chain
+
+from discreet.audits.empirical import FALSE_POSITIVE_RATE
+from discreet.audits.empirical_suite import (
+    Row,
+    mechanism_rows,
+    release_rows,
+    unreached_algorithms,
+)
+
+WIDTHS = (64, 8, 8, 10, 8, 20, 12)
+HEADERS = ("subject", "claimed", "delta", "certified", "runs", "1.2x mutant", "verdict")
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the table; the exit code says whether all is well."""
+    unknown = set(words) - {"--fast", "--json"}
+    if unknown:
+        sys.stderr.write(f"Unknown option {min(unknown)}; there are --fast and --json.\n")
+        return 2
+    fast, as_json = "--fast" in words, "--json" in words
+    started = time.monotonic()
+    if not as_json:
+        _say(_line(HEADERS))
+    rows: list[Row] = []
+    for row in chain(mechanism_rows(epsilon=Fraction(1), fast=fast), release_rows(fast=fast)):
+        rows.append(row)
+        _say(_as_json(row) if as_json else _as_text(row))
+    unreached = unreached_algorithms()
+    failed = [row for row in rows if row.failed]
+    if not as_json:
+        seen = sum(row.mutant_rejected is True for row in rows)
+        _say(
+            f"\n{len(rows)} audits, {sum(row.refuted for row in rows)} claims refuted, {seen} of "
+            f"{len(rows)} mutants rejected, false-positive rate {FALSE_POSITIVE_RATE:g} each, "
+            f"{time.monotonic() - started:.0f} s."
+        )
+        if unreached:
+            _say(f"Not reached by any audit: {', '.join(sorted(unreached))}.")
+    return 1 if failed or unreached else 0
+
+
+def _as_text(row: Row) -> str:
+    found = row.finding
+    return _line(
+        (
+            found.subject,
+            f"{found.claimed:.3f}",
+            f"{found.delta:.0e}" if found.delta else "0",
+            f"{found.certified:.3f}",
+            f"{found.runs:,}",
+            row.mutant,
+            row.verdict,
+        )
+    )
+
+
+def _as_json(row: Row) -> str:
+    return json.dumps(
+        {
+            **row.finding.to_dict(),
+            "verdict": row.verdict,
+            "mutant": row.mutant,
+            "failed": row.failed,
+        }
+    )
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True)).rstrip()
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

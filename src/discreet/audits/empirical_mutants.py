@@ -1,0 +1,50 @@
+"""Noise that is too small for what is recorded: what an audit must see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import BadInput
+from discreet.kernel.noise import DrawnNoise
+from discreet.privacy.laws import (
+    DiscreteGaussianLaw,
+    DiscreteLaplaceLaw,
+    NoiseLaw,
+    RoundedGaussianLaw,
+)
+from discreet.queries.measurable import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class ShrunkNoise:
+    """Draws for `factor` times the epsilon (the root of rho) that the recorded laws pay for."""
+
+    factor: Fraction
+
+    def _law(self, law: NoiseLaw) -> NoiseLaw:
+        match law:
+            case DiscreteLaplaceLaw(scale=scale):
+                return DiscreteLaplaceLaw(scale / self.factor)
+            case DiscreteGaussianLaw(sigma_squared=sigma_squared):
+                return DiscreteGaussianLaw(sigma_squared / self.factor**2)
+            case RoundedGaussianLaw(sigma_squared=sigma_squared):
+                return RoundedGaussianLaw(sigma_squared / self.factor**2)
+        raise BadInput(f"No smaller noise is known for the law {law!r}.")
+
+    def add(self, exact: Counts, law: NoiseLaw, *, step: str) -> Counts:
+        return DrawnNoise().add(exact, self._law(law), step=step)
+
+    def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
+        smaller = [DiscreteLaplaceLaw(law.scale / self.factor) for law in laws]
+        return DrawnNoise().chain(exact, smaller, step=step)
+
+    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
+        return DrawnNoise().choose(scores, unit * self.factor, step=step)
+
+    def is_above(
+        self, exact: int, threshold_with_noise: int, law: DiscreteLaplaceLaw, *, step: str
+    ) -> bool:
+        smaller = DiscreteLaplaceLaw(law.scale / self.factor)
+        return DrawnNoise().is_above(exact, threshold_with_noise, smaller, step=step)

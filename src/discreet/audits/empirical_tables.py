@@ -1,0 +1,72 @@
+"""Tiny neighbouring tables for any schema: rows at the ends of the declared domains, and nobody's.
+
+The more a unit's values lie apart, the more it moves every count and sum: the worst case for privacy.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from discreet.audits.tables import GeneratedTable
+from discreet.errors import BadInput
+from discreet.privacy.adjacency import Adjacency
+from discreet.schema import Column, Schema
+
+OTHERS = 2
+"""Units that both tables have."""
+
+
+def neighbouring_tables(schema: Schema) -> Iterator[tuple[GeneratedTable, GeneratedTable]]:
+    """Pairs of tiny neighbouring tables for any schema, the changing unit at the ends of every domain."""
+    unit = schema.unit
+    names = tuple(column.name for column in schema.columns)
+    header = (() if unit.identifier is None else (unit.identifier,)) + names
+
+    def rows(person: str, ends: Sequence[str]) -> list[tuple[str, ...]]:
+        own = () if unit.identifier is None else (person,)
+        return [(*own, *ends)] * (1 if unit.identifier is None else unit.max_rows)
+
+    low, high = ([ends_of(column)[end] for column in schema.columns] for end in (0, 1))
+    null = [""] * len(names)
+    others = [row for n in range(OTHERS) for row in rows(f"p{n}", low)]
+
+    def table(extra: list[tuple[str, ...]]) -> GeneratedTable:
+        return GeneratedTable(schema=schema, header=header, rows=(*others, *extra))
+
+    if schema.adjacency is Adjacency.ADD_REMOVE:
+        for state in (low, high):
+            yield table([]), table(rows("somebody", state))
+        return
+    for before, after in ((low, high), (low, null), (null, high)):
+        yield table(rows("somebody", before)), table(rows("somebody", after))
+
+
+def ends_of(column: Column) -> tuple[str, str]:
+    """Texts of two values in the column's first and last cell, at its bounds where it has some."""
+    texts = []
+    for end, code in ((0, 0), (1, column.value_cells - 1)):
+        value = column.value_in(code, Fraction(0))
+        bounds = column.value_bounds
+        if bounds is not None and column.kind in ("integer", "number"):
+            edge = bounds[end]
+            typed = int(edge) if column.kind == "integer" else float(edge)
+            if column.code_of(typed) == code:
+                value = typed
+        text = str(value).lower() if column.kind == "boolean" else str(value)
+        if not text and column.kind == "category":
+            raise BadInput(
+                f"Column {column.name!r} has an empty category, which a CSV file reads as null."
+            )
+        texts.append(text)
+    return texts[0], texts[1]
+
+
+def written_to(table: GeneratedTable, path: Path) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerow(table.header)
+        writer.writerows(table.rows)
+    return path

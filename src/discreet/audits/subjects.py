@@ -1,0 +1,387 @@
+"""How each registered mechanism is audited: its worst neighbours, the game, and its 1.2x mutant.
+
+A subject runs the mechanism as the vault does, through `DrawnNoise`, on inputs of the audit's own.
+The mutant is the same mechanism given 1.2 times the epsilon while the claim stays: its certificate
+must exceed the claim. A mechanism without a subject here fails a contract test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import ndtr
+
+from discreet.audits.empirical import (
+    FALSE_POSITIVE_RATE,
+    Finding,
+    Floats,
+    Integers,
+    Tally,
+    certified_epsilon,
+    certified_from_full_losses,
+    certified_from_outputs,
+    certified_range,
+    certified_size,
+    fair_coins,
+)
+from discreet.errors import BadBudget, BadInput
+from discreet.kernel.mechanisms import (
+    MECHANISMS,
+    AboveThreshold,
+    AnalyticGaussian,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    FixedPoint,
+    OneCountGaussian,
+    RandomisedResponse,
+)
+from discreet.kernel.noise import DrawnNoise
+from discreet.privacy.adjacency import Sensitivity
+from discreet.privacy.conversion import epsilon_from_rho, rho_from_budget
+from discreet.privacy.laws import DiscreteGaussianLaw, NoiseLaw
+from discreet.privacy.loss_mechanisms import discrete_gaussian_loss, gaussian_loss
+
+RUNS = 20_000
+FAST_RUNS = 10_000
+MUTANT = Fraction(6, 5)
+"""How many times its claim a mutant spends."""
+USUAL_DELTA = Fraction(1, 10**6)
+ONE = Sensitivity(l1=1, l2_squared=1)
+SWAPPED = Sensitivity(l1=2, l2_squared=2)
+"""One row leaves a cell and enters another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One audit of one subject."""
+
+    epsilon: Fraction
+    """The claim."""
+    delta: Fraction
+    """0 where the mechanism has none."""
+    spent: Fraction
+    """What the noise is really drawn for: the claim, or a mutant's more."""
+    runs: int
+    false_positive_rate: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One way to audit a mechanism."""
+
+    title: str
+    game: str
+    uses_delta: bool
+    certify: Callable[[Trial], float]
+
+    def audit(
+        self,
+        *,
+        epsilon: Fraction,
+        delta: Fraction = Fraction(0),
+        runs: int = RUNS,
+        false_positive_rate: float = FALSE_POSITIVE_RATE,
+        factor: Fraction = Fraction(1),
+    ) -> Finding:
+        """Audit the claim `epsilon` (and `delta`, where used) of noise drawn for `factor` times epsilon."""
+        if epsilon <= 0:
+            raise BadBudget("The claimed epsilon must be greater than 0.")
+        slack = (delta or USUAL_DELTA) if self.uses_delta else Fraction(0)
+        certified = self.certify(
+            Trial(
+                epsilon=epsilon,
+                delta=slack,
+                spent=epsilon * factor,
+                runs=runs,
+                false_positive_rate=false_positive_rate,
+            )
+        )
+        return Finding(
+            subject=self.title,
+            claimed=float(epsilon),
+            delta=float(slack),
+            certified=certified,
+            runs=runs,
+            false_positive_rate=false_positive_rate,
+            game=self.game,
+        )
+
+
+def log_ratio(law: NoiseLaw, outputs: Integers, zero: Integers, one: Integers) -> Floats:
+    """ln of how much likelier the exact answers `one` make each output than `zero`, summed over the last axis."""
+    with np.errstate(divide="ignore"):  # far out a float underflows: certain is certain
+        ahead = np.log(law.pmf(outputs - one)) - np.log(law.pmf(outputs - zero))
+    return np.asarray(np.nan_to_num(ahead, nan=0.0, posinf=1e6, neginf=-1e6).sum(axis=-1))
+
+
+def _draws(law: NoiseLaw, exact: Integers) -> Integers:
+    noisy = DrawnNoise().add(exact.reshape(-1), law, step="audit")
+    return noisy.reshape(exact.shape)
+
+
+# --- pure differential privacy ------------------------------------------------------------
+
+
+def _distance(epsilon: Fraction) -> int:
+    """Neighbours a little apart are told apart better, and groups have a theorem."""
+    return max(1, round(2 / epsilon))
+
+
+def _laplace_black_box(trial: Trial) -> float:
+    """A count, to a player who knows nothing of the mechanism."""
+    law = DiscreteLaplace(epsilon=trial.spent).law(ONE, size=1)
+    distance, bits = _distance(trial.epsilon), fair_coins(trial.runs)
+    return certified_from_outputs(
+        _draws(law, bits * distance),
+        bits,
+        distance=distance,
+        false_positive_rate=trial.false_positive_rate,
+    )
+
+
+def _laplace_count(trial: Trial) -> float:
+    """A count of 0 or 1: the loss is exactly epsilon, whatever comes out."""
+    law = DiscreteLaplace(epsilon=trial.spent).law(ONE, size=1)
+    claimed = DiscreteLaplace(epsilon=trial.epsilon).law(ONE, size=1)
+    return _full_losses(trial, law, claimed, [0], [1])
+
+
+def _laplace_histogram(trial: Trial) -> float:
+    """Two cells, and a row that leaves one for the other: only together do they show the loss."""
+    law = DiscreteLaplace(epsilon=trial.spent).law(SWAPPED, size=2)
+    return joint_epsilon(law, trial)
+
+
+def joint_epsilon(law: NoiseLaw, trial: Trial) -> float:
+    """The certificate for a histogram of two cells under change-one, with noise of any `law`."""
+    claimed = DiscreteLaplace(epsilon=trial.epsilon).law(SWAPPED, size=2)
+    return _full_losses(trial, law, claimed, [1, 0], [0, 1])
+
+
+def _fixed_point_laplace(trial: Trial) -> float:
+    """A sum of values up to 1, on a grid of quarters."""
+    mechanisms = [
+        FixedPoint(noise=DiscreteLaplace(epsilon=each), step=Fraction(1, 4))
+        for each in (trial.spent, trial.epsilon)
+    ]
+    law, claimed = (
+        each.law(each.sensitivity(l1=Fraction(1), l2=Fraction(1)), size=1) for each in mechanisms
+    )
+    return _full_losses(trial, law, claimed, [0], [mechanisms[0].steps(Fraction(1))])
+
+
+def _full_losses(
+    trial: Trial, law: NoiseLaw, claimed: NoiseLaw, zero: list[int], one: list[int]
+) -> float:
+    """Two exact answers that lie as far apart as neighbours do, then `distance` times as far."""
+    distance, bits = _distance(trial.epsilon), fair_coins(trial.runs)
+    here, there = np.array(zero) * distance, np.array(one) * distance
+    outputs = _draws(law, np.where(bits[:, np.newaxis] == 1, there, here))
+    return certified_from_full_losses(
+        log_ratio(claimed, outputs, here, there),
+        bits,
+        largest=float(trial.epsilon) * distance,
+        distance=distance,
+        false_positive_rate=trial.false_positive_rate,
+    )
+
+
+def _randomised_response(answers: int) -> Callable[[Trial], float]:
+    """One person says 0 or 1; any third answer speaks for neither."""
+
+    def certify(trial: Trial) -> float:
+        bits = fair_coins(trial.runs)
+        said = RandomisedResponse.for_epsilon(trial.spent, answers=answers).randomise(bits)
+        scores = np.where(said > 1, 0.0, said - 0.5)
+        return certified_epsilon(
+            Tally.of(scores, bits), false_positive_rate=trial.false_positive_rate
+        )
+
+    return certify
+
+
+# --- bounded range ------------------------------------------------------------------------
+
+
+def _exponential(trial: Trial) -> float:
+    """Two candidates whose scores change places: the widest range of losses that there is."""
+    unit = Exponential(epsilon=trial.spent).unit(1)
+    distance, bits = max(1, round(4 / trial.epsilon)), fair_coins(trial.runs)
+    scores = (np.array([distance, 0]), np.array([0, distance]))
+    noise = DrawnNoise()
+    chosen = np.array([noise.choose(scores[bit], unit, step="audit") for bit in bits])
+    tally = Tally.of(chosen - 0.5, bits)
+    return certified_range(tally, false_positive_rate=trial.false_positive_rate, distance=distance)
+
+
+# --- the sparse vector --------------------------------------------------------------------
+
+
+def _above_threshold(trial: Trial) -> float:
+    """The threshold's noise and a count's noise, each in a game of its own, half the error each.
+
+    The loss of a run is 1/scale of the threshold's noise plus 2/scale of a count's; long runs of
+    `below` before an unlikely `above` come arbitrarily near, too rarely to be seen. Each scale shows
+    in a game by itself: the noisy threshold as if it were published, and one `above` beside a
+    public threshold, whose odds are exactly e^(distance/scale).
+    """
+    mechanism = AboveThreshold(epsilon=trial.spent)
+    rate = trial.false_positive_rate / 2
+    far, further = max(1, round(4 / trial.epsilon)), max(1, round(8 / trial.epsilon))
+    coins, others = fair_coins(trial.runs), fair_coins(trial.runs)
+    bars = _draws(mechanism.threshold_law(1), coins * far)
+    sides = np.where(bars >= far, 1.0, np.where(bars <= 0, -1.0, 0.0))
+    of_threshold = certified_epsilon(Tally.of(sides, coins), distance=far, false_positive_rate=rate)
+    noise, law = DrawnNoise(), mechanism.count_law(1)
+    fired = np.array(
+        [noise.is_above(further * (int(bit) - 1), 0, law, step="audit") for bit in others]
+    )
+    of_count = certified_epsilon(
+        Tally.of(fired.astype(np.float64), others), distance=further, false_positive_rate=rate
+    )
+    return of_threshold + 2 * of_count
+
+
+# --- Gaussian noise -----------------------------------------------------------------------
+
+
+def _far_enough(sigma_squared: float, step: int = 1) -> int:
+    """An odd multiple of `step` about three sigmas: there a fifth more epsilon shows best."""
+    return step * (2 * round((3 * math.sqrt(sigma_squared) / step - 1) / 2) + 1)
+
+
+def _gaussian(
+    law: Callable[[Fraction, Fraction], NoiseLaw],
+    epsilon_of: Callable[[float, float], float],
+    *,
+    sensitivity: int = 1,
+) -> Callable[[Trial], float]:
+    """Two counts about three sigmas apart; the player names the nearer one."""
+
+    def certify(trial: Trial) -> float:
+        claimed = law(trial.epsilon, trial.delta)
+        far = max(sensitivity, _far_enough(float(getattr(claimed, "sigma_squared", 1))))
+        bits = fair_coins(trial.runs)
+        outputs = _draws(law(trial.spent, trial.delta), bits * far)
+        is_discrete = isinstance(claimed, DiscreteGaussianLaw)
+
+        def best_share(sigma_squared: float) -> float:
+            if is_discrete:
+                return DiscreteGaussianLaw(Fraction(sigma_squared)).cdf(far // 2)
+            return float(ndtr(far / 2 / math.sqrt(sigma_squared)))
+
+        tally = Tally.of((2 * outputs - far).astype(np.float64), bits)
+        size = certified_size(tally, best_share, false_positive_rate=trial.false_positive_rate)
+        return 0.0 if math.isinf(size) else epsilon_of(size, float(trial.delta))
+
+    return certify
+
+
+def _concentrated_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
+    return DiscreteGaussian(rho=rho_from_budget(epsilon=epsilon, delta=delta)).law(ONE, size=1)
+
+
+def _one_count_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
+    return OneCountGaussian(epsilon=epsilon, delta=delta).law(ONE, size=1)
+
+
+def _analytic_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
+    return AnalyticGaussian(epsilon=epsilon, delta=delta).law(ONE, size=1)
+
+
+def _fixed_point_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
+    mechanism = FixedPoint(
+        noise=AnalyticGaussian(epsilon=epsilon, delta=delta), step=Fraction(1, 4)
+    )
+    return mechanism.law(mechanism.sensitivity(l1=Fraction(1), l2=Fraction(1)), size=1)
+
+
+def _epsilon_of_rho(sigma_squared: float, delta: float) -> float:
+    return float(epsilon_from_rho(1 / (2 * Fraction(sigma_squared)), delta=Fraction(delta)))
+
+
+def _epsilon_of_discrete(sigma_squared: float, delta: float) -> float:
+    return discrete_gaussian_loss(sigma_squared=Fraction(sigma_squared)).epsilon(delta)
+
+
+def _epsilon_of_rounded(steps: int) -> Callable[[float, float], float]:
+    def epsilon(sigma_squared: float, delta: float) -> float:
+        loss = gaussian_loss(sigma_squared=Fraction(sigma_squared), l2_squared=steps * steps)
+        return loss.epsilon(delta)
+
+    return epsilon
+
+
+# --- the table ----------------------------------------------------------------------------
+
+_BLACK = "guessing from outputs alone; no assumption"
+_WHITE = "guessing by likelihood ratio; no assumption"
+_RANGE = "guessing among two candidates; bounded range"
+_SCALES = "one guessing game for each noise; discrete Laplace shape"
+_SIZE = "guessing at three sigmas; Gaussian shape"
+
+
+def _pure(title: str, game: str, certify: Callable[[Trial], float]) -> Subject:
+    return Subject(title=title, game=game, uses_delta=False, certify=certify)
+
+
+def _normal(title: str, certify: Callable[[Trial], float]) -> Subject:
+    return Subject(title=title, game=_SIZE, uses_delta=True, certify=certify)
+
+
+SUBJECTS: dict[str, tuple[Subject, ...]] = {
+    "discrete-laplace": (
+        _pure("discrete-laplace, one count", _WHITE, _laplace_count),
+        _pure("discrete-laplace, black box", _BLACK, _laplace_black_box),
+        _pure("discrete-laplace, histogram", _WHITE, _laplace_histogram),
+    ),
+    "discrete-gaussian": (
+        _normal("discrete-gaussian", _gaussian(_concentrated_law, _epsilon_of_rho)),
+    ),
+    "one-count-gaussian": (
+        _normal("one-count-gaussian", _gaussian(_one_count_law, _epsilon_of_discrete)),
+    ),
+    "analytic-gaussian": (
+        _normal("analytic-gaussian", _gaussian(_analytic_law, _epsilon_of_rounded(1))),
+    ),
+    "fixed-point": (
+        _pure("fixed-point, Laplace", _WHITE, _fixed_point_laplace),
+        _normal("fixed-point, Gaussian", _gaussian(_fixed_point_law, _epsilon_of_rounded(4))),
+    ),
+    "exponential": (_pure("exponential", _RANGE, _exponential),),
+    "randomised-response": (
+        _pure("randomised-response, 2 answers", _WHITE, _randomised_response(2)),
+        _pure("randomised-response, 5 answers", _WHITE, _randomised_response(5)),
+    ),
+    "above-threshold": (_pure("above-threshold", _SCALES, _above_threshold),),
+}
+"""Every mechanism of `MECHANISMS`, by the same name."""
+
+
+def subjects_of(mechanism: str) -> tuple[Subject, ...]:
+    """The audits of one mechanism."""
+    if mechanism not in MECHANISMS:
+        raise BadInput(
+            f"There is no mechanism {mechanism!r}; the mechanisms are {', '.join(MECHANISMS)}."
+        )
+    if mechanism not in SUBJECTS:
+        raise BadInput(f"The mechanism {mechanism} has no audit yet.")
+    return SUBJECTS[mechanism]
+
+
+__all__ = [
+    "FAST_RUNS",
+    "MUTANT",
+    "RUNS",
+    "SUBJECTS",
+    "Subject",
+    "Trial",
+    "joint_epsilon",
+    "log_ratio",
+    "subjects_of",
+]

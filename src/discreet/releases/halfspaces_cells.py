@@ -1,0 +1,196 @@
+"""Halfspaces from a grid of noisy counts: the resolution follows from the budget and the people.
+
+Guarantee:   the share, by one use of an additive mechanism on disjoint counts.
+Adjacency:   the schema's.
+Sensitivity: a unit's rows lie in one block each: `BlockCounts.sensitivity`.
+Theorem:     the mechanism's.
+Error:       noise on the blocks inside, and the rows in blocks that the halfspace cuts. An answer's
+             interval runs from the noisy sum of the blocks inside, less its noise's quantile, to
+             that of all blocks touched, plus its noise's quantile: it holds for every table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.errors import BadInput
+from discreet.inference.combination import half_width
+from discreet.inference.halfspace_grid import CANONICAL, Resolution, resolutions
+from discreet.inference.halfspace_prior import REFERENCE_BLOCKS
+from discreet.kernel.vault import Grant, Request
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.blocks import BlockCounts
+from discreet.queries.classes import QueryClass
+from discreet.queries.halfspaces import Halfspaces
+from discreet.queries.limits import MOST_CELLS
+from discreet.queries.measurable import Marginal
+from discreet.releases.noise_choice import check_drawable, mechanism_for
+from discreet.releases.protocol import ClassError
+from discreet.schema import Schema
+
+USUAL_PEOPLE = 1_000_000
+"""Where the schema does not say how many people there are."""
+MOST_COLUMNS = 3
+"""Above, a grid that a budget can pay for is too coarse to be of use."""
+
+
+@dataclass(frozen=True, slots=True)
+class HalfspaceCells:
+    """One noisy count for each block of a grid over the columns."""
+
+    name: ClassVar[str] = "cells"
+    kind: ClassVar[str] = "halfspaces"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        columns = halfspaces(query_class).named(schema)
+        if len(columns) > MOST_COLUMNS:
+            return f"a grid serves at most {MOST_COLUMNS} columns, not {len(columns)}."
+        cells = math.prod(schema.column(name).cells for name in columns)
+        if cells > MOST_CELLS:
+            return (
+                f"its columns have {cells:,} combinations of cells, and at most {MOST_CELLS:,} are "
+                "counted; declare wider cells."
+            )
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedCells:
+        asked = halfspaces(query_class)
+        columns = asked.named(schema)
+        options: list[tuple[float, Resolution, Request, NoiseLaw]] = []
+        for resolution in resolutions(schema, columns):
+            query = block_query(schema, columns, resolution.widths)
+            mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
+            law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
+            error = resolution.expected(
+                law.std, schema.people or USUAL_PEOPLE, total_known=rows_are_public(schema)
+            )
+            options.append((error, resolution, Request(query, mechanism), law))
+        _, resolution, request, law = min(options, key=lambda option: option[0])
+        check_drawable(law, what=asked.text)
+        return PreparedCells(
+            query_class=asked,
+            share=share,
+            schema=schema,
+            columns=columns,
+            resolution=resolution,
+            requests=(request,),
+            law=law,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedCells:
+    """The grid that was chosen, with its noise."""
+
+    query_class: Halfspaces
+    share: Budget
+    schema: Schema
+    columns: tuple[str, ...]
+    resolution: Resolution
+    requests: tuple[Request, ...]
+    law: NoiseLaw
+    algorithm: ClassVar[str] = HalfspaceCells.name
+
+    def costs(self) -> tuple[Cost, ...]:
+        return tuple(request.mechanism.cost() for request in self.requests)
+
+    def noise(self) -> list[dict[str, Any]]:
+        (request,) = self.requests
+        return [
+            {
+                "query": request.query.to_dict(),
+                "numbers": request.query.size(self.schema),
+                "law": self.law.to_dict(),
+                "std": self.law.std,
+                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
+            }
+        ]
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        known = rows_are_public(self.schema)
+        resolution = self.resolution
+        most = int(resolution.draws(total_known=known).max())
+        cut = float(resolution.straddling.max())
+        people = rows if rows is not None else (0 if cut == 0 else None)
+        expected = resolution.expected(
+            self.law.std, USUAL_PEOPLE if people is None else people, total_known=known
+        )
+        noise = half_width([(1.0, self.law, most)], confidence)
+        return ClassError(
+            queries=CANONICAL,
+            unit="rows",
+            expected=expected,
+            half_width=None if people is None else noise + people * cut / 2,
+            simultaneous=None,
+            scale=None if rows is None else float(rows),
+            note=self._note(expected, rows),
+        )
+
+    def _note(self, expected: float, rows: int | None) -> str:
+        columns = self.columns
+        grid = " x ".join(
+            f"{-(-self.schema.column(name).value_cells // width)}"
+            for name, width in zip(columns, self.resolution.widths, strict=True)
+        )
+        note = (
+            f"{grid} blocks; errors are averaged over {CANONICAL} random halfspaces, and the widths "
+            "assume rows spread evenly over the bounds."
+        )
+        prior = self.resolution.prior * (rows or 0)
+        if self.resolution.blocks == 1 or (rows is not None and expected >= prior):
+            note += (
+                " NOT expected to beat an answer without data, which spreads the rows evenly over the "
+                f"bounds (its error on a population of {REFERENCE_BLOCKS} uneven blocks: about "
+                f"{prior:,.0f} rows). Give more budget, or drop this class."
+            )
+        return note
+
+    def finish(
+        self,
+        grant: Grant,
+        measured: Sequence[Measurement],
+        *,
+        public_rows: int | None,
+        confidence: float,
+    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        part = Part(
+            kind=HalfspaceCells.kind,
+            query_class=self.query_class,
+            algorithm=self.algorithm,
+            measurements=tuple(measured),
+            facts={
+                "columns": list(self.columns),
+                "widths": list(self.resolution.widths),
+                "ties": "a row on the plane satisfies >= and <=; a null satisfies nothing",
+            },
+        )
+        return part, ()
+
+
+def block_query(
+    schema: Schema, columns: tuple[str, ...], widths: tuple[int, ...]
+) -> BlockCounts | Marginal:
+    """Blocks; where each is a single cell, the plain marginal, which answers more questions."""
+    if all(width == 1 for width in widths):
+        return Marginal(columns)
+    return BlockCounts(columns, widths, tuple(schema.column(name).value_cells for name in columns))
+
+
+def rows_are_public(schema: Schema) -> bool:
+    return schema.adjacency is Adjacency.CHANGE_ONE and schema.unit.identifier is None
+
+
+def halfspaces(query_class: QueryClass) -> Halfspaces:
+    if not isinstance(query_class, Halfspaces):
+        raise BadInput(f"{query_class.text} is no class of halfspaces.")
+    return query_class

@@ -1,0 +1,229 @@
+"""Predicates by a matrix of whole numbers: each one for itself, by parts, or an optimised strategy.
+
+Guarantee:   the share, by one use of an additive mechanism on whole numbers.
+Adjacency:   the schema's.
+Sensitivity: the largest column of the matrix, or difference of two columns: `StrategyCounts`.
+Theorem:     the mechanism's; the matrix mechanism (Li, Miklau, Hay, McGregor, Rastogi 2015).
+Error:       each answer is a known combination of independent draws of one law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.errors import BadInput
+from discreet.inference.combination import half_width
+from discreet.inference.strategies import Strategy, independent, row_terms, strategies
+from discreet.kernel.vault import Grant, Request
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.classes import QueryClass
+from discreet.queries.predicates import (
+    MOST_CELLS,
+    Predicates,
+    columns_of,
+    partition,
+    read_conditions,
+)
+from discreet.queries.strategy import PredicateCounts, StrategyCounts
+from discreet.releases.noise_choice import check_drawable, mechanism_for
+from discreet.releases.protocol import ClassError, Prepared
+from discreet.schema import Schema
+
+ONE = "exact noise law of one answer's combination of draws"
+ALL = "exact noise laws of the single answers, and the union bound over the predicates"
+
+Query = StrategyCounts | PredicateCounts
+
+
+@dataclass(frozen=True, slots=True)
+class BestPredicates:
+    """The strategy of least expected error, from public facts; MWEM where its bound promises less."""
+
+    name: ClassVar[str] = "strategy"
+    kind: ClassVar[str] = "predicates"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        return predicates_refusal(query_class, schema)
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> Prepared:
+        from discreet.releases.predicates_mwem import MwemPredicates
+
+        asked = predicates(query_class)
+        options: list[PreparedStrategy] = []
+        if not told_apart(asked, schema):
+            return _independent(asked, schema, share=share, accounting=accounting)
+        workload = partition(schema, asked.conditions).workload
+        for squared in {
+            False,
+            *([True] if accounting is Accounting.CONCENTRATED or share.delta else []),
+        }:
+            for strategy in strategies(workload, squared=squared):
+                query = StrategyCounts.of(schema, asked.conditions, strategy.matrix)
+                options.append(_prepared(asked, schema, query, strategy, share, accounting))
+        best = min(options, key=lambda option: option.expected)
+        mwem = MwemPredicates()
+        if schema.people is not None and mwem.refusal(asked, schema) is None:
+            other = mwem.prepare(asked, schema, share=share, accounting=accounting)
+            bound = other.error(rows=schema.people, confidence=0.95).expected
+            if bound is not None and bound < best.expected:
+                return other
+        return best
+
+
+@dataclass(frozen=True, slots=True)
+class IndependentPredicates:
+    """Independent noise on each predicate."""
+
+    name: ClassVar[str] = "independent"
+    kind: ClassVar[str] = "predicates"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        return predicates_refusal(query_class, schema)
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedStrategy:
+        return _independent(predicates(query_class), schema, share=share, accounting=accounting)
+
+
+def _independent(
+    asked: Predicates, schema: Schema, *, share: Budget, accounting: Accounting
+) -> PreparedStrategy:
+    if told_apart(asked, schema):
+        query: Query = StrategyCounts.of(schema, asked.conditions)
+        strategy = independent(partition(schema, asked.conditions).workload.astype(np.float64))
+    else:
+        query = PredicateCounts.of(schema, asked.conditions)
+        strategy = Strategy("independent", None, np.eye(len(asked.conditions)))
+    return _prepared(asked, schema, query, strategy, share, accounting)
+
+
+def _prepared(
+    asked: Predicates,
+    schema: Schema,
+    query: Query,
+    strategy: Strategy,
+    share: Budget,
+    accounting: Accounting,
+) -> PreparedStrategy:
+    mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
+    law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
+    check_drawable(law, what=asked.text[:200])
+    return PreparedStrategy(
+        query_class=asked,
+        share=share,
+        schema=schema,
+        strategy=strategy,
+        law=law,
+        requests=(Request(query, mechanism),),
+        algorithm=IndependentPredicates.name
+        if strategy.name == "independent"
+        else BestPredicates.name,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedStrategy:
+    """The strategy that was chosen, with its noise."""
+
+    query_class: Predicates
+    share: Budget
+    schema: Schema
+    strategy: Strategy
+    law: NoiseLaw
+    requests: tuple[Request, ...]
+    algorithm: str
+
+    @property
+    def expected(self) -> float:
+        return math.sqrt(2 / math.pi) * self.law.std * float(self.strategy.reach.mean())
+
+    def costs(self) -> tuple[Cost, ...]:
+        return tuple(request.mechanism.cost() for request in self.requests)
+
+    def noise(self) -> list[dict[str, Any]]:
+        (request,) = self.requests
+        return [
+            {
+                "query": {"kind": request.query.kind, "strategy": self.strategy.name},
+                "numbers": request.query.size(self.schema),
+                "law": self.law.to_dict(),
+                "std": self.law.std,
+                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
+            }
+        ]
+
+    def _half_width(self, confidence: float) -> float:
+        worst = self.strategy.reconstruction[int(np.argmax(self.strategy.reach))]
+        return half_width(row_terms(worst, self.law), confidence)
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        many = len(self.query_class.conditions)
+        return ClassError(
+            queries=many,
+            unit="rows",
+            expected=self.expected,
+            half_width=self._half_width(confidence),
+            simultaneous=self._half_width(1 - (1 - confidence) / many),
+            scale=None if rows is None else float(rows),
+            note=f"{self.strategy.name} strategy",
+        )
+
+    def finish(
+        self,
+        grant: Grant,
+        measured: Sequence[Measurement],
+        *,
+        public_rows: int | None,
+        confidence: float,
+    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        (one,) = measured
+        part = Part(
+            kind=BestPredicates.kind,
+            query_class=self.query_class,
+            algorithm=self.algorithm,
+            measurements=(one,),
+            estimates={"answers": self.strategy.reconstruction @ one.values},
+            facts={"strategy": self.strategy.name},
+        )
+        text, many = self.query_class.text, len(self.query_class.conditions)
+        claims = (
+            ErrorClaim(text, self._half_width(confidence), confidence, False, ONE),
+            ErrorClaim(text, self._half_width(1 - (1 - confidence) / many), confidence, True, ALL),
+        )
+        return part, claims
+
+
+def told_apart(asked: Predicates, schema: Schema) -> bool:
+    """Whether all combinations of cells that the predicates look at can be listed."""
+    columns = columns_of(schema, read_conditions(schema, asked.conditions))
+    return math.prod(schema.column(name).cells for name in columns) <= MOST_CELLS
+
+
+def predicates(query_class: QueryClass) -> Predicates:
+    if not isinstance(query_class, Predicates):
+        raise BadInput(f"{query_class.text} is no class of predicates.")
+    return query_class
+
+
+def predicates_refusal(query_class: QueryClass, schema: Schema) -> str | None:
+    asked = predicates(query_class)
+    try:
+        if told_apart(asked, schema):
+            partition(schema, asked.conditions)
+        else:
+            PredicateCounts.of(schema, asked.conditions)
+    except BadInput as error:
+        return str(error)
+    return None

@@ -1,0 +1,82 @@
+"""An adaptive tree, replayed on neighbours: the same tree, and no path that tells them apart by more than it paid."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.audits.losses import step_losses
+from discreet.audits.observing import recording, replaying
+from discreet.inference.public_random import generator as public_generator
+from discreet.kernel.ledger import Ledger
+from discreet.kernel.refining import Schedule
+from discreet.kernel.vault import Vault
+from discreet.privacy.budget import Budget
+from discreet.queries.tree import Tree
+from discreet.schema import Schema
+from tests.memory_engine import MemoryEngine
+
+TREE = Tree(columns=("x",), depths=((0,), (2,), (4,), (6,)))
+SCHEDULE = Schedule(
+    shares=(Fraction(1, 8), Fraction(1, 8), Fraction(1, 4), Fraction(1, 2)), deciding=Fraction(1, 2)
+)
+EPSILON = Fraction(1)
+
+
+def schema_of(adjacency):
+    return Schema.loads(
+        f'dataset = "d"\nadjacency = "{adjacency}"\n[columns.x]\nkind = "integer"\nrange = [0, 59]\n'
+    )
+
+
+def stop(view):
+    return view.first < 3 + view.level
+
+
+def refined(schema, values, ledger):
+    vault = Vault(MemoryEngine(schema, [{"x": value} for value in values]), schema, ledger)
+    grant = vault.charge(Budget(epsilon=EPSILON), purpose="audit", request="audit")
+    return grant.refine(TREE, epsilon=EPSILON, schedule=SCHEDULE, stop=stop)
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
+def test_neighbours_get_the_same_tree_and_no_more_than_epsilon_tells_them_apart(
+    tmp_path, adjacency
+):
+    schema, generator = schema_of(adjacency), public_generator(None)
+    largest = Fraction(0)
+    for turn in range(12):
+        values = generator.integers(0, 60, 1 + 4 * turn).tolist()
+        fresh = [int(generator.integers(60))]
+        other = [*values[1:], *fresh] if adjacency == "change-one" else [*values, *fresh]
+        with recording() as tape, Ledger.open(tmp_path / f"{turn}a.db") as ledger:
+            one = refined(schema, values, ledger)
+        with replaying(tape) as again, Ledger.open(tmp_path / f"{turn}b.db") as ledger:
+            two = refined(schema, other, ledger)
+        assert again.questions == tape.questions, "which nodes are read hangs on noisy numbers only"
+        for left, right in zip(one.levels, two.levels, strict=True):
+            for name in ("nodes", "first", "values", "stopped"):
+                assert np.array_equal(getattr(left, name), getattr(right, name)), name
+        losses = step_losses(tape.steps, again.steps, iter(one.levels))
+        total = sum((loss.epsilon or Fraction(0) for loss in losses), Fraction(0))
+        assert total <= EPSILON
+        largest = max(largest, total)
+    assert largest > EPSILON / 3, "neighbours that never differ would prove nothing"
+
+
+def test_every_node_of_a_level_is_published_whether_rows_lie_there_or_not(tmp_path):
+    schema = schema_of("add-remove")
+    everywhere = Schedule(shares=(Fraction(1, 4),) * 4, deciding=Fraction(1))
+    for name, values in (("none", []), ("one", [7]), ("many", list(range(60)))):
+        with Ledger.open(tmp_path / f"{name}.db") as ledger:
+            vault = Vault(MemoryEngine(schema, [{"x": v} for v in values]), schema, ledger)
+            grant = vault.charge(Budget(epsilon=1), purpose="t", request="t")
+            tree = grant.refine(
+                TREE,
+                epsilon=EPSILON,
+                schedule=everywhere,
+                stop=lambda view: np.zeros(len(view.nodes), dtype=bool),
+            )
+        assert [len(level.nodes) for level in tree.levels] == [1, 4, 15, 60]

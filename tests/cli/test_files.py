@@ -1,0 +1,45 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.cli.files import refuse_overwriting, write_text
+from discreet.errors import BadInput
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, OSError, MemoryError])
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
+    kind: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "page.html"
+    write_text(target, "old")
+
+    def fail(path: Path, to: Path) -> None:
+        raise kind
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(kind):
+        write_text(target, "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert target.read_text() == "old"
+
+
+def test_a_written_file_can_be_read_by_whom_the_umask_lets(tmp_path: Path) -> None:
+    write_text(tmp_path / "a", "ä\n")
+    (tmp_path / "b").write_text("b")
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
+    assert (tmp_path / "a").read_bytes() == "ä\n".encode()
+
+
+def test_only_a_new_file_in_an_existing_directory_may_be_written_without_force(
+    tmp_path: Path,
+) -> None:
+    refuse_overwriting(tmp_path / "new", force=False)
+    (tmp_path / "old").write_text("")
+    refuse_overwriting(tmp_path / "old", force=True)
+    for path in (tmp_path / "old", tmp_path, tmp_path / "nowhere" / "new"):
+        with pytest.raises(BadInput, match="Nothing was done"):
+            refuse_overwriting(path, force=False)

@@ -1,0 +1,265 @@
+"""CSV files as they come: every line is counted or passed over by rule, none can stop the engine."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadSource
+from discreet.kernel.engines import column_names_and_types, open_engine
+from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
+
+CANARY = "CANARY-7719"
+TABLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "tables"
+
+
+def schema(**csv: object) -> Schema:
+    return Schema(
+        dataset="file",
+        columns=(
+            IntegerColumn("age", 0, 99, width=10),
+            CategoryColumn("city", ("Köln", "Ulm", "")),
+        ),
+        csv=CsvOptions(**csv),  # type: ignore[arg-type]
+    )
+
+
+def counts(path: Path, declared: Schema) -> list[list[int]]:
+    """Rows by city (Köln, Ulm, empty, other, null), for ages below 50, from 50 on, and null."""
+    with open_engine(path, declared) as engine:
+        (found,) = engine.marginals([("age", "city")])
+        assert engine.row_count() == found.sum()
+    return [found[:5].sum(axis=0).tolist(), found[5:10].sum(axis=0).tolist(), found[10].tolist()]
+
+
+def written(place: Path, text: str | bytes, name: str = "file.csv") -> Path:
+    path = place / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_fields_are_cast_by_the_schema_and_empty_ones_are_null(tmp_path: Path) -> None:
+    path = written(tmp_path, 'age,city\n7,Ulm\n 77 ,Köln\nx,"Ulm"\n,\n"",""\n1e1,Bonn\n')
+    assert counts(path, schema()) == [[0, 1, 0, 1, 0], [1, 0, 0, 0, 0], [0, 1, 0, 0, 2]]
+
+
+def test_a_file_without_a_header_has_the_declared_names(tmp_path: Path) -> None:
+    declared = schema(header=False, names=("skip", "City", "AGE"))
+    assert counts(written(tmp_path, "1,Ulm,7\n2,Köln,70\n"), declared) == [
+        [0, 1, 0, 0, 0],
+        [1, 0, 0, 0, 0],
+        [0] * 5,
+    ]
+
+
+def test_declared_names_stand_before_those_of_a_bad_header(tmp_path: Path) -> None:
+    declared = schema(names=("age", "city"))
+    assert counts(written(tmp_path, "x,x\n7,Ulm\n"), declared) == [
+        [0, 1, 0, 0, 0],
+        [0] * 5,
+        [0] * 5,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"delimiter": ";"}, "age;city\n7;Ulm\n70;Köln\n"),
+        ({"delimiter": "\t"}, "age\tcity\n7\tUlm\n70\tKöln\n"),
+        ({"delimiter": "|", "quote": "'"}, "age|city\n7|'Ulm'\n70|Köln\n"),
+        ({"trim": True}, "age , city\n7,  Ulm \n 70, Köln\n"),
+        ({}, "\ufeffage,city\r\n7,Ulm\r\n70,Köln\r\n"),
+        ({}, "age,city\r7,Ulm\r70,Köln"),
+        ({"encoding": "latin-1"}, "age,city\n7,Ulm\n70,Köln\n".encode("latin-1")),
+        ({"encoding": "utf-16"}, "age,city\n7,Ulm\n70,Köln\n".encode("utf-16")),
+    ],
+)
+def test_a_file_is_read_as_its_options_say(
+    tmp_path: Path, options: dict[str, object], text: str | bytes
+) -> None:
+    found = counts(written(tmp_path, text), schema(**options))
+    assert found == [[0, 1, 0, 0, 0], [1, 0, 0, 0, 0], [0] * 5]
+
+
+def test_null_texts_are_null_and_others_are_not(tmp_path: Path) -> None:
+    path = written(tmp_path, 'age,city\n?,?\n7,"NA"\n7,\n7, NA\n')
+    assert counts(path, schema(null_strings=("?", "NA"))) == [
+        [0, 0, 1, 1, 1],
+        [0] * 5,
+        [0, 0, 0, 0, 1],
+    ]
+    trimmed = schema(null_strings=("?", "NA"), trim=True)
+    assert counts(path, trimmed) == [[0, 0, 1, 0, 2], [0] * 5, [0, 0, 0, 0, 1]]
+
+
+def test_a_packed_file_and_several_files_are_read(tmp_path: Path) -> None:
+    written(tmp_path, gzip.compress(b"age,city\n7,Ulm\n"), "a.csv.gz")
+    written(tmp_path, gzip.compress(b"age,city\n8,Ulm\n"), "b.csv.gz")
+    assert counts(tmp_path / "a.csv.gz", schema())[0] == [0, 1, 0, 0, 0]
+    assert counts(tmp_path / "*.csv.gz", schema())[0] == [0, 2, 0, 0, 0]
+    written(tmp_path, gzip.compress(b"city,age\nUlm,9\n"), "c.csv.gz")
+    with pytest.raises(BadSource, match="differ"):
+        open_engine(tmp_path / "*.csv.gz", schema())
+
+
+MALFORMED = {
+    "too few fields": (f"7\n{CANARY}\n", 2),
+    "too many fields": (f"7,Ulm,{CANARY},9\n", 1),
+    "text after a quote": (f'7,"Ulm"{CANARY}\n', 1),
+    "a quote inside": (f'7,U"{CANARY}"lm\n', 1),
+    "an unclosed quote": (f'7,"{CANARY}\n', 1),
+    "a quoted line break": (f'7,"{CANARY}\nx"\n', 1),
+    "bytes that are no text": (b"7,\xff\xfe" + CANARY.encode() + b"\n", 0),
+    "a NUL": (f"7,\x00{CANARY}\n", 1),
+    "a bare return": (f"7,{CANARY}\r8,Ulm\n", 2),
+    "a line of three megabytes": (f"7,{CANARY}{'x' * 3_000_000}\n", 0),
+    "only delimiters": (",,,,\n", 1),
+    "empty lines": ("\n\n\n", 0),
+    "a number beyond all": (f"{'9' * 5000},{CANARY}\n", 1),
+}
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_a_malformed_line_neither_stops_the_engine_nor_shows(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], kind: str
+) -> None:
+    line, rows = MALFORMED[kind]
+    before = b"age,city\n" + b"1,Ulm\n2,Ulm\n"
+    bad = line if isinstance(line, bytes) else line.encode()
+    with open_engine(written(tmp_path, before + bad), schema()) as engine:
+        assert engine.row_count() == 2 + rows
+        assert engine.marginals([("city",)])[0].sum() == 2 + rows
+    shown = capfd.readouterr()
+    assert CANARY not in shown.out + shown.err
+
+
+def test_without_quotes_every_line_stands_for_itself(tmp_path: Path) -> None:
+    path = written(tmp_path, 'age,city\n1,"Ulm\n2,Ulm\n')
+    assert counts(path, schema(quote=""))[0] == [0, 1, 0, 1, 0]
+
+
+def test_quoted_line_breaks_in_a_long_file_do_not_stop_the_engine(tmp_path: Path) -> None:
+    """A parallel reader would; the file is longer than its pieces."""
+    lines = [
+        f'{n % 100},"two\nlines"\n' if n % 50 == 0 else f"{n % 100},{'Ulm' + 'x' * 60}\n"
+        for n in range(40_000)
+    ]
+    lines[777] = "7\n"
+    path = written(tmp_path, "age,city\n" + "".join(lines))
+    with open_engine(path, schema(), threads=4) as engine:
+        assert engine.row_count() == 40_000
+
+
+def test_the_first_line_is_not_shown_when_it_may_be_a_row(tmp_path: Path) -> None:
+    path = written(tmp_path, f"41,{CANARY}\n42,Ulm\n")
+    with pytest.raises(BadSource, match=r"\[csv\]") as refused:
+        open_engine(path, schema())
+    assert CANARY not in str(refused.value)
+    with pytest.raises(BadSource, match="looks like a row") as refused:
+        column_names_and_types(path)
+    assert CANARY not in str(refused.value)
+    assert column_names_and_types(path, CsvOptions()) == [("41", ""), (CANARY, "")]
+
+
+def test_a_missing_column_is_named_with_its_nearest(tmp_path: Path) -> None:
+    path = written(tmp_path, "age,citty,zip\n7,Ulm,1\n")
+    with pytest.raises(
+        BadSource, match=r"lacks a column.*'city'.*did you mean 'citty'\?.*'age', 'citty', 'zip'"
+    ):
+        open_engine(path, schema())
+    assert column_names_and_types(path) == [("age", ""), ("citty", ""), ("zip", "")]
+
+
+@pytest.mark.parametrize("header", ["age,city,city", "age,city,CITY"])
+def test_a_declared_column_that_is_there_twice_is_refused(tmp_path: Path, header: str) -> None:
+    with pytest.raises(BadSource, match="more than one column named 'city'"):
+        open_engine(written(tmp_path, f"{header}\n7,Ulm,Ulm\n"), schema())
+
+
+def test_other_columns_may_be_there_twice_or_without_a_name(tmp_path: Path) -> None:
+    path = written(tmp_path, ",x,age,x,city\n1,2,7,3,Ulm\n")
+    assert counts(path, schema())[0] == [0, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_a_file_without_a_first_line_is_refused_and_one_without_rows_is_not(
+    tmp_path: Path, text: str
+) -> None:
+    with pytest.raises(BadSource, match="first line"):
+        open_engine(written(tmp_path, text), schema())
+    assert counts(written(tmp_path, "age,city"), schema()) == [[0] * 5] * 3
+    declared = schema(header=False, names=("age", "city"))
+    assert counts(written(tmp_path, ""), declared) == [[0] * 5] * 3
+
+
+# -- Two messy files of the field, where they are at hand ----------------------------------------
+
+
+def table(name: str) -> Path:
+    path = TABLES / name
+    if not path.exists():
+        pytest.skip(f"{name} is not beside the project ({TABLES})")
+    return path
+
+
+def test_the_raw_adult_file_is_counted_line_by_line() -> None:
+    names = [
+        "age",
+        "workclass",
+        "fnlwgt",
+        "education",
+        "years",
+        "marital",
+        "occupation",
+        "relationship",
+        "race",
+        "sex",
+        "gain",
+        "loss",
+        "hours",
+        "country",
+        "income",
+    ]
+    declared = Schema(
+        dataset="adult",
+        columns=(
+            IntegerColumn("age", 0, 99),
+            CategoryColumn("workclass", ("Private", "State-gov", "Federal-gov")),
+            CategoryColumn("sex", ("Female", "Male"), other=False),
+            CategoryColumn("income", ("<=50K", ">50K"), other=False),
+        ),
+        csv=CsvOptions(header=False, names=tuple(names), trim=True, null_strings=("?", "")),
+    )
+    path = table("adult-raw.data")
+    rows = [re.split(r", ", line) for line in path.read_text().splitlines() if line.strip()]
+    with open_engine(path, declared) as engine:
+        work, both, age = engine.marginals([("workclass",), ("sex", "income"), ("age",)])
+        assert engine.row_count() == len(rows)
+    assert work[-1] == sum(row[1] == "?" for row in rows) > 0
+    assert work[0] == sum(row[1] == "Private" for row in rows)
+    assert both[1, 1] == sum(row[9] == "Male" and row[14] == ">50K" for row in rows)
+    np.testing.assert_array_equal(
+        age[:100], np.bincount([int(row[0]) for row in rows], minlength=100)
+    )
+
+
+def test_the_raw_titanic_file_has_nulls_where_fields_are_empty() -> None:
+    declared = Schema(
+        dataset="titanic",
+        columns=(
+            IntegerColumn("Age", 0, 99),
+            CategoryColumn("Sex", ("male", "female")),
+            CategoryColumn("Cabin", ("A", "B", "C")),
+        ),
+    )
+    path = table("titanic-raw.csv")
+    rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    with open_engine(path, declared) as engine:
+        age, cabin, sex = engine.marginals([("Age",), ("Cabin",), ("Sex",)])
+    assert age[-1] == sum(row[3] == "" for row in rows) > 0
+    assert cabin.tolist()[:3] == [sum(row[7] == deck for row in rows) for deck in "ABC"]
+    assert sex.tolist() == [sum(row[2] == s for row in rows) for s in ("male", "female")] + [0, 0]

@@ -1,0 +1,313 @@
+"""Sources: files, globs, directories, DuckDB tables and frames, and what is said when one is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.errors import BadInput, BadSource
+from discreet.kernel.engines import column_names_and_types, open_engine
+from discreet.kernel.engines.duckdb_units import FieldType
+from discreet.privacy.adjacency import PrivacyUnit
+from discreet.schema import CategoryColumn, IntegerColumn, Schema
+
+CANARY = "CANARY-7719"
+SCHEMA = Schema(dataset="s", columns=(IntegerColumn("a", 0, 9), CategoryColumn("b", ("x", "y"))))
+TABLE = pa.table({"a": [1, 2, None], "b": ["x", "z", None], "c": [1.5, 2.5, 3.5]})
+
+
+def counted(source: Any, schema: Schema = SCHEMA) -> list[list[int]]:
+    with open_engine(source, schema) as engine:
+        first = [
+            marginal.tolist() for marginal in engine.marginals([(name,) for name in schema.names])
+        ]
+        assert first == [m.tolist() for m in engine.marginals([(name,) for name in schema.names])]
+    return first
+
+
+ANSWER = [[0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1], [1, 0, 1, 1]]
+
+
+def test_importing_the_engines_imports_no_database_and_no_frame() -> None:
+    program = (
+        "import sys, discreet.kernel.engines as e\n"
+        "assert not {'duckdb', 'sqlglot', 'pandas', 'polars', 'pyarrow'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, env={"PYTHONPATH": "src"})
+
+
+def test_reading_a_file_imports_no_frame(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "t.parquet")
+    program = (
+        "import sys, numpy\nfrom discreet.kernel.engines import open_engine\n"
+        "from discreet.schema import *\n"
+        "s = Schema(dataset='s', columns=(IntegerColumn('a', 0, 9),))\n"
+        f"with open_engine({str(tmp_path / 't.parquet')!r}, s) as e:\n"
+        "    e.marginals([('a',)]); list(e.encoded_rows(['a'], 2)); e.row_count()\n"
+        "    e.node_counts(('a',), (0,), numpy.zeros((1, 1), dtype=numpy.uint64))\n"
+        "assert not {'pandas', 'polars', 'pyarrow'} & set(sys.modules), sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, env={"PYTHONPATH": "src"})
+
+
+def test_every_kind_of_source_gives_the_same_counts(tmp_path: Path) -> None:
+    parts = tmp_path / "parts" / "deep"
+    parts.mkdir(parents=True)
+    pq.write_table(TABLE.slice(0, 1), tmp_path / "parts" / "1.parquet")
+    pq.write_table(TABLE.slice(1), parts / "2.PARQUET")
+    pq.write_table(TABLE, tmp_path / "strangely named")
+    with duckdb.connect(str(tmp_path / "one.duckdb")) as connection:
+        connection.register("source", TABLE)
+        connection.execute("CREATE TABLE t AS SELECT * FROM source")
+    for source in (
+        TABLE,
+        TABLE.to_batches()[0],
+        pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches()),
+        ds.dataset(TABLE),
+        TABLE.to_pandas(),
+        pl.from_arrow(TABLE),
+        pl.from_arrow(TABLE).lazy(),
+        TABLE.to_pandas(types_mapper=pd.ArrowDtype),
+        TABLE.to_pandas().convert_dtypes(),
+        TABLE.to_pandas().astype({"b": "category"}),
+        tmp_path / "parts",
+        str(tmp_path / "strangely named"),
+        str(tmp_path / "one.duckdb"),
+        f"{tmp_path / 'one.duckdb'}::t",
+        f"{tmp_path / 'one.duckdb'}::T",
+    ):
+        assert counted(source) == ANSWER, source
+
+
+def test_partitioned_directories_have_the_columns_of_their_paths(tmp_path: Path) -> None:
+    for name in ("x", "z", "__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / f"b={name}").mkdir()
+    for row, name in enumerate(("x", "z", "__HIVE_DEFAULT_PARTITION__")):
+        pq.write_table(TABLE.slice(row, 1).select(["a"]), tmp_path / f"b={name}" / "part.parquet")
+    assert counted(tmp_path) == ANSWER
+
+
+ODD = [
+    "select",
+    "a b",
+    'q"uote',
+    "it's",
+    "ünï",
+    "😀",
+    "a.b",
+    "a;--",
+    "$1",
+    "%s",
+    "rowid",
+    "c0",
+    "u0",
+    "f1",
+    " ",
+]
+ODD += ["identifier", "key", "rows", "cell", "k0", "\\", "\n", "read_csv", "encoded_rows", "n"]
+
+
+def test_odd_column_names_are_names_like_any_other(tmp_path: Path) -> None:
+    schema = Schema(dataset="odd", columns=tuple(IntegerColumn(name, 0, 30) for name in ODD))
+    table = pa.table({name: [place, place] for place, name in enumerate(ODD)})
+    pq.write_table(table, tmp_path / "odd.parquet")
+    lines = ['"' + '","'.join(name.replace('"', '""') for name in ODD) + '"']
+    lines += [",".join(map(str, range(len(ODD))))] * 2
+    (tmp_path / "odd.csv").write_text("\n".join(lines) + "\n")
+    with duckdb.connect(str(tmp_path / "odd's.duckdb")) as connection:
+        connection.register("source", table)
+        connection.execute('CREATE TABLE "od""d" AS SELECT * FROM source')
+    sources = [table, tmp_path / "odd.parquet", tmp_path / "odd.csv", tmp_path / "odd's.duckdb"]
+    for source in [*sources, table.to_pandas(), pl.from_arrow(table)]:
+        for place, counts in enumerate(counted(source, schema)):
+            assert counts[place] == 2, (source, ODD[place])
+
+
+def test_values_that_look_like_sql_are_values() -> None:
+    hostile = (
+        "'); DROP TABLE t; --",
+        "' OR 1=1 --",
+        "\\",
+        "$$",
+        "{}",
+        "?",
+        ":x",
+        "%s",
+        "/*",
+        "\n",
+        "\t",
+    )
+    schema = Schema(dataset="h", columns=(CategoryColumn("x", hostile),))
+    assert counted(pa.table({"x": [*hostile, "other"]}), schema) == [[1] * (len(hostile) + 1) + [0]]
+
+
+def test_columns_that_differ_in_case_only_are_refused_if_declared(tmp_path: Path) -> None:
+    table = pa.table({"a": [1], "A": [2], "b": ["x"], "d": [1], "D": [1]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    frame = pd.DataFrame([[1, 2, "x"]], columns=["a", "a", "b"])
+    for source in (table, tmp_path / "t.parquet", frame):
+        with pytest.raises(BadSource, match="more than one column named 'a'"):
+            open_engine(source, SCHEMA)
+    only_b = Schema(dataset="s", columns=(CategoryColumn("b", ("x",)),))
+    assert counted(tmp_path / "t.parquet", only_b) == [[1, 0, 0]]
+    assert counted(frame, only_b) == [[1, 0, 0]]
+
+
+def test_a_column_is_found_whatever_its_case() -> None:
+    table = pa.table({"B": ["x", "z", None], "A": [1, 2, None]})
+    assert counted(table) == ANSWER
+
+
+def test_files_read_together_need_one_type_for_a_column(tmp_path: Path) -> None:
+    """Else a cast to the first file's type would fail on some row."""
+    pq.write_table(TABLE, tmp_path / "1.parquet")
+    pq.write_table(pa.table({"a": [CANARY], "b": ["x"]}), tmp_path / "2.parquet")
+    with pytest.raises(BadSource, match=r"Column 'a' .* different types") as refused:
+        open_engine(tmp_path / "*.parquet", SCHEMA)
+    assert CANARY not in str(refused.value)
+    pq.write_table(pa.table({"b": ["x"]}), tmp_path / "2.parquet")
+    with pytest.raises(BadSource, match="Column 'a' is missing from some"):
+        open_engine(tmp_path / "*.parquet", SCHEMA)
+
+
+def damaged(place: Path) -> dict[str, Any]:
+    good = place / "good.parquet"
+    pq.write_table(TABLE, good)
+    whole = good.read_bytes()
+    (place / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    (place / "empty.parquet").write_bytes(b"")
+    (place / "text.parquet").write_text(CANARY * 100)
+    (place / "text.duckdb").write_text(CANARY * 100)
+    (place / "strange.xyz").write_text(CANARY)
+    (place / "nothing").mkdir()
+    (place / "bad.csv.gz").write_text(CANARY)
+    (place / "mix.csv").write_text("a,b\n")
+    with duckdb.connect(str(place / "two.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE one (a INT); CREATE TABLE two (a INT); CREATE VIEW v AS SELECT 1 AS a"
+        )
+    return {
+        "no file": place / "no.parquet",
+        "no match": place / "*.orc",
+        "cut short": place / "cut.parquet",
+        "empty": place / "empty.parquet",
+        "text as Parquet": place / "text.parquet",
+        "text as DuckDB": place / "text.duckdb",
+        "an unknown suffix": place / "strange.xyz",
+        "an empty directory": place / "nothing",
+        "not packed": place / "bad.csv.gz",
+        "two formats": place / "[gm]*",
+        "no such table": f"{place / 'two.duckdb'}::tow",
+        "two tables": place / "two.duckdb",
+        "a view": f"{place / 'two.duckdb'}::v",
+        "a number": 7,
+        "a list": [1, 2],
+        "an empty path": "",
+        "a NUL": "a\x00b",
+        "a missing column": pa.table({"a": [1], CANARY.lower(): [1]}),
+    }
+
+
+def test_a_wrong_source_is_refused_in_one_sentence_or_two(tmp_path: Path) -> None:
+    for kind, source in damaged(tmp_path).items():
+        with pytest.raises(BadSource) as refused:
+            open_engine(source, SCHEMA)
+        assert CANARY not in str(refused.value), kind
+        assert refused.value.__cause__ is None, kind
+        assert 10 < len(str(refused.value)) < 600, kind
+    with pytest.raises(BadSource, match="Did you mean 'two'"):
+        open_engine(f"{tmp_path / 'two.duckdb'}::tow", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "options", [{"memory_limit": "lots"}, {"memory_limit": "1GB'; --"}, {"threads": 0}]
+)
+def test_odd_options_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(BadInput):
+        open_engine(TABLE, SCHEMA, **options)
+
+
+def test_names_and_types_come_from_metadata(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "when": [date(2020, 1, 1)],
+            "sum": [Decimal("1.50")],
+            "deep": [{"x": 1, "y": [1]}],
+            "b": ["x"],
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    found = dict(column_names_and_types(tmp_path / "t.parquet"))
+    assert found["when"] == "DATE"
+    assert found["sum"] == "DECIMAL(3,2)"
+    assert found["b"] == "VARCHAR"
+    assert list(found) == table.column_names
+    assert [name for name, _ in column_names_and_types(table.to_pandas())] == table.column_names
+    assert [name for name, _ in column_names_and_types(pl.from_arrow(table))] == table.column_names
+    assert dict(column_names_and_types(table))["when"] == "date32[day]"
+
+
+def test_types_of_a_duckdb_file_are_known_by_what_they_hold(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TYPE mood AS ENUM ('x', 'z')")
+        connection.execute("CREATE TABLE t (b mood, a DECIMAL(5, 2))")
+        connection.execute("INSERT INTO t VALUES ('x', 1.5), ('z', 2), (NULL, NULL)")
+    assert counted(tmp_path / "t.duckdb") == ANSWER
+
+
+def test_a_table_that_computes_columns_when_read_is_refused(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (b VARCHAR, a INT GENERATED ALWAYS AS (CAST(b AS INT)))")
+        connection.execute("INSERT INTO t VALUES ('7')")
+    with pytest.raises(BadSource, match="computes a column"):
+        open_engine(tmp_path / "t.duckdb", SCHEMA)
+
+
+def test_an_unknown_type_is_refused_and_not_taken_for_nulls() -> None:
+    assert FieldType.of("QUATERNION").family == "unknown"
+    assert FieldType.of("TIMESTAMP_PS").family == "unknown"
+    for name in ("INTEGER[]", "STRUCT(a INTEGER)", "TIME WITH TIME ZONE", "ENUM('a', 'b')[3]"):
+        assert FieldType.of(name).family == "unreadable"
+
+
+def test_nested_columns_do_not_shift_the_others(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "deep": [{"a": 7, "y": [{"a": 1}]}] * 3,
+            "a": [1, 2, None],
+            "l": [[1]] * 3,
+            "b": ["x", "z", None],
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert counted(tmp_path / "t.parquet") == ANSWER
+
+
+def test_text_that_is_no_unicode_is_another_text(tmp_path: Path) -> None:
+    """Parquet and Arrow can hold it, and an engine that checks it would quote it in an error."""
+    data = b"\xffx\xfe" + CANARY.encode()
+    offsets = pa.array([0, len(data)], pa.int32()).buffers()[1]
+    table = pa.table({"a": [1], "b": pa.StringArray.from_buffers(1, offsets, pa.py_buffer(data))})
+    pq.write_table(table, tmp_path / "t.parquet")
+    for source in (table, tmp_path / "t.parquet"):
+        assert counted(source)[1] == [0, 0, 1, 0]
+
+
+def test_an_identifier_that_cannot_tell_people_apart_is_refused() -> None:
+    schema = Schema(dataset="s", columns=SCHEMA.columns, unit=PrivacyUnit("id", 1))
+    with pytest.raises(BadSource, match="identifier 'id'"):
+        open_engine(TABLE.append_column("id", pa.array([[1], [2], [3]])), schema)
+    with pytest.raises(BadSource, match=r"lacks a column .*'id'"):
+        open_engine(TABLE, schema)

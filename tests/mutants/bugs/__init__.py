@@ -1,0 +1,1 @@
+"""Planted bugs, by the chapter of the list in docs/trust.md that they belong to."""

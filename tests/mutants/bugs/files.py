@@ -1,0 +1,105 @@
+"""Bug 41: release files that lie, and files that bite: verification, signatures, reading."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+VERIFYING = "tests/answers/test_verifying.py"
+FILES = "tests/artifacts/test_release_files.py"
+
+FILES_AND_SIGNATURES = (
+    Mutant(
+        name="verify-believes-recorded-costs",
+        trap=41,
+        file="src/discreet/answers/verify.py",
+        old="    if recomputed != recorded:\n",
+        new="    if recomputed == 0:\n",
+        more=(("    return recomputed\n", "    return recorded\n"),),
+        tests=(f"{VERIFYING}::test_a_changed_law_cost_or_sensitivity_does_not_verify",),
+    ),
+    Mutant(
+        name="verify-believes-recorded-sensitivities",
+        trap=41,
+        file="src/discreet/answers/verify.py",
+        old="    moved = each.query.sensitivity(schema)\n",
+        new="    moved = each.sensitivity\n",
+        tests=(
+            f"{VERIFYING}::test_sensitivity_is_derived_from_the_schema_and_not_read_from_the_file",
+        ),
+    ),
+    Mutant(
+        name="verify-does-not-compare-with-the-budget",
+        trap=41,
+        file="src/discreet/answers/verify.py",
+        old="    if not allowed.covers(total):\n",
+        new="    if not total.covers(total):\n",
+        tests=(f"{VERIFYING}::test_a_release_over_its_budget_does_not_verify",),
+    ),
+    Mutant(
+        name="verify-takes-a-calibration-beyond-its-proof",
+        trap=41,
+        file="src/discreet/answers/verify.py",
+        old="            if size != 1:\n",
+        new="            if size < 1:\n",
+        tests=(f"{VERIFYING}::test_calibrated_gaussians_are_checked_at_their_own_epsilon",),
+    ),
+    Mutant(
+        name="signature-not-checked",
+        trap=41,
+        file="src/discreet/answers/signing.py",
+        old="        key.verify(signature, DOMAIN + content_digest(members))\n",
+        new="        key.public_bytes_raw()\n",
+        tests=(f"{VERIFYING}::test_a_signature_says_who_and_that_nothing_changed",),
+    ),
+    Mutant(
+        name="signature-covers-the-manifest-only",
+        trap=41,
+        file="src/discreet/answers/signing.py",
+        old="        if name != SIGNATURE\n",
+        new='        if name.endswith("manifest.json")\n',
+        tests=("tests/artifacts/test_forged_files.py::test_a_signature_covers_every_array",),
+    ),
+    Mutant(
+        name="anybodys-signature-will-do",
+        trap=41,
+        file="src/discreet/answers/verify.py",
+        old="    if public_key is not None and signed_by != checked_public_key(public_key):\n",
+        new="    if public_key is not None and signed_by is None:\n",
+        tests=(f"{VERIFYING}::test_a_signature_says_who_and_that_nothing_changed",),
+    ),
+    Mutant(
+        name="members-of-any-name-are-read",
+        trap=41,
+        file="src/discreet/artifacts/files.py",
+        old="        if not _NAME.fullmatch(info.filename) or (\n",
+        new="        if not _NAME.search(info.filename) or (\n",
+        tests=(
+            f"{FILES}::test_a_hostile_file_is_refused_in_a_sentence",
+            "tests/artifacts/test_forged_files.py::test_a_member_whose_name_holds_a_good_one_is_refused",
+        ),
+    ),
+    Mutant(
+        name="packed-members-are-unpacked",
+        trap=41,
+        file="src/discreet/artifacts/files.py",
+        old="        if not stored or info.flag_bits & 0x1:\n",
+        new="        if info.flag_bits & 0x1:\n",
+        tests=(f"{FILES}::test_a_hostile_file_is_refused_in_a_sentence",),
+    ),
+    Mutant(
+        name="arrays-of-objects-are-read",
+        trap=41,
+        file="src/discreet/artifacts/files.py",
+        old="    if not plain or count * dtype.itemsize != len(data) - start:\n",
+        new="    if fortran:\n",
+        tests=(f"{FILES}::test_a_hostile_file_is_refused_in_a_sentence",),
+    ),
+    Mutant(
+        name="an-interruption-leaves-half-a-file",
+        trap=41,
+        file="src/discreet/artifacts/files.py",
+        old="            Path(name).unlink()\n",
+        new="            Path(name).replace(target)\n",
+        tests=(f"{FILES}::test_an_interrupted_write_leaves_the_old_file_and_nothing_else",),
+    ),
+)

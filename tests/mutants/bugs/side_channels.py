@@ -1,0 +1,262 @@
+"""Bugs 33 to 40: what is said, written, timed or answered beside the numbers; and the local model."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+ENGINE = "tests/kernel/test_engine_guards.py"
+FIXED = "tests/audits/test_fixed_pairs.py"
+NOISE = "tests/kernel/test_noise_guards.py"
+MECHANISMS = "tests/kernel/test_mechanisms.py"
+FAILURES = "tests/cli/test_failures.py"
+LEAKS = "tests/audits/test_leaks.py"
+ONE_MORE = f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged"
+LINT = (
+    "tests/tools/test_privacy_lint.py::test_the_tree_is_clean_and_every_exemption_is_still_needed"
+)
+
+SIDE_CHANNELS = (
+    Mutant(
+        name="a-cast-that-fails-on-some-row",
+        trap=33,
+        file="src/discreet/kernel/engines/duckdb_sql.py",
+        old="    return exp.TryCast(",
+        new="    return exp.Cast(",
+        tests=(f"{ENGINE}::test_no_text_makes_a_verb_fail",),
+        quick=True,
+    ),
+    Mutant(
+        name="csv-lines-that-stop-the-reader",
+        trap=33,
+        file="src/discreet/kernel/engines/duckdb_scan.py",
+        old="        ignore_errors=yes.copy(),\n",
+        new="        ignore_errors=no.copy(),\n",
+        tests=(f"{LEAKS}::test_malformed_lines_are_counted_or_passed_over_and_never_told",),
+    ),
+    Mutant(
+        name="a-text-that-stops-the-parquet-reader",
+        trap=33,
+        file="src/discreet/kernel/engines/duckdb_scan.py",
+        old='options["utf8_validation"] = s.text("replace")',
+        new='options["utf8_validation"] = s.text("strict")',
+        tests=(f"{ENGINE}::test_a_text_that_is_not_utf_8_is_a_text_like_any_other",),
+    ),
+    Mutant(
+        name="a-moment-that-microseconds-do-not-hold",
+        trap=33,
+        file="src/discreet/kernel/engines/duckdb_units.py",
+        old='    if type_.family == "coarse":\n        return s.try_cast(raw, "TIMESTAMP")\n',
+        new="",
+        tests=(f"{ENGINE}::test_a_moment_beyond_the_calendar_makes_no_verb_fail",),
+    ),
+    Mutant(
+        name="the-engines-question-hangs-on-the-rows",
+        trap=34,
+        file="src/discreet/kernel/vault.py",
+        old="        answers: list[Counts] = []\n",
+        new=(
+            "        if any(int(table.sum()) % 2 for table in marginals.values()):\n"
+            "            self._engine.marginals(list(columns))\n"
+            "        answers: list[Counts] = []\n"
+        ),
+        tests=(ONE_MORE,),
+    ),
+    Mutant(
+        name="the-databases-message-is-passed-on",
+        trap=35,
+        file="src/discreet/kernel/engines/duckdb_session.py",
+        old="""            f"The engine stopped ({type(error).__name__}). Its own message is not shown, for it may "
+            f"quote a row. {stands}"
+""",
+        new="""            f"The engine stopped: {error} {stands}"
+""",
+        tests=(f"{ENGINE}::test_an_error_of_the_database_never_shows_its_text",),
+    ),
+    Mutant(
+        name="an-unexpected-error-shows-its-text",
+        trap=35,
+        file="src/discreet/cli/failures.py",
+        old='            f"Internal error ({type(error).__name__}): a fault in discreet, not in what you asked. "\n',
+        new='            f"Internal error ({error!r}): a fault in discreet, not in what you asked. "\n',
+        tests=(f"{FAILURES}::test_an_unexpected_exception_shows_its_kind_and_never_its_text",),
+    ),
+    Mutant(
+        name="tracebacks-shown-to-everybody",
+        trap=35,
+        file="src/discreet/cli/failures.py",
+        old='    if os.environ.get(DEBUG_VARIABLE) == "1":\n',
+        new='    if os.environ.get(DEBUG_VARIABLE) != "0":\n',
+        tests=(f"{FAILURES}::test_an_unexpected_exception_shows_its_kind_and_never_its_text",),
+    ),
+    Mutant(
+        name="exact-counts-in-a-log-line",
+        trap=35,
+        file="src/discreet/kernel/vault.py",
+        old="        answers: list[Counts] = []\n",
+        new=(
+            "        import logging\n\n"
+            '        logging.getLogger("discreet").info("read %s", list(marginals.values()))\n'
+            "        answers: list[Counts] = []\n"
+        ),
+        tests=(LINT,),
+    ),
+    Mutant(
+        name="a-first-row-taken-for-a-header-is-shown",
+        trap=35,
+        file="src/discreet/kernel/engines/sources.py",
+        old="        shown = names_are_public or 2 * len(missing) <= len(wanted)\n",
+        new="        shown = True\n",
+        tests=(f"{ENGINE}::test_a_first_line_that_may_be_a_row_is_not_shown",),
+    ),
+    Mutant(
+        name="a-persons-rows-kept-by-their-place-in-the-file",
+        trap=36,
+        file="src/discreet/kernel/engines/duckdb_engine.py",
+        old='        order = exp.Order(expressions=[s.name("key"), *values])\n',
+        new="        order = exp.Order(expressions=[s.whole(1)])\n",
+        tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
+    ),
+    Mutant(
+        name="spilled-rows-left-on-the-disk",
+        trap=36,
+        file="src/discreet/kernel/engines/duckdb_session.py",
+        old="            self._connection.close()\n            self._spill.remove()\n",
+        new="            self._connection.close()\n",
+        tests=(f"{ENGINE}::test_spilled_rows_are_private_and_gone_when_the_engine_closes",),
+    ),
+    Mutant(
+        name="a-row-in-a-drafted-schema",
+        trap=36,
+        file="src/discreet/kernel/engines/duckdb_engine.py",
+        old="            refuse_row_as_header(names)\n",
+        new="            pass\n",
+        tests=(f"{LEAKS}::test_a_draft_never_shows_a_row",),
+    ),
+    Mutant(
+        name="release-file-with-the-hour-it-was-written",
+        trap=36,
+        file="src/discreet/artifacts/files.py",
+        old="            info = zipfile.ZipInfo(member, date_time=DATE)\n",
+        new=(
+            "            import time\n\n"
+            "            info = zipfile.ZipInfo(member, date_time=time.localtime()[:6])\n"
+        ),
+        tests=(f"{LEAKS}::test_a_release_file_holds_nothing_of_when_and_where_it_was_written",),
+    ),
+    Mutant(
+        name="engine-may-open-other-files",
+        trap=37,
+        file="src/discreet/kernel/engines/duckdb_session.py",
+        old='        self.run("SET enable_external_access = false")\n',
+        new="",
+        tests=(f"{ENGINE}::test_an_open_engine_reaches_its_own_source_and_nothing_else",),
+    ),
+    Mutant(
+        name="texts-of-the-schema-not-escaped",
+        trap=37,
+        file="src/discreet/kernel/engines/duckdb_sql.py",
+        old="    return exp.Literal.string(value)\n",
+        new="    return exp.Var(this=f\"'{value}'\")\n",
+        tests=(f"{ENGINE}::test_names_and_values_of_the_schema_are_never_read_as_sql",),
+    ),
+    Mutant(
+        name="stacked-statements-accepted",
+        trap=37,
+        file="src/discreet/queries/sql.py",
+        old="        if any(token.token_type is TokenType.SEMICOLON for token in tokens):\n",
+        new="        if any(token.token_type is TokenType.SEMICOLON for token in ()):\n",
+        more=(
+            (
+                "        (statement,) = dialect.parser(error_message_context=0).parse(tokens, text)\n",
+                "        statement = dialect.parser(error_message_context=0).parse(tokens, text)[0]\n",
+            ),
+        ),
+        tests=("tests/queries/test_refused_sql.py::test_sql_outside_the_allow_list_is_refused",),
+    ),
+    Mutant(
+        name="clauses-that-are-not-understood-are-dropped",
+        trap=37,
+        file="src/discreet/queries/sql.py",
+        old="            if value and clause not in allowed:\n",
+        new='            if value and clause in ("with_", "joins"):\n',
+        tests=("tests/queries/test_refused_sql.py::test_sql_outside_the_allow_list_is_refused",),
+    ),
+    Mutant(
+        name="noise-bounded",
+        trap=38,
+        file="src/discreet/kernel/noise.py",
+        old="return saturated(exact) + self.draw(law, exact.size)",
+        new=(
+            "bound = int(6 * law.std) // 2\n"
+            "        return saturated(exact) + np.clip(self.draw(law, exact.size), -bound, bound)"
+        ),
+        tests=(f"{NOISE}::test_noise_is_not_cut_off_at_any_bound",),
+    ),
+    Mutant(
+        name="noise-sticks-to-the-exact-answer",
+        trap=38,
+        file="src/discreet/kernel/noise.py",
+        old="return saturated(exact) + self.draw(law, exact.size)",
+        new=(
+            "import hashlib\n\n"
+            "        known = self.__dict__.setdefault('_known', {})\n"
+            "        key = hashlib.sha256(exact.tobytes() + repr(law).encode()).digest()\n"
+            "        if key not in known:\n"
+            "            known[key] = self.draw(law, exact.size)\n"
+            "        return saturated(exact) + known[key]"
+        ),
+        tests=(f"{NOISE}::test_one_source_never_repeats_a_draw",),
+    ),
+    Mutant(
+        name="small-counts-refused-by-name",
+        trap=39,
+        file="src/discreet/kernel/vault.py",
+        old="        answers: list[Counts] = []\n",
+        new=(
+            "        for names, table in marginals.items():\n"
+            "            if int(table.max()) < 2:\n"
+            '                raise BadInput(f"Too few rows in {names}.")\n'
+            "        answers: list[Counts] = []\n"
+        ),
+        tests=(f"{FIXED}::test_tables_of_no_row_and_of_one_behave_alike", ONE_MORE),
+    ),
+    Mutant(
+        name="file-shrinks-with-the-empty-cells",
+        trap=39,
+        file="src/discreet/releases/marginals_direct.py",
+        old='                f"counts {place}": non_negative(each.values) for place, each in enumerate(measured)\n',
+        new=(
+            '                f"counts {place}": each.values[: 1 + grant._engine.row_count()]\n'
+            "                for place, each in enumerate(measured)\n"
+        ),
+        tests=(ONE_MORE,),
+    ),
+    Mutant(
+        name="randomised-response-always-tells-the-truth",
+        trap=40,
+        file="src/discreet/kernel/mechanisms/randomised_response.py",
+        old="        lies = coins >= self.truth.numerator\n",
+        new="        lies = coins > self.truth.numerator\n",
+        tests=(
+            f"{MECHANISMS}::test_two_coins_cost_the_logarithm_of_three_and_tell_the_truth_three_times_in_four",
+        ),
+    ),
+    Mutant(
+        name="randomised-response-pays-for-two-answers-only",
+        trap=40,
+        file="src/discreet/kernel/mechanisms/randomised_response.py",
+        old="        odds = self.truth * (self.answers - 1) / (1 - self.truth)\n",
+        new="        odds = self.truth / (1 - self.truth)\n",
+        tests=(
+            "tests/queries/test_local_model.py::test_the_odds_of_every_answer_are_those_that_were_paid_for",
+        ),
+    ),
+    Mutant(
+        name="randomised-responses-rounded-up-to-more-truth",
+        trap=40,
+        file="src/discreet/kernel/mechanisms/randomised_response.py",
+        old="        truth = lowest / (lowest + answers - 1)\n",
+        new="        truth = lowest / (lowest + answers - 2)\n",
+        tests=("tests/queries/test_local_model.py::test_the_most_truthful_one_stays_within_its_epsilon_and_wastes_nothing",),
+    ),
+)

@@ -1,0 +1,33 @@
+"""Every planted bug. `make mutants` plants each in a scratch copy and sees that its tests fail.
+
+A bug is a real one: it compiles, and a release made with it looks like any other. Its number is
+that of the list in docs/trust.md; a guarantee that is added brings the bugs that would break it.
+"""
+
+from __future__ import annotations
+
+from tests.mutants.bugs.accounting import ACCOUNTING
+from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
+from tests.mutants.bugs.files import FILES_AND_SIGNATURES
+from tests.mutants.bugs.numerics import NUMERICS
+from tests.mutants.bugs.randomness import RANDOMNESS
+from tests.mutants.bugs.sensitivity import SENSITIVITY
+from tests.mutants.bugs.side_channels import SIDE_CHANNELS
+from tests.mutants.mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    *SENSITIVITY,
+    *NUMERICS,
+    *RANDOMNESS,
+    *DATA_DEPENDENCE,
+    *ACCOUNTING,
+    *SIDE_CHANNELS,
+    *FILES_AND_SIGNATURES,
+)
+
+NOT_YET = {
+    28: "amplification by sampling: nothing in the product samples rows",
+}
+"""Numbers of the list that nothing can be planted for, and why."""
+LAST = 41
+"""The highest number of the list."""

@@ -1,0 +1,52 @@
+"""Which room may import which: read off the syntax tree, so that it holds wherever the tests run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import discreet
+
+SOURCES = Path(discreet.__file__).parent
+CANNOT_REACH_ROWS = (
+    "privacy", "schema", "queries", "artifacts", "inference", "answers", "attacks", "report",
+)  # fmt: skip
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_rooms_that_answer_never_import_the_kernel_or_a_database():
+    seen = 0
+    for room in CANNOT_REACH_ROWS:
+        for path in sorted((SOURCES / room).rglob("*.py")):
+            seen += 1
+            found = [
+                name
+                for name in imports(path)
+                if name.startswith(("discreet.kernel", "discreet.releases", "discreet.curator"))
+                or name.split(".")[0] in ("duckdb", "sqlite3", "psycopg", "pyspark")
+            ]
+            assert found == [], f"{path.relative_to(SOURCES)} imports {found}"
+    assert seen > 30
+
+
+def test_only_the_kernel_and_the_audits_import_secret_randomness():
+    for path in sorted(SOURCES.rglob("*.py")):
+        room = path.relative_to(SOURCES).parts[0]
+        if room in ("kernel", "audits"):
+            continue
+        secret = ("entropy", "samplers", "noise", "test_door")
+        found = [
+            name
+            for name in imports(path)
+            if name.startswith(tuple(f"discreet.kernel.{module}" for module in secret))
+        ]
+        assert found == [], f"{path.relative_to(SOURCES)} imports {found}"
