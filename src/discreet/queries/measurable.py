@@ -25,6 +25,7 @@ from discreet.privacy.adjacency import (
 )
 from discreet.queries.blocks import BlockCounts as CoarseCounts
 from discreet.queries.limits import MOST_CELLS as MOST_CELLS
+from discreet.queries.parities import Parity
 from discreet.queries.residuals import ModelDistance, Residual
 from discreet.queries.strategy import PredicateCounts, StrategyCounts
 from discreet.schema import Schema
@@ -336,6 +337,7 @@ QUERIES: dict[str, Callable[[dict[str, Any]], Query]] = {
     PresentCount.kind: PresentCount.from_dict,
     Residual.kind: Residual.from_dict,
     ModelDistance.kind: ModelDistance.from_dict,
+    Parity.kind: Parity.from_dict,
     CoarseCounts.kind: CoarseCounts.from_dict,
     StrategyCounts.kind: StrategyCounts.from_dict,
     PredicateCounts.kind: PredicateCounts.from_dict,
