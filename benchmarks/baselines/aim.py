@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
+
 from benchmarks.baselines.junction_tree import Columns, JunctionTree, megabytes
 
 MEAN_ABSOLUTE = math.sqrt(2 / math.pi)

@@ -21,6 +21,7 @@ _ROOMS = {
     "discreet.answers": ("ReleaseReader", "open_release"),
     "discreet.artifacts.answer": ("Answer",),
     "discreet.artifacts.answers": ("Answers",),
+    "discreet.curator": ("Curator",),
     "discreet.errors": (
         "BadBudget",
         "BadInput",
@@ -57,6 +58,7 @@ __all__ = [
     "BadSource",
     "Budget",
     "BudgetExceeded",
+    "Curator",
     "DiscreetError",
     "Ledger",
     "LedgerError",

@@ -3,6 +3,7 @@
 from discreet.answers import ReleaseReader, open_release
 from discreet.artifacts.answer import Answer
 from discreet.artifacts.answers import Answers
+from discreet.curator import Curator
 from discreet.errors import (
     BadBudget,
     BadInput,
@@ -39,6 +40,7 @@ __all__ = [
     "BadSource",
     "Budget",
     "BudgetExceeded",
+    "Curator",
     "DiscreetError",
     "Ledger",
     "LedgerError",

@@ -10,7 +10,9 @@
     ├── Refused               it makes sense, and is refused by a guarantee
     │   ├── BudgetExceeded
     │   ├── NotAnswerable     names the query class that the release would have needed
-    │   └── EntryTaken        another run took over the ledger entry; this one may not read
+    │   ├── EntryTaken        another run took over the ledger entry; this one may not read
+    │   ├── AlreadyAsked      the very same question was charged and read before
+    │   └── AnswerLost        it was charged, and its answer never came to be; it is not drawn again
     ├── EngineFailed          the engine stopped for a reason that no row decides
     └── LedgerError
         ├── LedgerBusy
@@ -90,6 +92,18 @@ class NotAnswerable(Refused):
 
 class EntryTaken(Refused):
     """Another run took over this run's ledger entry before anything was read."""
+
+
+class AlreadyAsked(Refused):
+    """The very same question was charged and read before: it is not charged again."""
+
+    def __init__(self, message: str, *, entry: int) -> None:
+        self.entry = entry
+        super().__init__(message)
+
+
+class AnswerLost(Refused):
+    """The question was charged, and its answer was lost: it is never drawn again for the same charge."""
 
 
 class EngineFailed(DiscreetError):

@@ -65,6 +65,7 @@ COLUMNS = (
     IntegerColumn("integer", -3, 20),
     IntegerColumn("wide integer", SMALLEST + 1, LARGEST - 3, width=2**62 - 1, outside="other"),
     IntegerColumn("whole integer", -(2**60), 2**60 - 1, width=8, outside="exclude"),
+    IntegerColumn("exact integer", 2**53 - 50, 2**53 + 49),
     NumberColumn("one bit", -1.5, 8.0, bits=1),
     NumberColumn("guessed", -1.5, 8.1, bits=6, outside="other"),
     NumberColumn("guessed right", -1.5, 8.1, bits=7, closed="right", outside="exclude"),
@@ -98,7 +99,7 @@ COLUMNS = (
 ROW = IntegerColumn("row", 0, 9999, outside="exclude")
 SCHEMA = Schema(dataset="cells", columns=(ROW, *COLUMNS))
 
-QUICK = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 
 TRAPS = (
     "nan", "inf", "-inf", "Infinity", "1_000", "0x1F", "1,000", "１２", "1e400", "-1e400", "1e-400", "+5", "-0",

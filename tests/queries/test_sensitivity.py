@@ -16,7 +16,18 @@ from discreet.kernel.mechanisms import AboveThreshold, DiscreteLaplace
 from discreet.kernel.noise import DrawnNoise
 from discreet.kernel.vault import Request, Vault
 from discreet.privacy.budget import Budget
-from discreet.queries.measurable import QUERIES, CellCount, ClampedSum, Marginal, PresentCount
+from discreet.queries.grid_counts import GridCounts
+from discreet.queries.measurable import (
+    QUERIES,
+    BlockCounts,
+    CellCount,
+    ClampedSum,
+    Marginal,
+    PresentCount,
+    RangeCount,
+)
+from discreet.queries.residuals import ModelDistance, Residual
+from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
 
 SCHEMA = """
@@ -68,8 +79,66 @@ ASKED = (
 )
 
 
+def evaluated(schema):
+    """Queries that are computed from a table of counts, over every cell of which the worst row is sought."""
+    small = np.arange(16, dtype=np.int64)
+    conditions = ("x >= 3", "x < 7", "x = 1 OR y >= 2.25")
+    return (
+        BlockCounts(("x",), (2,), (15,)),
+        RangeCount("x", 2, 9),
+        GridCounts(("x",), (4,), (15,)),
+        Residual(()),
+        Residual(("y",)),
+        Residual(("x", "y")),
+        Residual(("x",), (tuple(cell // 3 for cell in range(16)),)),
+        ModelDistance.to(("x",), small),
+        StrategyCounts.of(schema, conditions),
+        InequalityCounts(("x",), ((1,), (3,)), (4, 11), (tuple(range(-8, 22, 2)),)),
+    )
+
+
+TIGHT = (BlockCounts, RangeCount, GridCounts, Residual, ModelDistance)
+"""Whose stated sensitivity some pair of rows reaches; the others state a bound that holds for any conditions."""
+
+
 def test_every_registered_query_is_asked_here():
-    assert {query.kind for query in ASKED} == set(QUERIES)
+    asked = (*ASKED, *evaluated(schema_of()))
+    assert {query.kind for query in asked} == set(QUERIES)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
+@pytest.mark.parametrize("place", range(len(evaluated(schema_of()))))
+def test_no_two_rows_move_an_evaluated_query_further_than_it_says(place, adjacency, rows):
+    """All pairs of cells, added to an empty table and to a crowded one."""
+    schema = schema_of(adjacency, rows)
+    query = evaluated(schema)[place]
+    query.size(schema)
+    if query == Residual(()) and adjacency == "change-one" and rows == 1:
+        with pytest.raises(BadInput, match="public"):
+            query.sensitivity(schema)
+        return
+    said = query.sensitivity(schema)
+    shape = tuple(schema.column(name).cells for name in query.columns)
+    cells = int(np.prod(shape))
+    reached_l1 = reached_l2 = 0
+    for crowd in (np.zeros(shape, np.int64), 5 + np.arange(cells).reshape(shape) * 3 % 7):
+        before = query.evaluate(crowd)
+        answers = []
+        for cell in range(cells):
+            table = crowd.copy().reshape(-1)
+            table[cell] += rows
+            answers.append(query.evaluate(table.reshape(shape)))
+        others = [before] if adjacency == "add-remove" else answers
+        for one, other in product(answers, others):
+            moved = np.abs(one - other)
+            reached_l1 = max(reached_l1, int(moved.sum()))
+            reached_l2 = max(reached_l2, int((moved**2).sum()))
+    assert reached_l1 <= said.l1
+    assert reached_l2 <= said.l2_squared
+    is_total = query == Residual(()) and adjacency == "change-one"
+    if isinstance(query, TIGHT) and not is_total:
+        assert (reached_l1, reached_l2) == (said.l1, said.l2_squared)
 
 
 @pytest.mark.parametrize("rows", [1, 3])

@@ -11,6 +11,7 @@ from discreet.kernel.ledger import Ledger
 from discreet.kernel.mechanisms import DiscreteLaplace
 from discreet.kernel.vault import Request, Vault
 from discreet.privacy.budget import Budget
+from discreet.privacy.conversion import epsilon_from_rho, rho_from_budget
 from discreet.queries.measurable import Marginal
 from discreet.schema import Schema
 
@@ -33,3 +34,10 @@ def test_deltas_add_like_epsilons():
     once = Budget(epsilon="1/4", delta="1e-6")
     assert once + once == Budget(epsilon="1/2", delta="2e-6")
     assert not Budget(epsilon=1, delta="1.9e-6").covers(once + once)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("1/10", "1e-9"), ("8", "1e-3")])
+def test_the_rho_that_a_budget_allows_converts_back_to_no_more_than_the_budget(epsilon, delta):
+    rho = rho_from_budget(epsilon=epsilon, delta=delta)
+    assert epsilon_from_rho(rho, delta=delta) <= Fraction(epsilon)
+    assert epsilon_from_rho(rho * Fraction(1001, 1000), delta=delta) > Fraction(epsilon)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.buckets import BucketSource
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.range_ends import value_codes, whole_codes
 from discreet.answers.ranges import RangeSource
@@ -138,7 +139,7 @@ class Batch:
 
     def _from_tree(
         self,
-        source: RangeSource,
+        source: RangeSource | BucketSource,
         column: OrderedColumn,
         low: npt.ArrayLike,
         high: npt.ArrayLike,

@@ -30,6 +30,7 @@ from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.combination import Terms, half_widths, variance_of
 from discreet.inference.halfspace_cells import Boxes, Sweep, exact_masks
 from discreet.inference.halfspace_grid import CANONICAL, UNEVENNESS, boxes_of
+from discreet.inference.halfspace_net import lifted, nearest_median
 from discreet.inference.halfspace_prior import (
     Comparison,
     compared,
@@ -39,8 +40,8 @@ from discreet.inference.halfspace_prior import (
 from discreet.inference.rounding import plausible_counts
 from discreet.inference.simplex import nearest_counts
 from discreet.privacy.exact import exact
-from discreet.queries.blocks import BlockCounts
 from discreet.queries.conditions import Condition, Opposite
+from discreet.queries.grid_counts import GridCounts
 from discreet.queries.halfspaces import Halfspaces, Inequality
 from discreet.queries.question import Question
 from discreet.schema import Column, Schema
@@ -54,6 +55,10 @@ CUT_NOTE = (
     "side of it."
 )
 EVERY_LADDER, LADDER_STEP = 64, 1.01
+LARGEST = 1e80
+RESERVE = Fraction(1, 10)
+"""Of the probability to miss, kept back: intervals of questions that share one draw of noise miss
+together, so that a whole set of them should err on the safe side."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +153,7 @@ class Grid:
         ladder = np.array(steps, dtype=np.int64)
         kept = self._widths.get(confidence)
         if kept is None:
-            level = exact(confidence, name="confidence")
+            level = 1 - (1 - exact(confidence, name="confidence")) * (1 - RESERVE)
             kept = self._widths[confidence] = half_widths(self.noise, ladder, level)
         return kept[np.searchsorted(ladder, draws, side="left")]
 
@@ -207,13 +212,13 @@ class HalfspaceReader:
         for part in library.release.parts:
             for each in part.measurements:
                 query = each.query if isinstance(each, Measurement) else None
-                if isinstance(query, BlockCounts) and query.columns == columns:
+                if isinstance(query, GridCounts) and query.columns == columns:
                     assert isinstance(each, Measurement)
                     table = each.values.reshape(query.shape(schema)).astype(np.float64)
                     terms: Terms = ((1.0, each.law, 1),)
                     found.append(Grid(schema, columns, query.widths, table, terms, rows))
-        if library.usable(columns):
-            combined = library.table(columns)
+        combined = library.table(columns) if library.usable(columns) else None
+        if isinstance(combined, CombinedTable):  # every cell with a draw of its own
             single = (1,) * len(columns)
             if isinstance(combined, CombinedTable):  # cells whose noises are independent
                 found.append(Grid(schema, columns, single, combined.counts, combined.noise, rows))
@@ -275,8 +280,9 @@ class HalfspaceReader:
             raise BadInput(
                 "Halfspaces need one row of coefficients, one a column, and one bound each."
             )
-        if not (np.isfinite(slopes).all() and np.isfinite(goals).all()):
-            raise BadInput("The coefficients and bounds of halfspaces are finite numbers.")
+        most = max(np.abs(slopes).max(initial=0), np.abs(goals).max(initial=0))
+        if not most < LARGEST:  # also where it is not a number
+            raise BadInput(f"The coefficients and bounds of halfspaces lie below {LARGEST:g}.")
         slopes = np.ascontiguousarray(slopes[:, [names.index(name) for name in places]])
         grid = self.grid(tuple(places))
         swept = grid.sweep(slopes, goals)
@@ -298,6 +304,29 @@ class HalfspaceReader:
             is_exact=(swept.inner_boxes == swept.outer_boxes) & (grid.elsewhere_cells == 0),
             confidence=confidence,
             comparison=grid.comparison,
+        )
+
+    def near(
+        self, columns: tuple[str, ...], normals: npt.ArrayLike, bounds: npt.ArrayLike
+    ) -> Floats:
+        """What the literal net says: counts of some gamma-close halfspace, without an interval."""
+        schema = self._library.schema
+        wanted = {schema.column(name).name for name in columns}
+        for part in self._library.release.parts:
+            asked = part.query_class
+            if part.kind != "halfspace-net" or not isinstance(asked, Halfspaces):
+                continue
+            names, (measured,) = asked.named(schema), part.measurements
+            if set(names) != wanted or not isinstance(measured, Measurement):
+                continue
+            slopes = np.asarray(normals, dtype=np.float64)
+            order = [[schema.column(name).name for name in columns].index(name) for name in names]
+            up = lifted(schema, names, slopes[:, order], np.asarray(bounds, dtype=np.float64))
+            values = measured.values.astype(np.float64)
+            return nearest_median(up, values, asked.gamma, asked.projections)
+        raise NotAnswerable(
+            f"The release has no net of halfspaces over {', '.join(columns)}; it would have needed "
+            f"{Halfspaces(*columns).text} by the algorithm net."
         )
 
     def answers(self, question: Question, *, confidence: float, whole: bool) -> Answers | None:

@@ -35,7 +35,7 @@ from discreet.queries.predicates import (
     read_conditions,
 )
 from discreet.queries.question import Question
-from discreet.queries.strategy import PredicateCounts, StrategyCounts
+from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
 
 MODEL_NOTE = "The interval is the bound that holds for all declared predicates at once."
@@ -102,8 +102,9 @@ class PredicateReader:
         schema = self._library.schema
         assert isinstance(part.query_class, Predicates)
         first = part.measurements[0]
-        if isinstance(first, Measurement) and isinstance(first.query, PredicateCounts):
-            return _counted(first, condition, schema, confidence)
+        if isinstance(first, Measurement) and isinstance(first.query, InequalityCounts):
+            declared = read_conditions(schema, part.query_class.conditions)
+            return _counted(first, declared, condition, confidence)
         found = partition(schema, part.query_class.conditions)
         wanted = _over_parts(schema, condition, found)
         if wanted is None:
@@ -130,15 +131,16 @@ def _over_parts(
 
 
 def _counted(
-    measured: Measurement, condition: Condition, schema: Schema, confidence: float
+    measured: Measurement,
+    declared: tuple[Condition, ...],
+    condition: Condition,
+    confidence: float,
 ) -> _Found | None:
     """Inequalities that were counted one by one, over columns with too many cells to list."""
-    assert isinstance(measured.query, PredicateCounts)
-    if not isinstance(condition, Inequality):
+    if not isinstance(condition, Inequality) or condition not in declared:
         return None
-    declared = read_conditions(schema, measured.query.conditions)
-    if condition not in declared:
-        return None
+    if len(declared) != len(measured.values):
+        raise BadRelease("A part of predicates has not one number for each of them.")
     value = float(measured.values[declared.index(condition)])
     half = half_width([(1.0, measured.law, 1)], confidence)
     return _Found(value, half, measured.law.std, Covers.NOISE)

@@ -17,6 +17,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.buckets import BucketSource
 from discreet.answers.ranges import RANGE_NOTE, RangeSource, bounded, spread_factor
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
@@ -38,7 +39,7 @@ MOST_GROUPS = 1 << 20
 class RangeAsking:
     """The trees of one release, and how sure to be."""
 
-    sources: tuple[RangeSource, ...]
+    sources: tuple[RangeSource | BucketSource, ...]
     schema: Schema
     public_rows: int | None
     confidence: float
@@ -100,7 +101,7 @@ class RangeAsking:
 
     def _source(
         self, condition: Condition, groups: tuple[str, ...], needed: set[str]
-    ) -> RangeSource | None:
+    ) -> RangeSource | BucketSource | None:
         """The tree over the fewest columns that has all that are needed and counts every row asked for."""
         fitting = [
             source
@@ -116,7 +117,7 @@ class RangeAsking:
         return min(fitting, key=lambda source: len(source.columns), default=None)
 
     def _say_what_is_left_out(
-        self, source: RangeSource, condition: Condition, notes: dict[str, None]
+        self, source: RangeSource | BucketSource, condition: Condition, notes: dict[str, None]
     ) -> None:
         for name in source.columns:
             column = self.schema.column(name)
@@ -130,7 +131,7 @@ class RangeAsking:
     def _count(
         self,
         name: str,
-        source: RangeSource,
+        source: RangeSource | BucketSource,
         condition: Condition,
         groups: tuple[str, ...],
         codes: npt.NDArray[np.int64],
@@ -163,7 +164,11 @@ class RangeAsking:
         )
 
     def _summed(
-        self, source: RangeSource, boxes: Boxes, axes: list[int], codes: npt.NDArray[np.int64]
+        self,
+        source: RangeSource | BucketSource,
+        boxes: Boxes,
+        axes: list[int],
+        codes: npt.NDArray[np.int64],
     ) -> RangeEstimates:
         """Over all boxes of a condition, for each group. Deviations add: they may be correlated."""
         total = [np.zeros(len(codes)) for _ in range(5)]
@@ -191,7 +196,11 @@ class RangeAsking:
 
     def _quantile(self, asked: Aggregate, notes: dict[str, None]) -> AnswerColumn:
         assert asked.column is not None and asked.level is not None
-        fitting = [source for source in self.sources if source.columns == (asked.column,)]
+        fitting = [
+            source
+            for source in self.sources
+            if isinstance(source, RangeSource) and source.columns == (asked.column,)
+        ]
         if not fitting:
             raise NotAnswerable(
                 f"The release cannot answer this: it would have needed {Intervals(asked.column).text}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.asking import Asking
@@ -77,17 +78,6 @@ class ReleaseReader:
         """Rows in single cells, one row of `codes` a question."""
         return self._batch.cells(tuple(columns), codes, confidence=confidence)
 
-    def count_boxes(
-        self,
-        columns: Sequence[str],
-        first: npt.ArrayLike,
-        last: npt.ArrayLike,
-        *,
-        confidence: float = 0.95,
-    ) -> ManyCounts:
-        """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
-        return self._batch.boxes(tuple(columns), first, last, confidence=confidence)
-
     def count_halfspaces(
         self,
         columns: Sequence[str],
@@ -98,6 +88,23 @@ class ReleaseReader:
     ) -> ManyHalfspaces:
         """Rows with normal . columns >= bound, one row of `normals` and one bound a question."""
         return self._halfspaces.many(tuple(columns), normals, bounds, confidence=confidence)
+
+    def count_near_halfspaces(
+        self, columns: Sequence[str], normals: npt.ArrayLike, bounds: npt.ArrayLike
+    ) -> npt.NDArray[np.float64]:
+        """Of a release by the literal net: rows in some gamma-close halfspace, without intervals."""
+        return self._halfspaces.near(tuple(columns), normals, bounds)
+
+    def count_boxes(
+        self,
+        columns: Sequence[str],
+        first: npt.ArrayLike,
+        last: npt.ArrayLike,
+        *,
+        confidence: float = 0.95,
+    ) -> ManyCounts:
+        """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
+        return self._batch.boxes(tuple(columns), first, last, confidence=confidence)
 
     def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""

@@ -17,6 +17,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.buckets import BucketSource
 from discreet.answers.linear_tables import IndependentDraws, LinearTable, ModelTable, WeightedTable
 from discreet.answers.ranges import RangeSource
 from discreet.answers.selecting import keeps_every_row
@@ -75,7 +76,7 @@ class Sources:
     tables: list[NoisyTable] = field(default_factory=list)
     sums: list[NoisySum] = field(default_factory=list)
     counts: list[NoisyCount] = field(default_factory=list)
-    ranges: list[RangeSource] = field(default_factory=list)
+    ranges: list[RangeSource | BucketSource] = field(default_factory=list)
     residuals: list[Measurement] = field(default_factory=list)
     models: list[ModelTable] = field(default_factory=list)
     spreads_evenly: bool = False
@@ -180,10 +181,12 @@ ANSWERERS: dict[str, Answerer] = {
     "marginals": _measured,
     "means": _measured,
     "sums": _measured,
+    "buckets": lambda part, schema: Sources(ranges=[BucketSource(part, schema)]),
     "ranges": lambda part, schema: Sources(ranges=[RangeSource(part, schema)]),
     "residuals": _residuals,
     "model": _model,
     "halfspaces": _measured,
+    "halfspace-net": _measured,
     "predicates": _measured,
 }
 
@@ -213,7 +216,7 @@ class Library:
         self.tables: list[NoisyTable] = []
         self.sums: list[NoisySum] = []
         self.counts: list[NoisyCount] = []
-        self.ranges: list[RangeSource] = []
+        self.ranges: list[RangeSource | BucketSource] = []
         residuals: list[Measurement] = []
         self.models: dict[tuple[str, ...], ModelTable] = {}
         self.spreads_evenly = False

@@ -17,6 +17,7 @@ from discreet.answers.asking import Asking
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.range_usefulness import THEOREM as RANGE_THEOREM
 from discreet.answers.range_usefulness import interval_bound
+from discreet.answers.ranges import RangeSource
 from discreet.answers.sources import Library
 from discreet.artifacts.release import ErrorClaim
 from discreet.errors import BadInput, NotAnswerable
@@ -76,7 +77,11 @@ def _marginals_bound(library: Library, query_class: Marginals, delta: Fraction) 
 
 def _intervals_bound(library: Library, query_class: Intervals, delta: Fraction) -> float:
     columns = query_class.named(library.schema)
-    found = [source for source in library.ranges if source.columns == columns]
+    found = [
+        source
+        for source in library.ranges
+        if isinstance(source, RangeSource) and source.columns == columns
+    ]
     if not found:
         raise NotAnswerable(library.refusal(columns, also=f" or {query_class.text}"))
     return interval_bound(found[0], float(delta))

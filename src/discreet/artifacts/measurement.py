@@ -17,6 +17,7 @@ from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.measurable import Counts, Query
+from discreet.queries.tallies import Tally
 from discreet.queries.tree import Nodes, Tree
 
 
@@ -25,6 +26,17 @@ class Measurement:
     """`values` = the exact answer to `query` plus independent draws of `law`."""
 
     query: Query
+    law: NoiseLaw
+    sensitivity: Sensitivity
+    cost: Cost
+    values: Counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TallyMeasurement:
+    """`values` = the exact tally plus independent draws of `law`."""
+
+    query: Tally
     law: NoiseLaw
     sensitivity: Sensitivity
     cost: Cost

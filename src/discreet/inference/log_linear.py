@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from discreet.inference.mixture import Target
 from discreet.inference.residuals import centred
@@ -81,6 +80,8 @@ class LogLinear:
         Through its convex dual, log Z(theta) - theta.y + sum of sigma^2 theta^2 / 2, whose gradient is
         the model's residuals less the measured ones, plus sigma^2 theta (Dudik, Phillips, Schapire 2007).
         """
+        from scipy.optimize import minimize  # slow to import, and few need it
+
         shapes = [target.table.shape for target in targets]
         cuts = np.cumsum([0, *(prod(shape) for shape in shapes)])
         wanted = np.concatenate([target.table.ravel() for target in targets]).astype(np.float64)

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
-COMPONENTS = 400
+COMPONENTS = 300
 SCATTER = 0.3
 """How far apart the components start, in logits."""
 LARGEST_GRAM = 4096

@@ -21,7 +21,12 @@ from types import TracebackType
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
+from discreet.artifacts.measurement import (
+    Measurement,
+    Selection,
+    TallyMeasurement,
+    TreeMeasurement,
+)
 from discreet.errors import BadInput, BudgetExceeded
 from discreet.kernel.engines.protocol import Engine, SumRequest
 from discreet.kernel.ledger import Entry, Ledger
@@ -33,6 +38,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance, price
 from discreet.queries.measurable import ClampedSum, CountQuery, Counts, PresentCount, Query
 from discreet.queries.scores import Score
+from discreet.queries.tallies import Tally, WeightedCounts
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 
@@ -42,6 +48,14 @@ class Request:
     """One thing to measure, and the noise to measure it with."""
 
     query: Query
+    mechanism: AdditiveMechanism
+
+
+@dataclass(frozen=True, slots=True)
+class TallyRequest:
+    """One tally, and the noise to measure it with."""
+
+    query: Tally
     mechanism: AdditiveMechanism
 
 
@@ -64,12 +78,16 @@ class Vault:
         request: str,
         accounting: Accounting = Accounting.BASIC,
         analyst: str | None = None,
+        once: bool = False,
+        reading: bool = False,
     ) -> Grant:
         """Charge `budget` to the dataset, durably, and return what it allows.
 
         A dataset without a declared cap is published once: its first charge becomes the cap.
         `request` identifies what is asked: a run that died before reading is taken over
-        by the next run with the same request, instead of being paid for twice.
+        by the next run with the same request, instead of being paid for twice. With `once`, a
+        request that was read before is refused with `AlreadyAsked`; with `reading` the charge
+        counts as read at once, which saves a wait for the disk and gives up that taking over.
         """
         allowed = allowance(budget, accounting)
         dataset = self._schema.dataset
@@ -77,7 +95,13 @@ class Vault:
         cost = price(budget, accounting, notion=cap.notion)
         self._ledger.declare(dataset, cap)
         entry = self._ledger.charge(
-            dataset, cost, purpose=purpose, request=request, analyst=analyst
+            dataset,
+            cost,
+            purpose=purpose,
+            request=request,
+            analyst=analyst,
+            once=once,
+            reading=reading,
         )
         return Grant(
             _engine=self._engine,
@@ -87,6 +111,7 @@ class Vault:
             _entry=entry,
             accounting=accounting,
             allowed=allowed,
+            _reading=reading,
         )
 
 
@@ -103,12 +128,13 @@ class Grant:
         _entry: Entry,
         accounting: Accounting,
         allowed: Budget,
+        _reading: bool = False,
     ) -> None:
         self._engine, self._schema, self._ledger = _engine, _schema, _ledger
         self._noise, self._entry = _noise, _entry
         self._accounting, self.allowed = accounting, allowed
         self.spent = Budget.nothing(allowed.notion)
-        self._reading = False
+        self._reading = _reading
         self._step = 0
 
     def __enter__(self) -> Grant:
@@ -166,6 +192,62 @@ class Grant:
             chosen=chosen, candidates=candidates, sensitivity=sensitivity, cost=mechanism.cost()
         )
 
+    def tally(self, requests: Sequence[TallyRequest]) -> tuple[TallyMeasurement, ...]:
+        """Noisy tallies; those of one condition and grouping are read in one pass."""
+        schema = self._schema
+        moves = [request.query.sensitivity(schema) for request in requests]
+        laws = [
+            request.mechanism.law(move, size=request.query.size(schema))
+            for request, move in zip(requests, moves, strict=True)
+        ]
+        costs = [request.mechanism.cost() for request in requests]
+        self._spend(costs)
+        self._begin_reading()
+        exact = self._engine.tally([request.query for request in requests])
+        return tuple(
+            TallyMeasurement(
+                query=request.query,
+                law=law,
+                sensitivity=move,
+                cost=cost,
+                values=self._noise.add(numbers, law, step=self._next_step("tally")),
+            )
+            for request, law, move, cost, numbers in zip(
+                requests, laws, moves, costs, exact, strict=True
+            )
+        )
+
+    def choose(
+        self, counts: WeightedCounts, mechanism: Exponential, *, times: int = 1
+    ) -> tuple[Selection, ...]:
+        """The best of weighted counts by the exponential mechanism, then the best of the rest, ...
+
+        Each of the `times` choices costs the mechanism's epsilon (composition of peeling).
+        """
+        candidates = counts.candidates(self._schema)
+        sensitivity = counts.sensitivity(self._schema)
+        if not 1 <= times <= candidates:
+            raise BadInput(f"{times} of {candidates} candidates cannot be chosen.")
+        self._spend([mechanism.cost()] * times)
+        self._begin_reading()
+        scores = counts.evaluate(self._engine.tally(counts.tallies))
+        left = np.arange(candidates)
+        found: list[Selection] = []
+        for _ in range(times):
+            place = self._noise.choose(
+                scores[left], mechanism.unit(sensitivity), step=self._next_step("choose")
+            )
+            found.append(
+                Selection(
+                    chosen=int(left[place]),
+                    candidates=len(left),
+                    sensitivity=sensitivity,
+                    cost=mechanism.cost(),
+                )
+            )
+            left = np.delete(left, place)
+        return tuple(found)
+
     def above_threshold(
         self, threshold: int, mechanism: AboveThreshold, *, sensitivity: int
     ) -> Alert:
@@ -216,6 +298,10 @@ class Grant:
     def publish(self, digest: str) -> None:
         """Record that what was measured has left the kernel."""
         self._ledger.publish(self._entry, digest)
+
+    def record(self, payload: bytes) -> None:
+        """Keep what is about to leave, durably: asked again, it is given again and not drawn anew."""
+        self._ledger.record_answer(self._entry, payload)
 
     def _spend(self, costs: Sequence[Cost]) -> None:
         total = Budget.nothing(self.allowed.notion)
@@ -279,7 +365,7 @@ class Alert:
         self._bar = int(noise.add(start, law, step=grant._next_step("threshold"))[0])
         self.over = False
 
-    def is_above(self, query: CountQuery) -> bool:
+    def is_above(self, query: CountQuery | Tally) -> bool:
         """Whether the count is, noisily, at or above the noisy threshold. The first True ends the run."""
         if self.over:
             raise BadInput(
@@ -290,7 +376,10 @@ class Alert:
             raise BadInput(
                 f"An alert watches single counts of sensitivity at most {self._sensitivity}."
             )
-        exact = int(self._grant._read([query])[0][0])
+        if isinstance(query, Tally):
+            exact = int(self._grant._engine.tally([query])[0][0])
+        else:
+            exact = int(self._grant._read([query])[0][0])
         law = self._mechanism.count_law(self._sensitivity)
         self.over = self._grant._noise.is_above(
             exact, self._bar, law, step=self._grant._next_step("above")

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from discreet.errors import BadInput
+from discreet.queries.spelling import checked_weight, quoted
 from discreet.schema import Schema
 
 SIGNS = (">=", ">", "<=", "<")
@@ -45,7 +46,7 @@ class Inequality:
     @property
     def text(self) -> str:
         terms = " + ".join(
-            f"{_plain(coefficient)}*{quoted_name(column)}"
+            f"{_plain(coefficient)}*{quoted(column)}"
             for column, coefficient in zip(self.columns, self.coefficients, strict=True)
         )
         return f"{terms} {self.sign} {_plain(self.bound)}"
@@ -80,6 +81,8 @@ class Halfspaces:
 
     columns: tuple[str, ...]
     gamma: Fraction
+    projections: tuple[int, int] | None
+    """(m, k) for the literal net: m random projections to k dimensions; `None` projects nothing."""
     weight: Fraction
     name: ClassVar[str] = "halfspaces"
 
@@ -87,6 +90,7 @@ class Halfspaces:
         self,
         *columns: str,
         gamma: Fraction | int | str = USUAL_GAMMA,
+        projections: tuple[int, int] | None = None,
         weight: Fraction | int = 1,
     ) -> None:
         if not columns or len(set(columns)) != len(columns):
@@ -101,15 +105,20 @@ class Halfspaces:
             raise BadInput(f"gamma is {gamma!r}; it must be a number such as 0.3.") from None
         if not 0 < margin < 1:
             raise BadInput(f"gamma is {float(margin):g}; it must lie between 0 and 1.")
+        if projections is not None and (len(projections) != 2 or min(projections) < 1):
+            raise BadInput("projections are (m, k): how many, and to how many dimensions.")
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "gamma", margin)
-        object.__setattr__(self, "weight", positive_weight(weight))
+        object.__setattr__(self, "projections", projections)
+        object.__setattr__(self, "weight", checked_weight(weight))
 
     @property
     def text(self) -> str:
-        inside = ", ".join(map(quoted_name, self.columns))
+        inside = ", ".join(map(quoted, self.columns))
         if self.gamma != USUAL_GAMMA:
             inside += f", gamma={self.gamma}"
+        if self.projections is not None:
+            inside += f", projections={self.projections[0]}x{self.projections[1]}"
         return f"halfspaces({inside})"
 
     def check(self, schema: Schema) -> None:
@@ -128,24 +137,28 @@ class Halfspaces:
 _GAMMA = re.compile(r"\s*gamma\s*=\s*([0-9./e-]{1,40})\s*", re.ASCII)
 
 
+_PROJECTIONS = re.compile(r"\s*projections\s*=\s*([0-9]{1,4})\s*x\s*([0-9]{1,4})\s*", re.ASCII)
+
+
 def parse_halfspaces(arguments: Sequence[str]) -> Halfspaces:
-    """`halfspaces(age, hours)`, or with the margin of the literal net: `halfspaces(age, hours, gamma=0.5)`."""
-    columns = [each for each in arguments if not _GAMMA.fullmatch(each)]
-    margins = [found[1] for each in arguments if (found := _GAMMA.fullmatch(each))]
-    if len(margins) > 1:
-        raise BadInput("halfspaces(...) takes gamma once.")
-    return Halfspaces(*columns, gamma=margins[0]) if margins else Halfspaces(*columns)
-
-
-def positive_weight(weight: Fraction | int) -> Fraction:
-    value = Fraction(weight)
-    if value <= 0:
-        raise BadInput(f"The weight of a query class is {value}; it must be greater than 0.")
-    return value
-
-
-def quoted_name(name: str) -> str:
-    return name if re.fullmatch(r"[^\W\d]\w*", name) else '"' + name.replace('"', '""') + '"'
+    """`halfspaces(age, hours)`; for the literal net also `gamma=0.5` and `projections=5x3`."""
+    columns: list[str] = []
+    margins: list[str] = []
+    projections: list[tuple[int, int]] = []
+    for each in arguments:
+        if found := _GAMMA.fullmatch(each):
+            margins.append(found[1])
+        elif found := _PROJECTIONS.fullmatch(each):
+            projections.append((int(found[1]), int(found[2])))
+        else:
+            columns.append(each)
+    if len(margins) > 1 or len(projections) > 1:
+        raise BadInput("halfspaces(...) takes gamma and projections once.")
+    return Halfspaces(
+        *columns,
+        gamma=margins[0] if margins else USUAL_GAMMA,
+        projections=projections[0] if projections else None,
+    )
 
 
 def _plain(value: Fraction) -> str:

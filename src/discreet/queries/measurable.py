@@ -23,10 +23,10 @@ from discreet.privacy.adjacency import (
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
-from discreet.queries.blocks import BlockCounts as CoarseCounts
+from discreet.queries.grid_counts import GridCounts
 from discreet.queries.limits import MOST_CELLS as MOST_CELLS
 from discreet.queries.residuals import ModelDistance, Residual
-from discreet.queries.strategy import PredicateCounts, StrategyCounts
+from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
@@ -192,6 +192,43 @@ class BlockCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class RangeCount:
+    """Count the rows in the cells first..last of one column: one number.
+
+    It moves by at most a unit's rows under either adjacency, as any single count does.
+    """
+
+    column: str
+    first: int
+    last: int
+    kind: ClassVar[str] = "range-count"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def size(self, schema: Schema) -> int:
+        Marginal(self.columns).size(schema)
+        if not 0 <= self.first <= self.last < schema.column(self.column).value_cells:
+            raise BadInput(f"A range of {self.column} is empty, or leaves the column's cells.")
+        return 1
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        rows = schema.unit.max_rows
+        return Sensitivity(l1=rows, l2_squared=rows * rows)
+
+    def evaluate(self, counts: Counts) -> Counts:
+        return np.array([counts[self.first : self.last + 1].sum(dtype=np.int64)], dtype=np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "column": self.column, "first": self.first, "last": self.last}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RangeCount:
+        return cls(column=data["column"], first=int(data["first"]), last=int(data["last"]))
+
+
+@dataclass(frozen=True, slots=True)
 class ClampedSum:
     """Sum of `column`, each value clamped to the schema's bounds and moved by `center`, in units of 1/grid.
 
@@ -294,13 +331,14 @@ QUERIES: dict[str, Callable[[dict[str, Any]], Query]] = {
     Marginal.kind: Marginal.from_dict,
     CellCount.kind: CellCount.from_dict,
     BlockCounts.kind: BlockCounts.from_dict,
+    RangeCount.kind: RangeCount.from_dict,
     ClampedSum.kind: ClampedSum.from_dict,
     PresentCount.kind: PresentCount.from_dict,
     Residual.kind: Residual.from_dict,
     ModelDistance.kind: ModelDistance.from_dict,
-    CoarseCounts.kind: CoarseCounts.from_dict,
+    GridCounts.kind: GridCounts.from_dict,
     StrategyCounts.kind: StrategyCounts.from_dict,
-    PredicateCounts.kind: PredicateCounts.from_dict,
+    InequalityCounts.kind: InequalityCounts.from_dict,
 }
 
 

@@ -21,8 +21,9 @@ import numpy.typing as npt
 
 from discreet.errors import BadInput
 from discreet.queries.conditions import Condition, Leaf, Normal, atoms, normal_form
-from discreet.queries.halfspaces import Inequality, positive_weight
+from discreet.queries.halfspaces import Inequality
 from discreet.queries.pieces import Pieces, extents, pieces_of
+from discreet.queries.spelling import checked_weight
 from discreet.schema import OrderedColumn, Schema
 
 Bools = npt.NDArray[np.bool_]
@@ -55,7 +56,7 @@ class Predicates:
         if len(set(listed)) != len(listed):
             raise BadInput("predicates(...) lists a condition twice.")
         object.__setattr__(self, "conditions", listed)
-        object.__setattr__(self, "weight", positive_weight(weight))
+        object.__setattr__(self, "weight", checked_weight(weight))
 
     @property
     def text(self) -> str:

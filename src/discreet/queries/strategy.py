@@ -5,6 +5,7 @@ May import errors, privacy, schema.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, assert_never
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency, Sensitivity
+from discreet.queries.halfspaces import Inequality
 from discreet.queries.limits import MOST_CELLS
 from discreet.queries.predicates import (
     MOST_EXACT,
@@ -22,7 +24,6 @@ from discreet.queries.predicates import (
     doubled_middles,
     integer_inequality,
     partition,
-    read_conditions,
 )
 from discreet.schema import Schema
 
@@ -108,72 +109,58 @@ class StrategyCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class PredicateCounts:
-    """The number of rows that satisfy each declared inequality, over columns with many cells.
+class InequalityCounts:
+    """The number of rows in each of a list of halfspaces, over columns with any number of cells.
 
-    Each count moves by at most a unit's rows, under either adjacency: a changed row enters or leaves.
-    So k counts move by k of them in L1, and by k times their square in squared L2.
+    A row counts with the middle of its cells' values; a row without a value in some column counts
+    nowhere. Each count moves by at most a unit's rows, under either adjacency: a changed row enters
+    or leaves. So k counts move by k of them in L1, and by k times their square in squared L2.
     """
 
-    conditions: tuple[str, ...]
     columns: tuple[str, ...]
     coefficients: tuple[tuple[int, ...], ...]
+    """For doubled middles, one row a halfspace: coefficients . doubled middles >= bound."""
     bounds: tuple[int, ...]
-    strict: tuple[bool, ...]
-    middles: tuple[tuple[int, ...], ...]
-    """Twice the middle value of each column's value cells; cells beyond have none."""
-    kind: ClassVar[str] = "predicate-counts"
+    middles: tuple[tuple[int, ...], ...] = field(default=(), compare=False, repr=False)
+    """Twice the middle value of each value cell, where rows are to be counted."""
+    kind: ClassVar[str] = "inequality-counts"
 
     @classmethod
-    def of(cls, schema: Schema, conditions: tuple[str, ...]) -> PredicateCounts:
-        from discreet.queries.halfspaces import Inequality
-
-        read = read_conditions(schema, conditions)
-        columns = columns_of(schema, read)
+    def of(cls, schema: Schema, asked: Sequence[Inequality]) -> InequalityCounts:
+        columns = columns_of(schema, asked)
         check_cells(schema, columns, MOST_CELLS)
-        coefficients, bounds, strict = [], [], []
-        for text, each in zip(conditions, read, strict=True):
-            if not isinstance(each, Inequality):
-                raise BadInput(
-                    f"Over so many cells only linear inequalities are counted, and {text!r} is none. "
-                    "Nothing was read or charged."
-                )
-            scaled, bound, is_strict = integer_inequality(schema, each, columns)
+        coefficients, bounds = [], []
+        for each in asked:
+            scaled, bound, strict = integer_inequality(schema, each, columns)
             coefficients.append(tuple(scaled))
-            bounds.append(bound)
-            strict.append(is_strict)
+            bounds.append(bound + strict)  # of whole numbers: above a bound is at least the next
         middles = []
         for name in columns:
             doubled, known = doubled_middles(schema, name)
             middles.append(tuple(int(each) for each in doubled[known]))
-        return cls(
-            conditions,
-            columns,
-            tuple(coefficients),
-            tuple(bounds),
-            tuple(strict),
-            tuple(middles),
-        )
+        return cls(columns, tuple(coefficients), tuple(bounds), tuple(middles))
 
     def size(self, schema: Schema) -> int:
-        if PredicateCounts.of(schema, self.conditions) != self:
-            raise BadInput("The stored inequalities are not those of the conditions.")
-        return len(self.conditions)
+        check_cells(schema, self.columns, MOST_CELLS)
+        rows = (len(row) == len(self.columns) for row in self.coefficients)
+        if not self.bounds or len(self.coefficients) != len(self.bounds) or not all(rows):
+            raise BadInput("Halfspaces have one bound each, and one coefficient for each column.")
+        return len(self.bounds)
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
-        rows, many = schema.unit.max_rows, len(self.conditions)
+        rows, many = schema.unit.max_rows, len(self.bounds)
         return Sensitivity(l1=many * rows, l2_squared=many * rows * rows)
 
     def evaluate(self, counts: Counts) -> Counts:
         """Only cells with rows are looked at; sums of whole numbers below 2^52 are exact as floats."""
+        if not self.middles:
+            raise BadInput("A stored list of halfspaces cannot be measured again.")
         for axis, middles in enumerate(self.middles):
             counts = counts.take(range(len(middles)), axis=axis)
         places = np.nonzero(counts)
         weights = counts[places]
         normals = np.array(self.coefficients, dtype=np.float64)
         bounds = np.array(self.bounds, dtype=np.float64)
-        # A strict comparison of whole numbers is one with the next of them.
-        bounds = bounds + np.array(self.strict, dtype=np.float64)
         points = np.stack(
             [
                 np.array(middles, dtype=np.float64)[place]
@@ -190,24 +177,19 @@ class PredicateCounts:
     def to_dict(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
-            "conditions": list(self.conditions),
             "columns": list(self.columns),
             "coefficients": [list(each) for each in self.coefficients],
             "bounds": list(self.bounds),
-            "strict": list(self.strict),
-            "middles": [list(each) for each in self.middles],
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PredicateCounts:
-        return cls(
-            conditions=tuple(data["conditions"]),
-            columns=tuple(data["columns"]),
-            coefficients=tuple(tuple(each) for each in data["coefficients"]),
-            bounds=tuple(data["bounds"]),
-            strict=tuple(data["strict"]),
-            middles=tuple(tuple(each) for each in data["middles"]),
-        )
+    def from_dict(cls, data: dict[str, Any]) -> InequalityCounts:
+        rows = tuple(tuple(each) for each in data["coefficients"])
+        bounds = tuple(data["bounds"])
+        for each in (*bounds, *(one for row in rows for one in row)):
+            if isinstance(each, bool) or not isinstance(each, int):
+                raise BadInput("Halfspaces are stored as whole numbers.")
+        return cls(tuple(data["columns"]), rows, bounds)
 
 
 @lru_cache(maxsize=64)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
 from discreet.releases.halfspaces_cells import HalfspaceCells
+from discreet.releases.halfspaces_net import HalfspaceNet
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
-from discreet.releases.marginals_automatic import AutomaticMarginals
+from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.marginals_residual import EvenResidualMarginals, ResidualMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
@@ -18,6 +19,7 @@ from discreet.releases.predicates_strategy import BestPredicates, IndependentPre
 from discreet.releases.protocol import Algorithm, ClassError, Prepared
 from discreet.releases.ranges_adaptive import AdaptiveTree
 from discreet.releases.ranges_choice import BestTree
+from discreet.releases.ranges_search import NoisySearch
 from discreet.releases.ranges_tree import FullTree
 from discreet.releases.ranges_two_stage import TwoStageTree
 from discreet.releases.sums import ClampedSums
@@ -26,6 +28,7 @@ from discreet.schema import Schema
 ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "marginals": (
         AutomaticMarginals(),
+        EvenAutomaticMarginals(),
         DirectMarginals(),
         ResidualMarginals(),
         EvenResidualMarginals(),
@@ -33,9 +36,9 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     ),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
-    "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
+    "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
     "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
-    "halfspaces": (HalfspaceCells(),),
+    "halfspaces": (HalfspaceCells(), HalfspaceNet()),
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 

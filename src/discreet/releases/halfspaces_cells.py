@@ -2,7 +2,7 @@
 
 Guarantee:   the share, by one use of an additive mechanism on disjoint counts.
 Adjacency:   the schema's.
-Sensitivity: a unit's rows lie in one block each: `BlockCounts.sensitivity`.
+Sensitivity: a unit's rows lie in one block each: `GridCounts.sensitivity`.
 Theorem:     the mechanism's.
 Error:       noise on the blocks inside, and the rows in blocks that the halfspace cuts. An answer's
              interval runs from the noisy sum of the blocks inside, less its noise's quantile, to
@@ -27,8 +27,8 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.blocks import BlockCounts
 from discreet.queries.classes import QueryClass
+from discreet.queries.grid_counts import GridCounts
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.limits import MOST_CELLS
 from discreet.queries.measurable import Marginal
@@ -38,7 +38,7 @@ from discreet.schema import Schema
 
 USUAL_PEOPLE = 1_000_000
 """Where the schema does not say how many people there are."""
-MOST_COLUMNS = 3
+MOST_COLUMNS = 6
 """Above, a grid that a budget can pay for is too coarse to be of use."""
 
 
@@ -179,11 +179,11 @@ class PreparedCells:
 
 def block_query(
     schema: Schema, columns: tuple[str, ...], widths: tuple[int, ...]
-) -> BlockCounts | Marginal:
+) -> GridCounts | Marginal:
     """Blocks; where each is a single cell, the plain marginal, which answers more questions."""
     if all(width == 1 for width in widths):
         return Marginal(columns)
-    return BlockCounts(columns, widths, tuple(schema.column(name).value_cells for name in columns))
+    return GridCounts(columns, widths, tuple(schema.column(name).value_cells for name in columns))
 
 
 def rows_are_public(schema: Schema) -> bool:

@@ -4,6 +4,8 @@ One table: noise on its cells, which nothing linear improves on. Several: noise 
 residuals, whichever has the smaller expected error. Both predict it exactly, so where the
 prediction says that little but noise would be left, and the schema says how many people there are,
 the adaptive release is made instead, which measures only what stands out from the noise.
+
+`automatic-even` may take residuals of columns that leave rows out: see `residuals-even`.
 """
 
 from __future__ import annotations
@@ -15,8 +17,12 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
-from discreet.releases.marginals_direct import DirectMarginals
-from discreet.releases.marginals_residual import ResidualMarginals
+from discreet.releases.marginals_direct import DirectMarginals, PreparedMarginals
+from discreet.releases.marginals_residual import (
+    EvenResidualMarginals,
+    PreparedResiduals,
+    ResidualMarginals,
+)
 from discreet.releases.protocol import Prepared
 from discreet.schema import Schema
 
@@ -31,6 +37,7 @@ class AutomaticMarginals:
 
     name: ClassVar[str] = "automatic"
     kind: ClassVar[str] = "marginals"
+    residual: ClassVar[ResidualMarginals] = ResidualMarginals()
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         return DirectMarginals().refusal(query_class, schema)
@@ -38,27 +45,27 @@ class AutomaticMarginals:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> Prepared:
-        direct: Prepared = DirectMarginals().prepare(
-            query_class, schema, share=share, accounting=accounting
-        )
-        residual = ResidualMarginals()
-        if len(direct.requests) < 2 or residual.refusal(query_class, schema) is not None:
+        direct = DirectMarginals().prepare(query_class, schema, share=share, accounting=accounting)
+        tables = len(direct.requests)
+        if tables < 2:
             return direct
-        other = residual.prepare(query_class, schema, share=share, accounting=accounting)
-        best: Prepared = min((direct, other), key=_expected)
+        best: PreparedMarginals | PreparedResiduals = direct
+        if self.residual.refusal(query_class, schema) is None:
+            other = self.residual.prepare(query_class, schema, share=share, accounting=accounting)
+            best = direct if direct.expected() <= other.expected() else other
         adaptive = AdaptiveMarginals()
         if schema.people is None or adaptive.refusal(query_class, schema) is not None:
             return best
-        error = best.error(rows=None, confidence=0.95)
-        assert error.expected is not None
         # Total variation, averaged over tables: half the summed error of a table's cells, in shares.
-        distance = error.expected * error.queries / len(other.sets) / 2 / schema.people
-        if distance <= GOOD_ENOUGH:
+        cells = sum(direct.sizes)
+        if best.expected() * cells / tables / 2 / schema.people <= GOOD_ENOUGH:
             return best
         return adaptive.prepare(query_class, schema, share=share, accounting=accounting)
 
 
-def _expected(option: Prepared) -> float:
-    expected = option.error(rows=None, confidence=0.95).expected
-    assert expected is not None
-    return expected
+@dataclass(frozen=True, slots=True)
+class EvenAutomaticMarginals(AutomaticMarginals):
+    """As `AutomaticMarginals`, with rows that have no cell in a column counted evenly in all of its cells."""
+
+    name: ClassVar[str] = "automatic-even"
+    residual: ClassVar[ResidualMarginals] = EvenResidualMarginals()

@@ -116,16 +116,19 @@ class PreparedMarginals:
         ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        cells = sum(self.sizes)
-        weighted = zip(self.laws, self.sizes, strict=True)
         return ClassError(
-            queries=cells,
+            queries=sum(self.sizes),
             unit="rows",
-            expected=sum(mean_absolute(law) * size for law, size in weighted) / cells,
+            expected=self.expected(),
             half_width=self._half_width(confidence),
             simultaneous=self._simultaneous(confidence),
             scale=None if rows is None else float(rows),
         )
+
+    def expected(self) -> float:
+        """Mean absolute error of a cell."""
+        weighted = zip(self.laws, self.sizes, strict=True)
+        return sum(mean_absolute(law) * size for law, size in weighted) / sum(self.sizes)
 
     def _half_width(self, confidence: float) -> float:
         return float(max(law.half_width(confidence) for law in set(self.laws)))

@@ -182,20 +182,24 @@ class PreparedResiduals:
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         tables = self.tables()
-        sizes = [prod(tables.sizes(columns)) for columns in self.sets]
         stds = [math.sqrt(tables.cell_variance(columns)) for columns in self.sets]
-        cells = sum(sizes)
-        summed = sum(size * std for size, std in zip(sizes, stds, strict=True))
         worst = self.sets[max(range(len(stds)), key=stds.__getitem__)]
         return ClassError(
-            queries=cells,
+            queries=sum(prod(tables.sizes(columns)) for columns in self.sets),
             unit="rows",
-            # The numbers behind a cell are many and wide: their sum is all but normal.
-            expected=MEAN_ABSOLUTE_NORMAL * summed / cells,
+            expected=self.expected(),
             half_width=float(math.ceil(cell_half_width(tables, worst, confidence))),
             simultaneous=float(math.ceil(self._simultaneous(tables, confidence))),
             scale=None if rows is None else float(rows),
         )
+
+    def expected(self) -> float:
+        """Mean absolute error of a cell. The numbers behind it are many and wide: their sum is all but normal."""
+        tables = self.tables()
+        sizes = [prod(tables.sizes(columns)) for columns in self.sets]
+        stds = [math.sqrt(tables.cell_variance(columns)) for columns in self.sets]
+        summed = sum(size * std for size, std in zip(sizes, stds, strict=True))
+        return MEAN_ABSOLUTE_NORMAL * summed / sum(sizes)
 
     def _simultaneous(self, tables: ResidualTables, confidence: float) -> float:
         cells = sum(prod(tables.sizes(columns)) for columns in self.sets)

@@ -49,6 +49,15 @@ def mechanism_for(
     assert_never(accounting)
 
 
+def least_error_mechanism(
+    sensitivity: Sensitivity, size: int, *, share: Budget, accounting: Accounting
+) -> AdditiveMechanism:
+    """As `mechanism_for`, for an answer of `size` numbers with a known sensitivity."""
+    if accounting is Accounting.CONCENTRATED:
+        return DiscreteGaussian(rho=share.rho)
+    return _least_error_of(sensitivity, size, share)
+
+
 def _least_error(query: Query, schema: Schema, share: Budget) -> AdditiveMechanism:
     return _least_error_of(query.sensitivity(schema), query.size(schema), share)
 

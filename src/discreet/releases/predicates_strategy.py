@@ -26,6 +26,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
+from discreet.queries.halfspaces import Inequality
 from discreet.queries.predicates import (
     MOST_CELLS,
     Predicates,
@@ -33,7 +34,7 @@ from discreet.queries.predicates import (
     partition,
     read_conditions,
 )
-from discreet.queries.strategy import PredicateCounts, StrategyCounts
+from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError, Prepared
 from discreet.schema import Schema
@@ -41,7 +42,7 @@ from discreet.schema import Schema
 ONE = "exact noise law of one answer's combination of draws"
 ALL = "exact noise laws of the single answers, and the union bound over the predicates"
 
-Query = StrategyCounts | PredicateCounts
+Query = StrategyCounts | InequalityCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def _independent(
         query: Query = StrategyCounts.of(schema, asked.conditions)
         strategy = independent(partition(schema, asked.conditions).workload.astype(np.float64))
     else:
-        query = PredicateCounts.of(schema, asked.conditions)
+        query = _inequalities(asked, schema)
         strategy = Strategy("independent", None, np.eye(len(asked.conditions)))
     return _prepared(asked, schema, query, strategy, share, accounting)
 
@@ -211,6 +212,20 @@ def told_apart(asked: Predicates, schema: Schema) -> bool:
     return math.prod(schema.column(name).cells for name in columns) <= MOST_CELLS
 
 
+def _inequalities(asked: Predicates, schema: Schema) -> InequalityCounts:
+    """Over so many cells that they cannot be listed, linear inequalities are counted one by one."""
+    found: list[Inequality] = []
+    read = read_conditions(schema, asked.conditions)
+    for text, condition in zip(asked.conditions, read, strict=True):
+        if not isinstance(condition, Inequality):
+            raise BadInput(
+                f"Over so many cells only linear inequalities are counted, and {text!r} is none. "
+                "Nothing was read or charged."
+            )
+        found.append(condition)
+    return InequalityCounts.of(schema, found)
+
+
 def predicates(query_class: QueryClass) -> Predicates:
     if not isinstance(query_class, Predicates):
         raise BadInput(f"{query_class.text} is no class of predicates.")
@@ -223,7 +238,7 @@ def predicates_refusal(query_class: QueryClass, schema: Schema) -> str | None:
         if told_apart(asked, schema):
             partition(schema, asked.conditions)
         else:
-            PredicateCounts.of(schema, asked.conditions)
+            _inequalities(asked, schema)
     except BadInput as error:
         return str(error)
     return None

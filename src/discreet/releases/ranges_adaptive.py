@@ -45,6 +45,8 @@ STOP_BELOW = 20.0
 """A node is not split if its estimate is below this many times 1/(its path's epsilon)."""
 EMPTY_CHILDREN = 0.5
 """Live children that an empty node may have, in expectation, so that no domain can explode."""
+LEAST_ROOT = 1 / 32
+"""A root that is worth less of epsilon is not measured: its children add up to it."""
 ROOT_BITS = 40
 
 
@@ -78,8 +80,12 @@ def thresholds(
     children k = ln(f / 2 / EMPTY_CHILDREN) / s keeps the expected number of live ones at that.
     """
     found = []
+    worth = STOP_BELOW
+    if len(tree.columns) == 1:
+        # An interval cuts two leaves: rows in them below its noise are not worth telling apart.
+        worth = max(worth, math.sqrt(2 * best_shares(tree).mean_variance))
     for level, share in enumerate(shares):
-        below = STOP_BELOW / float(path if whole is None else whole)
+        below = worth / float(path if whole is None else whole)
         if level and share:
             fan = 1 << (sum(tree.depths[level]) - sum(tree.depths[level - 1]))
             below = max(below, math.log(fan / 2 / EMPTY_CHILDREN) / float(share * path))
@@ -95,6 +101,8 @@ def adaptive_shares(tree: Tree) -> tuple[Fraction, ...]:
     levels that decide are worth more; the d-th root of the shares below the root does justice to both.
     """
     best = np.array([float(share) for share in best_shares(tree).shares])
+    if best[0] < LEAST_ROOT and len(best) > 1:
+        best[0] = 0.0
     evened = best[1:] ** (1 / len(tree.columns))
     if len(evened):
         best[1:] = (1 - best[0]) * evened / evened.sum()

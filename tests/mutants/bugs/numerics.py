@@ -157,7 +157,9 @@ NUMERICS = (
         file="src/discreet/privacy/conversion.py",
         old="        rho = round_down(guess * number(1 - shrink))\n        if epsilon_from_rho(rho, delta=slack) <= limit:\n",
         new="        rho = round_up(guess * number(1 + shrink))\n        if rho:\n",
-        tests=(f"{CONVERSION}::test_the_rho_of_a_budget_never_exceeds_its_epsilon",),
+        tests=(
+            "tests/queries/test_spending.py::test_the_rho_that_a_budget_allows_converts_back_to_no_more_than_the_budget",
+        ),
     ),
     Mutant(
         name="endless-totals-rounded-down",

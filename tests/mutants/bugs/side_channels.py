@@ -112,8 +112,8 @@ SIDE_CHANNELS = (
         name="a-persons-rows-kept-by-their-place-in-the-file",
         trap=36,
         file="src/discreet/kernel/engines/duckdb_engine.py",
-        old='        order = exp.Order(expressions=[s.name("key"), *values])\n',
-        new="        order = exp.Order(expressions=[s.whole(1)])\n",
+        old='exp.Order(expressions=[s.name("key"), *values, *units_kept])',
+        new="exp.Order(expressions=[s.whole(1)])",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(
@@ -257,6 +257,8 @@ SIDE_CHANNELS = (
         file="src/discreet/kernel/mechanisms/randomised_response.py",
         old="        truth = lowest / (lowest + answers - 1)\n",
         new="        truth = lowest / (lowest + answers - 2)\n",
-        tests=(f"{MECHANISMS}::test_randomised_response_for_an_epsilon_never_costs_more",),
+        tests=(
+            "tests/queries/test_local_model.py::test_the_most_truthful_one_stays_within_its_epsilon_and_wastes_nothing",
+        ),
     ),
 )

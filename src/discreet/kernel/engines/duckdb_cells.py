@@ -51,7 +51,7 @@ def guess(column: Column, unit: Sql) -> Sql | None:
         return None
     cells = column.value_cells
     scale = cells / (column.high - column.low)
-    inside = s.clamp(unit, *_ends(column))
+    inside = s.clamp(unit, *ends(column))
     return _place_by(DoubleFormula(column.low, column.high, scale, cells, "left"), inside)
 
 
@@ -77,12 +77,15 @@ def code(column: Column, unit: Sql, unit_type: str, *, declared: str, guessed: S
     nulls = (s.is_null(unit), _cell(column.null_cell))
     if isinstance(column, CategoryColumn):
         place = _category_place(column, unit, unit_type, declared)
-        found = s.call("coalesce", s.cast(place, "BIGINT"), _cell(column.other_cell))
-        result = s.choose([nulls], found)
+        result = s.cast(place, "BIGINT")  # null both for a null and for a value not declared
+        if column.other_cell is not None:
+            result = s.call("coalesce", result, _cell(column.other_cell))
+        if column.other_cell is not None or column.null_cell is not None:
+            result = s.choose([nulls], result)
     elif isinstance(column, OrderedColumn):
         cases = [nulls]
         if column.outside != "edge":
-            low, high = _ends(column)
+            low, high = ends(column)
             beyond = s.either(s.less(unit, low), s.less(high, unit))
             cases.append((beyond, _cell(column.other_cell)))
         result = s.choose(cases, _ordered_place(column, unit, guessed, declared))
@@ -96,7 +99,7 @@ def value(column: Column, unit: Sql, cell: Sql) -> Sql:
     type_ = value_type(column)
     assert type_ is not None
     if isinstance(column, OrderedColumn):
-        found = s.clamp(unit, *_ends(column))
+        found = s.clamp(unit, *ends(column))
     else:
         found = s.cast(unit, "BIGINT")
     counted = s.call(
@@ -121,7 +124,7 @@ def _cell(cell: int | None) -> Sql:
     return s.null() if cell is None else s.whole(cell)
 
 
-def _ends(column: OrderedColumn) -> tuple[Sql, Sql]:
+def ends(column: OrderedColumn) -> tuple[Sql, Sql]:
     """The first and the last unit inside the declared range."""
     if isinstance(column, NumberColumn):
         return s.double(column.low), s.double(column.high)
@@ -145,7 +148,7 @@ def _category_place(column: CategoryColumn, unit: Sql, unit_type: str, enum: str
 
 
 def _ordered_place(column: OrderedColumn, unit: Sql, guessed: Sql, declared: str) -> Sql:
-    inside = s.clamp(unit, *_ends(column))
+    inside = s.clamp(unit, *ends(column))
     if isinstance(column, NumberColumn):
         if column.double_formula is not None:
             return _place_by(column.double_formula, inside)

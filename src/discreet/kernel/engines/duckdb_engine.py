@@ -2,8 +2,9 @@
 
 A table whose unit is an identifier is bounded once, and a CSV file is parsed once, into a temporary
 table of codes and summed values (a few bytes per row and column), which spills beyond the memory
-limit. Bounding sorts the rows by identifier, which spills too: 20 million rows take some 20 seconds
-in 768 MB, once. Any other source is scanned anew by each verb.
+limit. Bounding sorts the rows by identifier, which spills too: 20 million rows of five columns took
+40 seconds of processor time, and a process of 866 MB, with a limit of 768 MB; once per engine. Any
+other source is scanned anew by each verb.
 
 Marginals of a pass are counted in one scan, by GROUPING SETS over one integer key per grouping.
 """
@@ -25,7 +26,9 @@ from discreet.kernel.engines import duckdb_units as units
 from discreet.kernel.engines.duckdb_scan import Scan, describe, open_scan
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
+from discreet.kernel.engines.duckdb_tallies import tallied
 from discreet.kernel.engines.passes import Grouping, groupings, passes
+from discreet.kernel.engines.prefixes import Prefixes, prefix_shifts
 from discreet.kernel.engines.protocol import (
     Counts,
     Progress,
@@ -36,6 +39,7 @@ from discreet.kernel.engines.protocol import (
     checked_sum,
 )
 from discreet.kernel.engines.sources import Source, csv_names, refuse_row_as_header
+from discreet.queries.tallies import Tally
 from discreet.schema.column import Column
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
@@ -43,6 +47,7 @@ from discreet.schema.schema import Schema
 _ENCODED = "encoded_rows"
 _BATCHED = "batched_rows"
 _NODES = "asked_nodes"
+_TALLIED = "tallied_rows"
 
 
 def open_source(
@@ -86,6 +91,8 @@ class DuckDBEngine:
         self._place = {column.name: place for place, column in enumerate(schema.columns)}
         self._kept_once = scan.is_csv or schema.unit.identifier is not None
         self._is_kept = False
+        self._kept_prefixes: dict[tuple[str, ...], Prefixes] = {}
+        self._has_tally_rows = False
         self._batches = 0
         families = [units.FieldType.of(type_name).family for _, type_name in scan.fields]
         if "unknown" in families:
@@ -122,6 +129,9 @@ class DuckDBEngine:
         chosen = checked_nodes(self._schema, columns, shifts, nodes)
         if len(nodes) == 0:
             return np.zeros(0, dtype=np.int64)
+        near = prefix_shifts(chosen)
+        if all(far >= shift for far, shift in zip(shifts, near, strict=True)):
+            return self._prefixes(chosen, near).node_counts(shifts, nodes)
         distinct, inverse = np.unique(nodes, axis=0, return_inverse=True)
         places = np.arange(len(distinct), dtype=np.int64)
         arrays = {f"k{axis}": distinct[:, axis].copy() for axis in range(len(chosen))}
@@ -145,6 +155,30 @@ class DuckDBEngine:
         counts[found.astype(np.int64)] = counted
         return counts[inverse.reshape(-1)]
 
+    def _prefixes(self, chosen: Sequence[Column], shifts: tuple[int, ...]) -> Prefixes:
+        """One scan for all levels of a tree near its root; kept, for the levels come one by one."""
+        names = tuple(column.name for column in chosen)
+        kept = self._kept_prefixes.get(names)
+        if kept is None:
+            inside, keys = [], []
+            for axis, (column, shift) in enumerate(zip(chosen, shifts, strict=True)):
+                code = self._code(column)
+                inside.append(s.less(code, s.whole(column.value_cells)))
+                wide = s.try_cast(code, "UBIGINT")
+                key = s.binary(exp.BitwiseRightShift, wide, s.whole(shift)) if shift else wide
+                keys.append(exp.alias_(key, f"k{axis}"))
+            rows = exp.select(*keys).from_(self._encoded(chosen)).where(*inside).subquery("rows")
+            listed = [s.name(f"k{axis}") for axis in range(len(keys))]
+            grouped = exp.select(*listed, "count(*)").from_(rows).group_by(*listed)
+            *found, counted = self._session.arrays(grouped)
+            kept = Prefixes(
+                shifts,
+                tuple(key.astype(np.uint64) for key in found),
+                counted.astype(np.int64),
+            )
+            self._kept_prefixes[names] = kept
+        return kept
+
     def sums(self, requests: Sequence[SumRequest]) -> list[int]:
         if not requests:
             return []
@@ -164,6 +198,15 @@ class DuckDBEngine:
         unique = list({column.name: column for column in columns}.values())
         (totals,) = self._session.rows(exp.select(*terms).from_(self._encoded(unique, True)))
         return [0 if total is None else int(total) for total in totals]
+
+    def tally(self, tallies: Sequence[Tally]) -> list[Counts]:
+        numbers = frozenset(
+            column.name
+            for column, (_, type_name) in zip(self._schema.columns, self._scan.fields, strict=False)
+            if column.kind == "category"
+            and units.unit_type(column, units.FieldType.of(type_name)) == "DOUBLE"
+        )
+        return tallied(tallies, self._schema, self._session, self._tally_rows, numbers)
 
     def encoded_rows(self, columns: Sequence[str], batch_rows: int) -> Iterator[Counts]:
         chosen = checked_encoding(self._schema, columns, batch_rows)
@@ -261,27 +304,53 @@ class DuckDBEngine:
             self._is_kept = True
         return exp.table_(_ENCODED)
 
-    def _kept_rows(self) -> exp.Select:
-        """Every code and value; with an identifier, of the rows that are kept."""
+    def _tally_rows(self, columns: Sequence[Column]) -> Sql:
+        """A table expression with the units u0, u1, ... and codes c0, c1, ... of some columns.
+
+        Kept apart from the table of codes, which is smaller and serves every other verb.
+        """
+        if not self._kept_once:
+            layers = self._layers(list(columns), with_units=True)
+            return layers.subquery("tallied", copy=False)
+        if not self._has_tally_rows:
+            kept = self._kept_rows(with_units=True)
+            self._session.run(f"CREATE TEMP TABLE {_TALLIED} AS {s.render(kept)}")
+            self._has_tally_rows = True
+        return exp.table_(_TALLIED)
+
+    def _kept_rows(self, with_units: bool = False) -> exp.Select:
+        """Every code and value (or unit); with an identifier, of the rows that are kept.
+
+        Rows are numbered by all that is kept of them: those that share a number's place are then
+        alike, so which of them is kept depends on nobody else's rows.
+        """
         columns = self._schema.columns
         if self._schema.unit.identifier is None:
-            return self._layers(list(columns), with_values=True)
-        rows = self._layers(list(columns), with_values=True, with_identifier=True).subquery("rows")
+            return self._layers(list(columns), with_values=not with_units, with_units=with_units)
+        rows = self._layers(
+            list(columns), with_values=True, with_identifier=True, with_units=with_units
+        ).subquery("rows")
         codes = [self._code(column) for column in columns]
         values = [s.name(f"v{n}") for n, one in enumerate(columns) if one.value_bounds is not None]
         blank = s.text("")
         texts = [s.call("coalesce", s.cast(code, "VARCHAR"), blank) for code in codes]
         key = s.call("md5", s.call("concat_ws", s.text(":"), s.name("identifier"), *texts))
         keyed = exp.select(exp.Star(), exp.alias_(key, "key")).from_(rows).subquery("keyed")
-        order = exp.Order(expressions=[s.name("key"), *values])
+        units_kept = [s.name(f"u{n}") for n in range(len(columns))] if with_units else []
+        order = exp.Order(expressions=[s.name("key"), *values, *units_kept])
         number = exp.Window(this=exp.RowNumber(), partition_by=[s.name("identifier")], order=order)
         kept = exp.LTE(this=number, expression=s.whole(self._schema.unit.max_rows))
-        query = exp.select(*codes, *values).from_(keyed)
+        chosen = [*units_kept, s.name("identifier")] if with_units else values
+        query = exp.select(*codes, *chosen).from_(keyed)
         query.set("qualify", exp.Qualify(this=kept))
         return query
 
     def _layers(
-        self, columns: Sequence[Column], with_values: bool = False, with_identifier: bool = False
+        self,
+        columns: Sequence[Column],
+        with_values: bool = False,
+        with_identifier: bool = False,
+        with_units: bool = False,
     ) -> exp.Select:
         """Field, unit, guess, code, value: each a query over the one before, so none is computed twice."""
         places = [self._place[column.name] for column in columns]
@@ -339,15 +408,16 @@ class DuckDBEngine:
             )
             for n, column in zip(places, columns, strict=True)
         }
+        passed = tuple(unit_of) if with_units else ()
         if not with_values:
-            return over(query, codes)
+            return over(query, codes, *passed)
         query = over(query, codes, *unit_of)
         values = {
             f"v{n}": cells.value(column, s.name(f"u{n}"), s.name(f"c{n}"))
             for n, column in zip(places, columns, strict=True)
             if column.value_bounds is not None
         }
-        return over(query, values, *codes)
+        return over(query, values, *codes, *passed)
 
 
 def _declared(place: int) -> str:

@@ -9,7 +9,7 @@ Invariants, for every engine:
   - with an identifier as the unit, every verb sees the same bounded table (see `bounding_key`);
   - what is done, in which order and in how many passes, depends on the schema and the request only.
 
-May import errors, privacy, schema.
+May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput
+from discreet.queries.tallies import Tally
 from discreet.schema.column import Column
 from discreet.schema.schema import Schema
 
@@ -87,6 +88,13 @@ class Engine(Protocol):
 
     def sums(self, requests: Sequence[SumRequest]) -> list[int]:
         """Exact fixed-point sums, the same whatever the order of the rows."""
+        ...
+
+    def tally(self, tallies: Sequence[Tally]) -> list[Counts]:
+        """For each tally, its integers, flat; those of one condition and grouping from one scan.
+
+        A row that some group column excludes is in no group. Totals are clamped to +-2^61.
+        """
         ...
 
     def encoded_rows(self, columns: Sequence[str], batch_rows: int) -> Iterator[Counts]:

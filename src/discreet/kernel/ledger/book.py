@@ -69,6 +69,7 @@ class Book:
         self.records: dict[int, Record] = {}
         self.waiting: dict[EntryKey, Record] = {}
         self.answers: dict[AnswerKey, Record] = {}
+        self.read: dict[AnswerKey, Record] = {}
         self._rules: dict[str, Callable[[int, Body], None]] = {
             "genesis": self._genesis,
             "declare": self._declare,
@@ -196,6 +197,7 @@ class Book:
         self._in_state(seq, record, EntryState.CHARGED)
         record.state = EntryState.READING
         del self.waiting[record.key]
+        self.read[record.dataset, record.analyst, record.request] = record
 
     def _answer(self, seq: int, body: Body) -> None:
         record = self._with_token(seq, body)

@@ -107,8 +107,13 @@ class Journal:
             _left_behind.append(self._store)  # closing it here would disturb the parent's
         self._store, self._lock, self._book, self._seen = None, threading.RLock(), Book(), None
 
-    def append(self, decide: Callable[[Book], Draft | None]) -> tuple[int, Body] | None:
-        """Decide on the newest state and write the decision, in one transaction; return when it is durable."""
+    def append(
+        self, decide: Callable[[Book], Draft | tuple[Draft, ...] | None]
+    ) -> tuple[int, Body] | None:
+        """Decide on the newest state and write the decision, in one transaction; return when it is durable.
+
+        Of several events that were decided together, the first is returned.
+        """
         with self._using() as store:
             steps.step("before-begin")
             with store.writing():
@@ -116,18 +121,22 @@ class Journal:
                 # Inside the write lock no event can be added, so the mark cannot lead.
                 self._catch_up(store, self._marks.read())
                 decided = decide(self._book)
-                if decided is not None:
-                    row = decided.row(after=self._book.seq, previous=self._book.hash)
+                drafts = (decided,) if isinstance(decided, Draft) else decided or ()
+                rows: list[Row] = []
+                last = self._book.seq, self._book.hash
+                for one in drafts:
+                    row = one.row(after=last[0], previous=last[1])
                     store.insert(row)
                     steps.step("after-insert")
+                    rows.append(row)
+                    last = row[0], row[3]
             steps.step("after-commit")
-            if decided is not None:
-                self._take_in(iter([row]))
+            self._take_in(iter(rows))
             reached = Mark(self._book.seq, self._book.hash)
         # Outside the lock: other threads may charge meanwhile, and one mark can serve several.
         self._advance_mark(reached)
         steps.step("after-mark")
-        return None if decided is None else (row[0], decided.body)
+        return (rows[0][0], drafts[0].body) if rows else None
 
     def _refresh(self, store: Store) -> None:
         """Take in what other processes wrote."""

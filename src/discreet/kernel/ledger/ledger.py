@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from discreet.errors import BadInput, EntryTaken, Refused
+from discreet.errors import AlreadyAsked, BadInput, EntryTaken, Refused
 from discreet.kernel.ledger.account import checked
 from discreet.kernel.ledger.book import Book
 from discreet.kernel.ledger.chain import Body, Draft, draft
@@ -151,14 +151,25 @@ class Ledger:
     # The life of a charge
 
     def charge(
-        self, dataset: str, cost: Budget, *, purpose: str, request: str, analyst: str | None = None
+        self,
+        dataset: str,
+        cost: Budget,
+        *,
+        purpose: str,
+        request: str,
+        analyst: str | None = None,
+        once: bool = False,
+        reading: bool = False,
     ) -> Entry:
         """Pay `cost` from the dataset's cap, and the analyst's if one is declared, before any row is read.
 
         Durable when it returns. `BudgetExceeded` when a cap forbids it, and then nothing was
         written. `request` is a digest of everything that is asked; a charge for the same
         request, cost and analyst that was paid and never read is taken over, not paid again,
-        and whoever held it before may no longer read.
+        and whoever held it before may no longer read. With `once`, a request that was read on
+        an earlier charge is refused with `AlreadyAsked`, in the same transaction. With `reading`
+        the charge is its one reading as well, as by `begin_reading`, for half the price in time;
+        a run that dies after it has paid, whether it read or not.
         """
         dataset = name_of(dataset, what=DATASET)
         analyst = name_or_none(analyst, what=ANALYST)
@@ -167,9 +178,23 @@ class Ledger:
         loss = checked(cost, what="The cost")
         token = os.urandom(16).hex()
 
-        def decide(book: Book) -> Draft:
+        def decide(book: Book) -> Draft | tuple[Draft, ...]:
+            paid = pay(book)
+            if not reading:
+                return paid
+            entry = paid.body.get("entry", book.seq + 1)
+            return paid, draft("reading", entry=entry, token=token)
+
+        def pay(book: Book) -> Draft:
             account = book.account(dataset)
             account.same_notion(loss)
+            asked = book.read.get((dataset, analyst, request)) if once else None
+            if asked is not None:
+                raise AlreadyAsked(
+                    f"Refused: the same question was charged as entry {asked.id} on dataset '{dataset}'. "
+                    "Nothing more was charged.",
+                    entry=asked.id,
+                )
             earlier = book.waiting.get((dataset, analyst, request, loss.text))
             if earlier is not None:
                 return draft("claim", entry=earlier.id, token=token)
@@ -305,7 +330,7 @@ class Ledger:
         """
         self._journal.verify()
 
-    def _append_one(self, decide: Callable[[Book], Draft]) -> tuple[int, Body]:
+    def _append_one(self, decide: Callable[[Book], Draft | tuple[Draft, ...]]) -> tuple[int, Body]:
         written = self._journal.append(decide)
         assert written is not None  # this `decide` always drafts
         return written

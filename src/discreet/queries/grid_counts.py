@@ -21,7 +21,7 @@ Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class BlockCounts:
+class GridCounts:
     """Count rows per block: `widths` neighbouring value cells of each column together.
 
     The last block of a column may be shorter; its cells for other values and for nulls stay
@@ -32,7 +32,7 @@ class BlockCounts:
     widths: tuple[int, ...]
     value_cells: tuple[int, ...]
     """Of each column, as the schema has it: the answer is computed from counts alone."""
-    kind: ClassVar[str] = "coarse-counts"
+    kind: ClassVar[str] = "grid-counts"
 
     def __post_init__(self) -> None:
         sizes = {len(self.columns), len(self.widths), len(self.value_cells)}
@@ -83,7 +83,7 @@ class BlockCounts:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> BlockCounts:
+    def from_dict(cls, data: dict[str, Any]) -> GridCounts:
         return cls(
             columns=tuple(data["columns"]),
             widths=tuple(data["widths"]),

@@ -1,0 +1,217 @@
+"""Synthetic rows against AIM's: the error of all tables of two and of three columns, and what it costs.
+
+Total variation between a table of the true rows and of the synthetic ones, averaged over all tables
+of at most 10,000 cells, at delta 1e-9; both sides from synthetic rows, in one process. Also: CPU and
+memory of a release with its rows, and coverage of the intervals of single cells.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.baselines.aim import aim, marginal  # noqa: E402
+from discreet.answers import ReleaseReader  # noqa: E402
+from discreet.privacy.budget import Budget  # noqa: E402
+from discreet.privacy.conversion import rho_from_budget  # noqa: E402
+from discreet.releases import release  # noqa: E402
+from discreet.schema import Schema  # noqa: E402
+
+TABLES = ("adult", "nltcs", "titanic")
+EPSILONS = ("0.1", "1", "10")
+DELTA = "1e-9"
+LARGEST = 10_000
+WORKLOAD = "marginals(2)"
+
+
+class Table:
+    """A table of codes, and its schema: the columns' sizes are the only facts it declares."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.path = name, folder / "tables" / f"{name}.csv"
+        domain = json.loads((folder / "tables" / f"{name}-domain.json").read_text())
+        self.names, self.sizes = list(domain), list(domain.values())
+        with self.path.open() as file:
+            many = sum(1 for _ in file) - 1
+        people = round(many, 1 - len(str(many)))  # one digit: a public fact is rough
+        columns = "".join(
+            f'[columns."{each}"]\nkind = "integer"\nrange = [0, {size - 1}]\nnulls = "exclude"\n'
+            for each, size in domain.items()
+        )
+        self.schema = Schema.loads(f'dataset = "{name}"\npeople = {people}\n{columns}')
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        with self.path.open() as file:
+            header = file.readline().rstrip("\n").split(",")
+        rows = np.loadtxt(self.path, delimiter=",", skiprows=1, dtype=np.int64)
+        return rows[:, [header.index(each) for each in self.names]]
+
+    def sets(self, degree: int) -> list[tuple[int, ...]]:
+        every = combinations(range(len(self.sizes)), degree)
+        return [c for c in every if math.prod(self.sizes[i] for i in c) <= LARGEST]
+
+    def distance(self, rows: np.ndarray, degree: int) -> float:
+        """Mean total variation."""
+        found = []
+        for columns in self.sets(degree):
+            true, made = (marginal(each, self.sizes, columns) for each in (self.codes, rows))
+            found.append(np.abs(true / true.sum() - made / max(made.sum(), 1)).sum() / 2)
+        return float(np.mean(found))
+
+
+def released(table: Table, epsilon: str, algorithm: str = "automatic-even") -> ReleaseReader:
+    with tempfile.TemporaryDirectory() as folder:
+        made = release(
+            table.path,
+            table.schema,
+            budget=Budget(epsilon=epsilon, delta=DELTA),
+            workload=WORKLOAD,
+            algorithms={WORKLOAD: algorithm},
+            ledger=Path(folder) / "ledger.db",
+            threads=1,
+        )
+    return ReleaseReader(made)
+
+
+def bar(name: str, value: float, limit: float, *, ok: bool | None = None) -> bool:
+    good = value <= limit if ok is None else ok
+    print(json.dumps({"bar": name, "value": value, "limit": limit, "ok": good}), flush=True)
+    return good
+
+
+def compare(
+    folder: Path, draws: int, names: tuple[str, ...], generator: np.random.Generator
+) -> bool:
+    ratios: dict[int, list[float]] = {2: [], 3: []}
+    worst, good = 0.0, True
+    for name in names:
+        table = Table(name, folder)
+        for epsilon in EPSILONS:
+            rho = float(
+                rho_from_budget(
+                    epsilon=Budget(epsilon=epsilon).epsilon,
+                    delta=Budget(epsilon=1, delta=DELTA).delta,
+                )
+            )
+            errors: dict[tuple[str, int], list[float]] = {}
+            cpu = {"ours": 0.0, "aim": 0.0}
+            for _ in range(draws):
+                start = time.process_time()
+                reader = released(table, epsilon)
+                ours = reader.synthesize().codes
+                middle = time.process_time()
+                theirs = aim(table.codes, table.sizes, table.sets(2), rho=rho, generator=generator)
+                cpu["ours"] += middle - start
+                cpu["aim"] += time.process_time() - middle
+                for degree in (2, 3):
+                    errors.setdefault(("ours", degree), []).append(table.distance(ours, degree))
+                    errors.setdefault(("aim", degree), []).append(table.distance(theirs, degree))
+            mean = {key: float(np.mean(each)) for key, each in errors.items()}
+            for degree in (2, 3):
+                ratios[degree].append(mean["ours", degree] / mean["aim", degree])
+            worst = max(worst, ratios[2][-1])
+            print(
+                f"{name:8} epsilon {epsilon:>4}: 2-way {mean['ours', 2]:.5f} / AIM {mean['aim', 2]:.5f} = "
+                f"{ratios[2][-1]:.2f}; 3-way {mean['ours', 3]:.5f} / {mean['aim', 3]:.5f} = {ratios[3][-1]:.2f}; "
+                f"CPU {cpu['ours'] / draws:.1f} / {cpu['aim'] / draws:.1f} s; {reader.release.parts[0].algorithm}",
+                flush=True,
+            )
+    mean_of = {degree: float(np.exp(np.mean(np.log(each)))) for degree, each in ratios.items()}
+    good &= bar("2-way error of synthetic rows / AIM's, geometric mean", mean_of[2], 0.85)
+    good &= bar("2-way error / AIM's, worst table and epsilon", worst, 1.05)
+    return good & bar("3-way error / AIM's, geometric mean", mean_of[3], 1.0)
+
+
+def coverage(folder: Path, draws: int, name: str, epsilon: str, algorithm: str) -> bool:
+    """Of the intervals of every cell of every pair, pooled; and their widths."""
+    table, kept, widths, models = Table(name, folder), [], [], []
+    for _ in range(draws):
+        reader = released(table, epsilon, algorithm)
+        for columns in table.sets(2):
+            one, other = (f'"{table.names[c]}"' for c in columns)
+            found = reader.ask(
+                f"SELECT {one}, {other}, count(*) FROM release GROUP BY {one}, {other}"
+            ).columns[0]
+            truth = marginal(table.codes, table.sizes, columns).ravel()
+            held = (found.lower <= truth) & (truth <= found.upper)
+            models.append(np.full(len(held), "model" in found.covers.value))
+            kept.append(held)
+            widths.append(found.upper - found.lower)
+    held, width, by_model = map(np.concatenate, (kept, widths, models))
+    good = True
+    for what, chosen in (("measured", ~by_model), ("filled in by the model", by_model)):
+        if not chosen.any():
+            continue
+        share = float(held[chosen].mean())
+        print(
+            f"{name} epsilon {epsilon} {algorithm}: {int(chosen.sum()):,} answers {what}, median width {np.median(width[chosen]):.0f}"
+        )
+        top = 0.97 if what == "measured" else 1.0
+        low = 0.945 if what == "measured" else 0.94
+        good &= bar(
+            f"coverage of 95% intervals, {name}, {what} (from {low})",
+            share,
+            top,
+            ok=low <= share <= top,
+        )
+    return good
+
+
+def one(folder: Path) -> None:
+    """Release adult and draw its rows, in this process alone; prints what it took."""
+    table = Table("adult", folder)
+    start = time.process_time()
+    released(table, "1").synthesize()
+    took = time.process_time() - start
+    print(json.dumps([took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    options.add_argument("--draws", type=int, default=5)
+    options.add_argument("--tables", nargs="*", default=list(TABLES))
+    options.add_argument("--quick", action="store_true", help="one draw")
+    options.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if not (chosen.data / "tables").is_dir():
+        print(f"No tables under {chosen.data}; give --data.")
+        return 0
+    if chosen.one:
+        one(chosen.data)
+        return 0
+    command = [sys.executable, __file__, "--one", "--data", str(chosen.data)]
+    cpu, memory = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )
+    good = bar("adult, epsilon 1: CPU seconds of release and synthetic rows", cpu, 6.0)
+    good &= bar("adult, epsilon 1: megabytes of release and synthetic rows", memory, 300.0)
+    draws = 1 if chosen.quick else chosen.draws
+    good &= coverage(chosen.data, 1 if chosen.quick else 3, "adult", "10", "residuals-even")
+    good &= coverage(chosen.data, 1 if chosen.quick else 3, "adult", "1", "adaptive")
+    good &= compare(chosen.data, draws, tuple(chosen.tables), np.random.default_rng())
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

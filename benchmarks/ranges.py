@@ -1,0 +1,235 @@
+"""Range counts against the published mechanisms: error, coverage and width of intervals, speed.
+
+    python benchmarks/ranges.py [--data DIR] [--quick] [--draws N] [--coverage-draws N]
+
+DPBench's protocol: 2,000 random ranges (seed 9001), epsilon 0.1 and 1, mean absolute error over draws.
+The baselines run in the same process, on float noise and with a public n; ours runs through the kernel,
+with its exact noise, from an engine that holds the histogram. Intervals are compared with those of the
+tree without adaptivity. Needs numba, for DAWA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+
+from benchmarks.baselines import grids, hierarchies
+from benchmarks.baselines.dawa import Dawa, RangeWorkload, hilbert_order
+from benchmarks.baselines.workload import histograms, random_ranges, range_sums
+from benchmarks.histogram_engine import histogram_schema, opened_grant
+from discreet.answers.ranges import RangeSource, spread_factor
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting
+from discreet.queries.ranges import Intervals, Rectangles
+from discreet.releases.ranges_adaptive import AdaptiveTree
+from discreet.releases.ranges_tree import FullTree
+
+EPSILONS = ("1/10", "1")
+HOSTILE_1D = {
+    "AT-THE-BAR": lambda: np.repeat(np.tile([25, 15, 20, 30], 64), 16),
+    "COMB": lambda: np.where(np.arange(4096) % 37 == 0, 60, 0),
+    "STEP": lambda: np.where(np.arange(4096) < 2048, 0, 3),
+}
+Mechanism = Callable[[np.ndarray, float, np.random.RandomState], np.ndarray]
+
+
+class Field:
+    """One dimension's workload, with the mechanisms that answer it."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self.shape = (4096,) if dimensions == 1 else (256, 256)
+        self.first, self.last = random_ranges(self.shape)
+        self.order = np.arange(4096) if dimensions == 1 else hilbert_order(256)
+        self.workload = RangeWorkload(self.first, self.last, self.order, self.shape)
+        self.schema = histogram_schema(self.shape)
+        self.query_class = Intervals("x0") if dimensions == 1 else Rectangles("x0", "x1")
+
+    def baselines(self, counts: np.ndarray) -> dict[str, Mechanism]:
+        """Those that the bar is set by, then (in brackets) those that are only printed."""
+
+        def dawa(ratio: float, sound: bool) -> Mechanism:
+            made = Dawa(self.workload, self.order, sound=sound, ratio=ratio)
+            return lambda x, epsilon, generator: made.release(x, deviations, epsilon, generator)
+
+        deviations = Dawa(self.workload, self.order).deviations(counts)
+        if self.dimensions == 1:
+            return {
+                "Identity": hierarchies.identity,
+                "H2": hierarchies.binary_hierarchy,
+                "HB": hierarchies.hierarchy,
+                "Privelet": hierarchies.privelet,
+                "DAWA": dawa(0.5, False),
+                "(DAWA at 1/4)": dawa(0.25, False),
+            }
+        return {
+            "Identity": hierarchies.identity,
+            "UG": grids.uniform_grid,
+            "AG": grids.adaptive_grid,
+            "QuadTree": hierarchies.quad_tree,
+            "HB2D": hierarchies.hierarchy_2d,
+            "DAWA sound": dawa(0.25, True),
+            "(DAWA)": dawa(0.25, False),
+        }
+
+    def prepared(self, algorithm: AdaptiveTree | FullTree, epsilon: str):
+        return algorithm.prepare(
+            self.query_class,
+            self.schema,
+            share=Budget(epsilon=Fraction(epsilon)),
+            accounting=Accounting.BASIC,
+        )
+
+    def draws(self, algorithm, counts: np.ndarray, epsilon: str, many: int):
+        """Releases of the histogram, one after the other."""
+        made = self.prepared(algorithm, epsilon)
+        with opened_grant(counts, self.schema, made.share.times(many)) as grant:
+            for _ in range(many):
+                measured = grant.measure(made.requests) if made.requests else ()
+                part, _ = made.finish(grant, measured, public_rows=None, confidence=0.95)
+                yield RangeSource(part, self.schema)
+
+    @property
+    def codes(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.first.astype(np.uint64), self.last.astype(np.uint64)
+
+
+def errors(field: Field, folder: Path, *, draws: int, slow_draws: int) -> None:
+    """Mean absolute errors and their ratio to the best baseline, chosen with hindsight."""
+    generator = np.random.RandomState(1)
+    ratios, shipped = [], []
+    print(f"\n{field.dimensions}-D: mean absolute error of 2,000 random ranges, {draws} draws")
+    for name, counts in histograms(folder, field.dimensions).items():
+        truth = range_sums(counts, field.first, field.last)
+        mechanisms = field.baselines(counts)
+        for epsilon in EPSILONS:
+            value = float(Fraction(epsilon))
+            found = {}
+            for label, mechanism in mechanisms.items():
+                many = slow_draws if "DAWA" in label else draws
+                found[label] = np.mean(
+                    [
+                        np.abs(
+                            range_sums(mechanism(counts, value, generator), field.first, field.last)
+                            - truth
+                        ).mean()
+                        for _ in range(many)
+                    ]
+                )
+            ours = np.mean(
+                [
+                    np.abs(source.fitted(*field.codes).estimate - truth).mean()
+                    for source in field.draws(AdaptiveTree(), counts, epsilon, draws)
+                ]
+            )
+            best = min(error for label, error in found.items() if label[0] != "(")
+            ratios.append(ours / best)
+            if "(DAWA)" in found:
+                shipped.append(ours / found["(DAWA)"])
+            listed = "  ".join(f"{label} {error:.1f}" for label, error in found.items())
+            print(
+                f"{name:14} {value:4g}  ours {ours:8.2f}  ratio {ours / best:.3f}  | {listed}",
+                flush=True,
+            )
+    bar = 0.62 if field.dimensions == 1 else 0.55
+    print(f"geometric mean {geometric(ratios):.3f} (bar {bar}), worst {max(ratios):.3f} (bar 1.05)")
+    if shipped:
+        print(f"against shipped DAWA, which is not epsilon-DP: {geometric(shipped):.3f} (bar 0.85)")
+
+
+def coverage(field: Field, folder: Path, *, draws: int) -> None:
+    """How often 95% intervals cover, and how wide they are beside those of the full tree."""
+    sets = histograms(folder, field.dimensions)
+    if field.dimensions == 1:
+        sets |= {name: make() for name, make in HOSTILE_1D.items()}
+    pooled, narrowing = [], []
+    print(f"\n{field.dimensions}-D: coverage and width of 95% intervals, {draws} draws")
+    for name, counts in sets.items():
+        truth = range_sums(counts, field.first, field.last)
+        for epsilon in EPSILONS:
+            (full,) = field.draws(FullTree(), counts, epsilon, 1)
+            plain = 2 * spread_factor(0.95) * full.fitted(*field.codes).outer_std.mean()
+            shares, widths = [], []
+            for source in field.draws(AdaptiveTree(), counts, epsilon, draws):
+                found = source.count(*field.codes, confidence=0.95)
+                shares.append(((found.lower <= truth) & (truth <= found.upper)).mean())
+                widths.append((found.upper - found.lower).mean())
+            if name not in HOSTILE_1D:
+                pooled.append(np.mean(shares))
+                narrowing.append(np.mean(widths) / plain)
+            print(
+                f"{name:14} {float(Fraction(epsilon)):4g}  covered {np.mean(shares):.4f}  "
+                f"width {np.mean(widths):9.1f}  of the full tree's {np.mean(widths) / plain:.3f}",
+                flush=True,
+            )
+    bar = 0.80 if field.dimensions == 1 else 0.50
+    print(
+        f"pooled coverage {np.mean(pooled):.4f} (bar .950), least {min(pooled):.4f} (bar .94); "
+        f"mean width {np.mean(narrowing):.3f} of the full tree's (bar {bar})"
+    )
+
+
+def speed(field: Field, folder: Path) -> None:
+    """Answers with bounds per second, one process, on the set with the most leaves."""
+    sources = [
+        next(iter(field.draws(AdaptiveTree(), counts, "1", 1)))
+        for counts in histograms(folder, field.dimensions).values()
+    ]
+    source = max(sources, key=lambda each: len(each.part.estimates["leaves"]))
+    generator = np.random.default_rng(0)
+    many = 1_000_000 if field.dimensions == 1 else 20_000
+    ends = [
+        np.stack([generator.integers(0, side, many) for side in field.shape], axis=1)
+        for _ in range(2)
+    ]
+    first, last = (np.minimum(*ends).astype(np.uint64), np.maximum(*ends).astype(np.uint64))
+    source.count(first[:10], last[:10], confidence=0.95)
+    start = time.perf_counter()
+    source.count(first, last, confidence=0.95)
+    rate = many / (time.perf_counter() - start)
+    bar = 1_000_000 if field.dimensions == 1 else 20_000
+    leaves = len(source.part.estimates["leaves"])
+    print(
+        f"\n{field.dimensions}-D: {rate:,.0f} answers with bounds a second, {leaves} leaves (bar {bar:,})"
+    )
+
+
+def geometric(numbers: list[float]) -> float:
+    return math.exp(np.mean(np.log(numbers)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    root = Path(__file__).resolve().parent.parent
+    parser.add_argument("--data", type=Path, default=root.parent / "shared" / "data")
+    parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
+    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--coverage-draws", type=int, default=400)
+    parser.add_argument("--only", choices=("errors", "coverage", "speed"))
+    parser.add_argument("--dimensions", type=int, choices=(1, 2))
+    chosen = parser.parse_args()
+    draws, covering = (3, 5) if chosen.quick else (chosen.draws, chosen.coverage_draws)
+    for dimensions in (1, 2) if chosen.dimensions is None else (chosen.dimensions,):
+        field = Field(dimensions)
+        slow = min(draws, 30 if dimensions == 1 else 5)
+        if chosen.only in (None, "errors"):
+            errors(field, chosen.data, draws=draws, slow_draws=slow)
+        if chosen.only in (None, "coverage"):
+            coverage(field, chosen.data, draws=covering)
+        if chosen.only in (None, "speed"):
+            speed(field, chosen.data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""The interactive curator: SQL to query to kernel verb to answer, until the budget is spent.
+
+May import releases, kernel, inference and the rooms below them.
+"""
+
+from __future__ import annotations
+
+from discreet.curator.curator import Curator
+from discreet.curator.learning import learn_schema
+
+__all__ = ["Curator", "learn_schema"]

@@ -1,0 +1,58 @@
+"""Choosing among counts: what the candidates are, and what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from discreet.errors import BadInput, BadQuestion
+from discreet.privacy.budget import Budget
+from discreet.queries.curator_sql import parse_curator_question
+from discreet.queries.tallies import Rows, Tally, WeightedCounts
+from discreet.schema import Schema
+
+MOST_CANDIDATES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the exponential mechanism chose.
+
+    With probability `confidence` its score is at most `behind` below the best candidate's
+    (Dwork and Roth 2014, corollary 3.12).
+    """
+
+    name: str
+    behind: float
+    confidence: float
+    charged: Budget
+
+
+def counted(sql: str, schema: Schema) -> Tally:
+    """The single count that a text asks for."""
+    question = parse_curator_question(sql, schema)
+    if question.groups or [one.kind for one in question.aggregates] != ["count"]:
+        raise BadQuestion(
+            "Ask for a single count: SELECT count(*) FROM the dataset WHERE ... Nothing was read or charged."
+        )
+    return Tally(Rows(), (), question.condition)
+
+
+def weighted(
+    candidates: Mapping[str, str | tuple[str, int]], schema: Schema
+) -> tuple[WeightedCounts, list[str]]:
+    """The candidates' counts and weights, and their names in the same order."""
+    if not isinstance(candidates, Mapping) or not 1 <= len(candidates) <= MOST_CANDIDATES:
+        raise BadInput(
+            f"Give 1 to {MOST_CANDIDATES:,} candidates by name, each with the SQL of a count. "
+            "Nothing was read or charged."
+        )
+    tallies: list[Tally] = []
+    weights: list[int] = []
+    for asked in candidates.values():
+        sql, weight = (asked, 1) if isinstance(asked, str) else asked
+        if isinstance(weight, bool) or not isinstance(weight, int):
+            raise BadInput("A candidate's weight is a whole number. Nothing was read or charged.")
+        tallies.append(counted(sql, schema))
+        weights.append(weight)
+    return WeightedCounts(tuple(tallies), tuple(weights)), [str(name) for name in candidates]

@@ -1,0 +1,391 @@
+"""`Curator`: a trusted party that answers live questions about a table until its budget is spent.
+
+For each question: parse and plan (public facts only); look whether the very same question was
+answered before; charge, durably; read and add noise; record the answer, durably; return it. What
+fails before the charge costs nothing; what fails after it stays charged, and is never drawn again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from discreet.artifacts.answers import Answers
+from discreet.curator.accuracy import Accuracy, budget_for
+from discreet.curator.alerts import CuratorAlert
+from discreet.curator.answering import Measured, answers_from
+from discreet.curator.choosing import Choice, counted, weighted
+from discreet.curator.planning import Planned, check_not_empty, chooser, plan_question
+from discreet.errors import AlreadyAsked, AnswerLost, BadBudget, BadInput, EntryTaken
+from discreet.kernel.engines import open_engine
+from discreet.kernel.engines.sources import recognise
+from discreet.kernel.ledger import Ledger
+from discreet.kernel.mechanisms import AboveThreshold
+from discreet.kernel.vault import Grant, Vault
+from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.cost import Accounting, allowance
+from discreet.queries.curator_sql import CuratorQuestion, parse_curator_question
+from discreet.releases.preparing import check_confidence
+from discreet.schema import Schema
+
+PATIENCE = 5.0
+"""Seconds to wait for an answer that another process is reading."""
+
+
+class Curator:
+    """Answers SQL about `source`, charging the schema's dataset in `ledger`, up to `cap`.
+
+    `cap` bounds the dataset's whole loss, whoever asks; it is the schema's, or the ledger's, if it
+    is not given. `analyst` names who asks, and `analyst_cap` bounds that person's part of it.
+    `data_version` names the state of the table: the same question about the same version is
+    answered from the record. It is the files' names and times of change if it is not given.
+    """
+
+    def __init__(
+        self,
+        source: object,
+        schema: Schema,
+        *,
+        ledger: Ledger | Path | str | None = None,
+        cap: Budget | None = None,
+        analyst: str | None = None,
+        analyst_cap: Budget | None = None,
+        data_version: str | None = None,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if not isinstance(schema, Schema):
+            raise BadInput(f"The schema must be a Schema, not {type(schema).__name__}.")
+        if analyst_cap is not None and analyst is None:
+            raise BadInput("A cap for an analyst needs the analyst's name.")
+        for given in (cap, analyst_cap):
+            if given is not None and not isinstance(given, Budget):
+                raise BadBudget(f"A cap must be a Budget, not {type(given).__name__}.")
+        self.schema, self._analyst = schema, analyst
+        self._lock = threading.Lock()
+        self._owns_ledger = not isinstance(ledger, Ledger)
+        self._ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+        try:
+            self._cap = self._declared(cap, analyst_cap)
+            self._version = data_version if data_version is not None else version_of(source)
+            limits: dict[str, Any] = {} if memory_limit is None else {"memory_limit": memory_limit}
+            self._engine = open_engine(source, schema, threads=threads, **limits)
+        except BaseException:
+            if self._owns_ledger:
+                self._ledger.close()
+            raise
+        self._vault = Vault(self._engine, schema, self._ledger)
+
+    def _declared(self, cap: Budget | None, analyst_cap: Budget | None) -> Budget:
+        dataset = self.schema.dataset
+        wanted = cap or self.schema.cap or self._ledger.cap(dataset)
+        if wanted is None:
+            raise BadBudget(
+                f"Dataset {dataset!r} has no cap. Nothing was read or charged. Give the curator a cap, "
+                "the most that all questions together may ever cost."
+            )
+        self._ledger.declare(dataset, wanted)
+        if analyst_cap is not None:
+            assert self._analyst is not None
+            self._ledger.declare_analyst_cap(dataset, self._analyst, analyst_cap)
+        return wanted
+
+    # What is left
+
+    @property
+    def cap(self) -> Budget:
+        """The most that may ever be spent on the dataset."""
+        return self._ledger.cap(self.schema.dataset) or self._cap
+
+    @property
+    def spent(self) -> Budget:
+        """What the dataset has lost so far, exactly, by everyone's questions and releases."""
+        return self._ledger.spent(self.schema.dataset)
+
+    @property
+    def left(self) -> Budget:
+        """What this curator's questions may still cost, exactly: the dataset's rest, or the analyst's if it is less."""
+        dataset = self.schema.dataset
+        rest = self.cap.minus(self.spent)
+        own = None if self._analyst is None else self._ledger.cap(dataset, analyst=self._analyst)
+        if own is None:
+            return rest
+        mine = own.minus(self._ledger.spent(dataset, analyst=self._analyst))
+        return Budget.from_dict(
+            {
+                rest.notion.value: str(min(rest.amount, mine.amount)),
+                "delta": str(min(rest.delta, mine.delta)),
+            }
+        )
+
+    # Asking
+
+    def ask(
+        self,
+        sql: str,
+        *,
+        budget: Budget | None = None,
+        accuracy: str | float | None = None,
+        confidence: float = 0.95,
+    ) -> Answers:
+        """The answer to a question in SQL, every number with its interval.
+
+        `budget` is the cost of the whole question; `accuracy`, such as '±50 at 95%', buys just so
+        much. A question that is refused is not charged, and nothing is read.
+        """
+        planned, confidence = self._planned(sql, budget, accuracy, confidence)
+        measured = self._measured(planned)
+        return answers_from(planned, measured, confidence=confidence)
+
+    def cost(self, sql: str, *, accuracy: str | float, confidence: float = 0.95) -> Budget:
+        """What a question would cost at an accuracy. Nothing is read, charged or recorded."""
+        return self._planned(sql, None, accuracy, confidence)[0].charge
+
+    def _planned(
+        self,
+        sql: str,
+        budget: Budget | None,
+        accuracy: str | float | None,
+        confidence: float,
+    ) -> tuple[Planned, float]:
+        confidence = check_confidence(confidence)
+        check_not_empty(budget, accuracy)
+        question = parse_curator_question(sql, self.schema)
+        if budget is None:
+            wanted = Accuracy.read(accuracy, confidence=confidence)
+            budget = budget_for(question, self.schema, wanted, notion=self._notion)
+            confidence = float(wanted.confidence)
+        planned = plan_question(question, self.schema, budget=budget, notion=self._notion)
+        return planned, confidence
+
+    @property
+    def _notion(self) -> Notion:
+        return self._cap.notion
+
+    def _measured(self, planned: Planned) -> Measured:
+        request = self._request(planned.question, planned.charge, planned.accounting)
+        recorded = self._recorded(request)
+        if recorded is not None:
+            return recorded
+        try:
+            with self._charged(planned.question.text, planned, request) as grant:
+                measured = _measure(planned, grant)
+                grant.record(measured.payload())
+        except (AlreadyAsked, EntryTaken) as error:
+            return self._awaited(request, error)
+        return measured
+
+    def _charged(self, text: str, planned: Planned, request: str) -> Grant:
+        shown = text if len(text) <= 400 else text[:400] + "..."
+        return self._vault.charge(
+            planned.charge,
+            purpose=f"ask: {shown}",
+            request=request,
+            accounting=planned.accounting,
+            analyst=self._analyst,
+            once=True,
+            reading=True,
+        )
+
+    def _recorded(self, request: str) -> Measured | None:
+        payload = self._ledger.recorded_answer(self.schema.dataset, request, analyst=self._analyst)
+        return None if payload is None else Measured.from_payload(payload)
+
+    def _awaited(self, request: str, error: AlreadyAsked | EntryTaken) -> Measured:
+        """The answer that another run is about to record; `AnswerLost` if none comes."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            recorded = self._recorded(request)
+            if recorded is not None:
+                return recorded
+            time.sleep(0.02)
+        entry = f"entry {error.entry}" if isinstance(error, AlreadyAsked) else "another run's entry"
+        raise AnswerLost(
+            f"This question was charged ({entry}) and its answer is lost: the run that paid ended before "
+            "it could record one, or still runs. Nothing more was charged, and it is not drawn again. "
+            "Ask with another budget to pay for a new answer."
+        )
+
+    def _request(self, question: CuratorQuestion, charge: Budget, accounting: Accounting) -> str:
+        """Identifies a question: dataset and data version, schema, canonical query, budget."""
+        return self._digest(
+            {
+                "question": question.canonical(),
+                "budget": charge.to_dict(),
+                "accounting": accounting.value,
+            }
+        )
+
+    def _digest(self, asked: dict[str, Any]) -> str:
+        everything = {
+            "dataset": self.schema.dataset,
+            "version": self._version,
+            "schema": self.schema.digest(),
+            **asked,
+        }
+        text = json.dumps(everything, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(b"discreet ask 1\n" + text.encode()).hexdigest()
+
+    # Choices and alerts
+
+    def choose(
+        self,
+        candidates: Mapping[str, str | tuple[str, int]],
+        *,
+        budget: Budget,
+        confidence: float = 0.95,
+    ) -> Choice:
+        """The candidate whose count (times its weight) is largest, by the exponential mechanism.
+
+        `candidates` maps a name to a count's SQL, or to the SQL and a whole weight; a price and
+        who would pay it make a revenue. One charge, whatever the number of candidates.
+        """
+        confidence = check_confidence(confidence)
+        counts, names = weighted(candidates, self.schema)
+        accounting = _accounting(budget, self._notion)
+        charge, allowed = _chargeable(budget, accounting)
+        mechanism = chooser(allowed, accounting, times=1)
+        request = self._digest(
+            {
+                "choose": [
+                    [tally.to_dict(), weight]
+                    for tally, weight in zip(counts.tallies, counts.weights, strict=True)
+                ],
+                "budget": charge.to_dict(),
+                "accounting": accounting.value,
+            }
+        )
+        measured = self._recorded(request)
+        if measured is None:
+            try:
+                with self._vault.charge(
+                    charge,
+                    purpose=f"choose among {len(names)} candidates",
+                    request=request,
+                    accounting=accounting,
+                    analyst=self._analyst,
+                    once=True,
+                    reading=True,
+                ) as grant:
+                    (selection,) = grant.choose(counts, mechanism)
+                    measured = Measured(values=(), laws=(), chosen=(selection.chosen,))
+                    grant.record(measured.payload())
+            except (AlreadyAsked, EntryTaken) as error:
+                measured = self._awaited(request, error)
+        behind = mechanism.shortfall(
+            counts.sensitivity(self.schema), candidates=len(names), beta=1 - confidence
+        )
+        return Choice(names[measured.chosen[0]], behind, confidence, charge)
+
+    def alert(
+        self, threshold: int, *, budget: Budget, confidence: float = 0.95, questions: int = 100
+    ) -> CuratorAlert:
+        """Watch counts for free until one is, noisily, at or above `threshold` (sparse vector).
+
+        The charge is for the whole watch, up to and including its first `above`. The promised
+        margin holds for the first `questions` of them.
+        """
+        confidence = check_confidence(confidence)
+        if isinstance(threshold, bool) or not isinstance(threshold, int):
+            raise BadInput("A threshold is a whole number of rows. Nothing was read or charged.")
+        if isinstance(questions, bool) or not isinstance(questions, int) or questions < 1:
+            raise BadInput("An alert is for at least 1 question. Nothing was read or charged.")
+        accounting = _accounting(budget, self._notion)
+        if accounting is not Accounting.BASIC:
+            raise BadBudget(
+                "An alert is paid for with a pure epsilon. Nothing was read or charged. "
+                "Give a budget such as epsilon 0.1."
+            )
+        charge, allowed = _chargeable(budget, accounting)
+        mechanism = AboveThreshold(epsilon=allowed.epsilon)
+        rows = self.schema.unit.max_rows
+        grant = self._vault.charge(
+            charge,
+            purpose=f"alert at {threshold}",
+            request=self._digest({"alert": uuid.uuid4().hex}),
+            accounting=accounting,
+            analyst=self._analyst,
+        )
+        margin = mechanism.error_bound(rows, questions=questions, beta=1 - confidence)
+        watch = grant.above_threshold(threshold, mechanism, sensitivity=rows)
+        return CuratorAlert(
+            watch,
+            lambda sql: counted(sql, self.schema),
+            threshold=threshold,
+            margin=margin,
+            questions=questions,
+        )
+
+    # Closing
+
+    def close(self) -> None:
+        """Let go of the table and the ledger. What was charged stays charged."""
+        self._engine.close()
+        if self._owns_ledger:
+            self._ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _measure(planned: Planned, grant: Grant) -> Measured:
+    """Everything that a question reads, in one go."""
+    rows = grant.public_rows() if planned.reads_public_rows else None
+    if planned.choice is not None:
+        assert planned.chooser is not None
+        times = planned.needed[0].aggregate.chosen
+        selections = grant.choose(planned.choice, planned.chooser, times=times)
+        return Measured(values=(), laws=(), chosen=tuple(one.chosen for one in selections))
+    measured = grant.tally(planned.requests)
+    return Measured(
+        values=tuple(each.values for each in measured),
+        laws=tuple(each.law for each in measured),
+        public_rows=rows,
+    )
+
+
+def _accounting(budget: Budget, notion: Notion) -> Accounting:
+    if not isinstance(budget, Budget):
+        raise BadBudget(f"The budget must be a Budget, not {type(budget).__name__}.")
+    if budget.notion is Notion.RHO and notion is Notion.EPSILON:
+        raise BadBudget(
+            "This dataset's cap counts epsilon, and the budget is given in rho. Nothing was read or charged."
+        )
+    return Accounting.CONCENTRATED if budget.notion is Notion.RHO else Accounting.BASIC
+
+
+def _chargeable(budget: Budget, accounting: Accounting) -> tuple[Budget, Budget]:
+    """What is charged (without a delta that a choice does not use) and what it allows."""
+    if accounting is Accounting.BASIC:
+        pure = Budget(epsilon=budget.epsilon)
+        return pure, pure
+    allowed = allowance(budget, accounting)
+    return allowed, allowed
+
+
+def version_of(source: object) -> str:
+    """The state of a source: for files their places and times of change, never what is in them.
+
+    A table in memory has no version that outlives its curator.
+    """
+    found = recognise(source)
+    if not found.files:
+        return f"in memory {uuid.uuid4().hex}"
+    times = [f"{path} {Path(path).stat().st_mtime_ns}" for path in found.files]
+    text = "\n".join([found.format, found.table or "", *times])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

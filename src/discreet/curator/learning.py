@@ -1,0 +1,116 @@
+"""Learning public facts from rows, for a stated budget: bounds of numbers.
+
+Where nobody knows a column's bounds, they cost something to find. The column's values are counted
+in cells that double in size away from zero, with noise; the bounds are the ends of the outermost
+cells whose noisy count stands out.
+
+Guarantee:   the budget, epsilon-DP: one histogram.
+Adjacency:   the schema's. Sensitivity: `Tally.sensitivity` of a histogram.
+Error:       with probability `confidence` no empty cell is taken for a full one, and every cell
+             with more than twice `threshold` rows lies within the bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from discreet.errors import BadInput
+from discreet.kernel.engines import open_engine
+from discreet.kernel.ledger import Ledger
+from discreet.kernel.vault import TallyRequest, Vault
+from discreet.privacy.adjacency import Adjacency, PrivacyUnit
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting
+from discreet.queries.tallies import Cells, Tally
+from discreet.releases.noise_choice import check_drawable, least_error_mechanism, simultaneous_bound
+from discreet.releases.preparing import check_confidence
+from discreet.schema import CsvOptions, NumberColumn, Schema
+
+LARGEST_POWER, SMALLEST_POWER = 60, -20
+
+
+@dataclass(frozen=True, slots=True)
+class LearntBounds:
+    """What was found for one column, and what it cost."""
+
+    column: str
+    low: float
+    high: float
+    found: bool
+    """Whether any cell stood out; if none did, the bounds are the widest."""
+    threshold: int
+    charged: Budget
+
+
+def learn_schema(
+    source: object,
+    *,
+    dataset: str,
+    columns: tuple[str, ...] | list[str],
+    budget: Budget,
+    cap: Budget | None = None,
+    ledger: Ledger | Path | str | None = None,
+    adjacency: Adjacency = Adjacency.ADD_REMOVE,
+    unit: PrivacyUnit | None = None,
+    csv: CsvOptions | None = None,
+    confidence: float = 0.95,
+) -> list[LearntBounds]:
+    """Find bounds of numeric `columns`, charging `budget` in all to `dataset`."""
+    confidence = check_confidence(confidence)
+    if not columns:
+        raise BadInput("Name the columns whose bounds to learn. Nothing was read or charged.")
+    cuts = _cuts()
+    probe = Schema(
+        dataset=dataset,
+        columns=tuple(
+            NumberColumn(name, -(2.0**62), 2.0**62, cuts=cuts, nulls="exclude") for name in columns
+        ),
+        adjacency=adjacency,
+        unit=unit or PrivacyUnit(),
+        cap=cap,
+        csv=csv or CsvOptions(),
+    )
+    if not budget.is_pure:
+        raise BadInput("Bounds are learnt with a pure epsilon. Nothing was read or charged.")
+    share = budget.times(Fraction(1, len(columns)))
+    requests = []
+    for name in columns:
+        tally = Tally(Cells(name, 0))
+        moved, size = tally.sensitivity(probe), tally.size(probe)
+        mechanism = least_error_mechanism(moved, size, share=share, accounting=Accounting.BASIC)
+        law = mechanism.law(moved, size=size)
+        check_drawable(law, what=name)
+        requests.append((TallyRequest(tally, mechanism), law, size))
+    everything = [(law, size) for _, law, size in requests]
+    threshold = simultaneous_bound(everything, confidence) + 1
+    book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+    try:
+        with open_engine(source, probe) as engine:
+            vault = Vault(engine, probe, book)
+            with vault.charge(
+                budget,
+                purpose=f"learn bounds of {', '.join(columns)}",
+                request=f"learn {probe.digest()} {budget.to_dict()}",
+            ) as grant:
+                measured = grant.tally([request for request, _, _ in requests])
+                grant.publish("bounds")
+    finally:
+        if book is not ledger:
+            book.close()
+    edges = [-(2.0**62), *cuts, 2.0**62]
+    found = []
+    for name, each in zip(columns, measured, strict=True):
+        full = [place for place, count in enumerate(each.values.tolist()) if count >= threshold]
+        first, last = (full[0], full[-1]) if full else (0, len(edges) - 2)
+        found.append(
+            LearntBounds(name, edges[first], edges[last + 1], bool(full), threshold, share)
+        )
+    return found
+
+
+def _cuts() -> tuple[float, ...]:
+    """Powers of two on both sides, and zero."""
+    powers = [2.0**power for power in range(SMALLEST_POWER, LARGEST_POWER + 1)]
+    return (*(-power for power in reversed(powers)), 0.0, *powers)

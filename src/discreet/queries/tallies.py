@@ -1,0 +1,228 @@
+"""Tallies: integers added up per group over the rows that meet a condition, and their sensitivity.
+
+A row lies in at most one group, and adds there an integer between two public bounds. Whatever the
+condition says, a row that fails it adds 0, so the bounds always include 0.
+
+With M the greater bound in absolute value and m the rows of a unit:
+  add-remove            L1 = m M                        L2 = m M
+  change-one, one cell  L1 = m (high - low)             L2 the same
+  change-one, several   L1 = 2 m M                      L2 = m max(high - low, sqrt(2) M)
+A changed row takes its old value out of one cell and puts its new one into the same cell (high -
+low at most) or another (M in each), and the m rows' changes add up at worst.
+
+May import errors, privacy, schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor, prod
+from typing import Any, ClassVar, assert_never
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.privacy.adjacency import Adjacency, Sensitivity
+from discreet.queries.expressions import TRUE, Expression, canonical
+from discreet.queries.measurable import MOST_CELLS, Counts
+from discreet.schema import Schema
+
+MOST_GROUPS = 1 << 20
+"""Groups of one question."""
+MOST_GROUP_COLUMNS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """1 for each row."""
+
+    kind: ClassVar[str] = "rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """1 for each row whose column is not null: COUNT(column)."""
+
+    column: str
+    kind: ClassVar[str] = "present"
+
+
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """1 for each row that a sum of the column adds up: its cell is a value cell."""
+
+    column: str
+    kind: ClassVar[str] = "valued"
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """round(grid * clamped value) - grid * center for each valued row."""
+
+    column: str
+    grid: int
+    center: int
+    """In steps of the grid."""
+    kind: ClassVar[str] = "total"
+
+
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """The square of what `Total` adds, divided by 2^shift and rounded down."""
+
+    column: str
+    grid: int
+    center: int
+    shift: int
+    kind: ClassVar[str] = "squares"
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """1 for each row in the cell of its column; with a shift, of value cells, 2^shift to a bucket."""
+
+    column: str
+    shift: int | None = None
+    """None: every cell of the column; a number: value cells only, in buckets."""
+    kind: ClassVar[str] = "cells"
+
+    def buckets(self, schema: Schema) -> int:
+        column = schema.column(self.column)
+        if self.shift is None:
+            return column.cells
+        return ((column.value_cells - 1) >> self.shift) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Persons:
+    """1 for each privacy unit with a row in the group."""
+
+    kind: ClassVar[str] = "persons"
+
+
+Term = Rows | Present | Valued | Total | Squares | Cells | Persons
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """One integer a group (for `Cells`, one a group and bucket), over the rows that meet `condition`."""
+
+    term: Term
+    groups: tuple[str, ...] = ()
+    condition: Expression = TRUE
+
+    def shape(self, schema: Schema) -> tuple[int, ...]:
+        """Cells of each group column, then buckets."""
+        sizes = [schema.column(name).cells for name in self.groups]
+        if isinstance(self.term, Cells):
+            sizes.append(self.term.buckets(schema))
+        return tuple(sizes)
+
+    def size(self, schema: Schema) -> int:
+        cells = prod(self.shape(schema))
+        if cells > MOST_CELLS:
+            raise BadInput(
+                f"The question has {cells:,} cells; at most {MOST_CELLS:,} are counted one by one. "
+                "Nothing was read or charged. Group by fewer columns, or declare wider cells."
+            )
+        return cells
+
+    def row_bounds(self, schema: Schema) -> tuple[int, int]:
+        """The least and greatest integer that one row can add, 0 included."""
+        term = self.term
+        match term:
+            case Rows() | Present() | Valued() | Cells() | Persons():
+                return 0, 1
+            case Total(column=column, grid=grid, center=center):
+                low, high = _bounds(column, grid, schema)
+                return min(0, low - center), max(0, high - center)
+            case Squares(column=column, grid=grid, center=center, shift=shift):
+                low, high = _bounds(column, grid, schema)
+                return 0, max((low - center) ** 2, (high - center) ** 2) >> shift
+        assert_never(term)
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        low, high = self.row_bounds(schema)
+        furthest, width = max(-low, high, 1), max(high - low, 1)
+        cells = self.size(schema)
+        rows = schema.unit.max_rows
+        if isinstance(self.term, Persons):
+            return _sensitivity_of_persons(min(rows, cells), cells, schema.adjacency)
+        match schema.adjacency:
+            case Adjacency.ADD_REMOVE:
+                return Sensitivity(l1=rows * furthest, l2_squared=(rows * furthest) ** 2)
+            case Adjacency.CHANGE_ONE if cells == 1:
+                return Sensitivity(l1=rows * width, l2_squared=(rows * width) ** 2)
+            case Adjacency.CHANGE_ONE:
+                squared = max(width**2, 2 * furthest**2)
+                return Sensitivity(l1=2 * rows * furthest, l2_squared=rows**2 * squared)
+            case _ as unknown:
+                assert_never(unknown)
+
+    def to_dict(self) -> dict[str, Any]:
+        term = {name: getattr(self.term, name) for name in self.term.__slots__}
+        return {
+            "kind": self.term.kind,
+            **term,
+            "groups": list(self.groups),
+            "condition": canonical(self.condition),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedCounts:
+    """Scores for a private choice: every cell of each tally of rows, times the tally's weight.
+
+    One unit moves any one count by at most its rows, under either adjacency, so no score moves by
+    more than that times the greatest weight.
+    """
+
+    tallies: tuple[Tally, ...]
+    weights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.tallies) != len(self.weights) or not self.tallies:
+            raise BadInput("A choice needs candidates, each with a weight.")
+        if any(not isinstance(tally.term, (Rows, Cells)) for tally in self.tallies):
+            raise BadInput("A choice is between counts of rows.")
+        if any(not 0 < abs(weight) <= 1 << 30 for weight in self.weights):
+            raise BadInput("A candidate's weight is a whole number between 1 and 2^30.")
+
+    def candidates(self, schema: Schema) -> int:
+        return sum(tally.size(schema) for tally in self.tallies)
+
+    def sensitivity(self, schema: Schema) -> int:
+        return max(map(abs, self.weights)) * schema.unit.max_rows
+
+    def evaluate(self, counts: Sequence[Counts]) -> Counts:
+        weighted = zip(counts, self.weights, strict=True)
+        most = 1 << 31
+        return np.concatenate([np.minimum(count, most) * weight for count, weight in weighted])
+
+
+def _sensitivity_of_persons(touched: int, cells: int, adjacency: Adjacency) -> Sensitivity:
+    """A unit adds 1 to each group it has a row in, of which there are at most its rows.
+
+    Changed, it leaves up to `touched` groups and enters as many others: each of them moves by 1.
+    """
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            moved = touched
+        case Adjacency.CHANGE_ONE:
+            moved = min(2 * touched, cells)
+        case _ as unknown:
+            assert_never(unknown)
+    return Sensitivity(l1=moved, l2_squared=moved)
+
+
+def _bounds(column: str, grid: int, schema: Schema) -> tuple[int, int]:
+    """The clamped value in steps of the grid, rounded outwards."""
+    bounds = schema.column(column).value_bounds
+    if bounds is None:
+        raise BadInput(
+            f"Column {column} is of kind {schema.column(column).kind}; only integer, number and boolean "
+            "columns can be summed. Nothing was read or charged."
+        )
+    low, high = bounds
+    return floor(low * grid), ceil(high * grid)

@@ -1,0 +1,160 @@
+"""Halfspaces by a net of canonical ones: the mechanism of Blum, Ligett and Roth 2008, section 6.
+
+Each canonical halfspace of each projection is counted with noise of its own; a question is answered
+by the canonical halfspace nearest to it in each projection, and the median of those. It is here to
+be measured against: its noise grows with the size of the net, and `cells` beats it.
+
+Guarantee:   the share, by one use of an additive mechanism (Laplace, as in the paper, unless the
+             budget allows better) on m |N| counts.
+Adjacency:   change-one, with one row a person: the paper divides by a public number of rows.
+Sensitivity: 1 for each count, so m |N| in L1.
+Theorem:     6.5, whose constants `theorem_parameters` works out; the mechanism's.
+Error:       an answer is about some gamma-close halfspace, and its noise is known. How far that
+             halfspace's count is from the one asked for depends on the rows: no interval is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.errors import BadInput
+from discreet.inference.combination import half_width
+from discreet.inference.halfspace_net import canonical
+from discreet.kernel.vault import Grant, Request
+from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.classes import QueryClass
+from discreet.queries.halfspaces import Halfspaces
+from discreet.queries.strategy import InequalityCounts
+from discreet.releases.halfspaces_cells import halfspaces, rows_are_public
+from discreet.releases.halfspaces_theorem import theorem_parameters
+from discreet.releases.noise_choice import check_drawable, mechanism_for, simultaneous_bound
+from discreet.releases.protocol import ClassError
+from discreet.schema import Schema
+
+MOST_COUNTS = 50_000
+USUAL_EPSILON, USUAL_DELTA, USUAL_BITS = 0.1, 0.05, 8
+"""For which the plan prints what the theorem asks for."""
+EACH = "noise of one canonical count; the answer is about some gamma-close halfspace"
+
+
+@dataclass(frozen=True, slots=True)
+class HalfspaceNet:
+    """One noisy count for each canonical halfspace of each projection."""
+
+    name: ClassVar[str] = "net"
+    kind: ClassVar[str] = "halfspace-net"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        asked = halfspaces(query_class)
+        if not rows_are_public(schema):
+            return (
+                "the literal net divides by a public number of rows, which there is only under "
+                "change-one adjacency with one row a person."
+            )
+        try:
+            counts = InequalityCounts.of(
+                schema, canonical(schema, asked.named(schema), asked.gamma, asked.projections)
+            )
+        except BadInput as error:
+            return str(error)
+        if len(counts.bounds) > MOST_COUNTS:
+            return f"its nets have {len(counts.bounds):,} halfspaces, and at most {MOST_COUNTS:,} are counted."
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedNet:
+        asked = halfspaces(query_class)
+        query = InequalityCounts.of(
+            schema, canonical(schema, asked.named(schema), asked.gamma, asked.projections)
+        )
+        mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
+        law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
+        check_drawable(law, what=asked.text)
+        return PreparedNet(
+            query_class=asked,
+            share=share,
+            schema=schema,
+            law=law,
+            query=query,
+            requests=(Request(query, mechanism),),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedNet:
+    """The canonical halfspaces with their noise."""
+
+    query_class: Halfspaces
+    share: Budget
+    schema: Schema
+    law: NoiseLaw
+    query: InequalityCounts
+    requests: tuple[Request, ...]
+    algorithm: ClassVar[str] = HalfspaceNet.name
+
+    def costs(self) -> tuple[Cost, ...]:
+        return tuple(request.mechanism.cost() for request in self.requests)
+
+    def noise(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "query": {"kind": self.query.kind, "columns": list(self.query.columns)},
+                "numbers": len(self.query.bounds),
+                "law": self.law.to_dict(),
+                "std": self.law.std,
+                "l1_sensitivity": self.query.sensitivity(self.schema).l1,
+            }
+        ]
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        many = len(self.query.bounds)
+        share = self.share  # a pure epsilon is epsilon^2/2-zCDP
+        pure = share.notion is Notion.EPSILON
+        alpha = float(share.epsilon) if pure else math.sqrt(2 * float(share.rho))
+        needed = theorem_parameters(
+            epsilon=USUAL_EPSILON,
+            delta=USUAL_DELTA,
+            gamma=float(self.query_class.gamma),
+            alpha=alpha,
+            bits=USUAL_BITS,
+            columns=len(self.query_class.columns) + 1,
+        )
+        return ClassError(
+            queries=many,
+            unit="rows",
+            expected=math.sqrt(2 / math.pi) * self.law.std,
+            half_width=half_width([(1.0, self.law, 1)], confidence),
+            simultaneous=float(simultaneous_bound([(self.law, many)], confidence)),
+            scale=None if rows is None else float(rows),
+            note=(
+                f"{many:,} canonical halfspaces; the errors are about some gamma-close halfspace, and noise "
+                f"only. For a guarantee at epsilon {USUAL_EPSILON}, delta {USUAL_DELTA}, {needed.sentence}: "
+                "take the algorithm cells."
+            ),
+        )
+
+    def finish(
+        self,
+        grant: Grant,
+        measured: Sequence[Measurement],
+        *,
+        public_rows: int | None,
+        confidence: float,
+    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        part = Part(
+            kind=HalfspaceNet.kind,
+            query_class=self.query_class,
+            algorithm=self.algorithm,
+            measurements=tuple(measured),
+            facts={"about": "some gamma-close halfspace"},
+        )
+        bound = half_width([(1.0, self.law, 1)], confidence)
+        return part, (ErrorClaim(self.query_class.text, bound, confidence, False, EACH),)

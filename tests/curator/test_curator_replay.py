@@ -1,0 +1,139 @@
+"""The replay oracle on curators: the same outputs on a neighbour, and everything else alike.
+
+Recorded on one messy table, replayed on neighbours of it: the exact numbers may differ by what the
+charges pay for, and nothing else may differ at all: questions to the engine, answers, charges, errors.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.audits.losses import step_losses
+from discreet.audits.observing import Divergence, Tape, recording, replaying
+from discreet.audits.replay import check_charged
+from discreet.audits.tables import GeneratedTable, neighbours, random_table, written
+from discreet.curator.planning import plan_question
+from discreet.kernel.ledger import Ledger
+from discreet.queries import tallies
+from discreet.queries.curator_sql import parse_curator_question
+
+CONDITIONS = {
+    "category": "category = 'a' OR length(category) > 1",
+    "category_other": "lower(category_other) <> 'x'",
+    "boolean": "boolean IS NOT TRUE",
+    "integer": "integer * integer % 3 = 1",
+    "integer_wide": "integer_wide / (integer_wide - 7) > 1",
+    "number": "number * number > 0.5",
+    "date": "extract(month FROM date) < 3",
+}
+NUMERIC = ("integer", "integer_wide", "number")
+
+
+def random_question(schema: dc.Schema, generator: Any) -> str:
+    names = [column.name for column in schema.columns]
+    numeric = [name for name in names if name in NUMERIC]
+    options = ["count(*)", *(f"count({name})" for name in names)]
+    if schema.unit.identifier is not None:
+        options.append("count(DISTINCT unit)")
+    for name in numeric:
+        options += [f"{f}({name})" for f in ("sum", "avg", "stddev", "median")]
+    name = names[generator.integers(len(names))]
+    where = f" WHERE {CONDITIONS[name]}" if generator.integers(2) else ""
+    kind = generator.integers(4)
+    if kind == 0:
+        alone = ("histogram", "mode")[generator.integers(2)]
+        return f"SELECT {alone}({name}) FROM audit{where}"
+    count = min(len(options), int(generator.integers(1, 4)))
+    chosen = ", ".join(generator.permutation(options)[:count])
+    group = f" GROUP BY {name}" if kind > 1 else ""
+    return f"SELECT {chosen} FROM audit{where}{group}"
+
+
+def random_budget(generator: Any) -> tuple[dc.Budget, dc.Budget]:
+    """A budget, and a cap that covers it many times."""
+    options = [dc.Budget(epsilon=1), dc.Budget(epsilon="1/3", delta="1e-6"), dc.Budget(rho="1/5")]
+    chosen = options[generator.integers(3)]
+    return chosen, chosen.times(20)
+
+
+def asked(
+    table: GeneratedTable, question: str, prices: tuple[dc.Budget, dc.Budget], tape: Tape | None
+) -> tuple[Tape, str]:
+    """What a run did, and all that an onlooker could see of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(table, Path(folder))
+        watch = recording() if tape is None else replaying(tape)
+        with watch as done, Ledger.open(Path(folder) / "ledger.db") as ledger:
+            with dc.Curator(
+                path, table.schema, ledger=ledger, cap=prices[1], data_version="1"
+            ) as curator:
+                answers = curator.ask(question, budget=prices[0])
+                seen = f"{answers.to_dict()} {curator.left}"
+            charges = [(e.cost, e.state, e.request, e.digest) for e in ledger.entries()]
+    return done, f"{seen} {charges}"
+
+
+def check_pairs(pairs: int, generator: Any) -> Counter[str]:
+    kinds: Counter[str] = Counter()
+    largest = Fraction(0)
+    checked = 0
+    while checked < pairs:
+        table = random_table(generator)
+        question, prices = random_question(table.schema, generator), random_budget(generator)
+        tape, seen = asked(table, question, prices, None)
+        parsed = parse_curator_question(question, table.schema)
+        planned = plan_question(parsed, table.schema, budget=prices[0], notion=prices[1].notion)
+        for neighbour in neighbours(table, generator, most=3):
+            replayed, seen_there = asked(neighbour, question, prices, tape)
+            if seen != seen_there:
+                raise Divergence("two neighbouring tables look different with the same noise")
+            if tape.questions != replayed.questions:
+                raise Divergence("the engine was asked other questions on a neighbouring table")
+            losses = step_losses(tape.steps, replayed.steps, iter(()))
+            check_charged(losses, planned.charge, planned.accounting)
+            largest = max(largest, *(loss.rho for loss in losses))
+            checked += 1
+        kinds.update(one.kind for one in parsed.aggregates)
+    assert largest > 0, "no neighbour moved anything: the audit looked at nothing"
+    return kinds
+
+
+def test_no_neighbour_is_told_apart_by_more_than_a_question_costs() -> None:
+    check_pairs(45, np.random.default_rng())
+
+
+@pytest.mark.trust
+def test_no_neighbour_is_told_apart_by_any_kind_of_question() -> None:
+    kinds = check_pairs(1500, np.random.default_rng())
+    assert {
+        "count",
+        "present",
+        "persons",
+        "sum",
+        "avg",
+        "stddev",
+        "quantile",
+        "histogram",
+        "top",
+    } <= set(kinds)
+
+
+def test_the_oracle_sees_a_sensitivity_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted bug: the bound of add-remove used under change-one, where a row leaves one group for another."""
+    correct = tallies.Tally.sensitivity
+
+    def halved(self: tallies.Tally, schema: dc.Schema) -> Any:
+        found = correct(self, schema)
+        return type(found)(l1=max(1, found.l1 // 4), l2_squared=max(1, found.l2_squared // 16))
+
+    monkeypatch.setattr(tallies.Tally, "sensitivity", halved)
+    with pytest.raises(Divergence, match="told apart"):
+        check_pairs(400, np.random.default_rng())

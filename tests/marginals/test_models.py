@@ -1,0 +1,298 @@
+"""Models of rows: fitted to residuals, honest about their own error, and rows drawn from them."""
+
+from __future__ import annotations
+
+import csv
+from datetime import date
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from discreet.answers import ReleaseReader, open_release, verify
+from discreet.artifacts.answer import Covers
+from discreet.artifacts.files import write_release
+from discreet.errors import BadInput, NotAnswerable
+from discreet.inference.log_linear import LogLinear, settle
+from discreet.inference.mixture import Mixture, Target, even_bins, model_counts, smooth_shares
+from discreet.inference.public_random import generator
+from discreet.inference.residuals import centred
+from discreet.privacy.budget import Budget
+from discreet.releases import release
+from discreet.releases.pair_choice import Candidate, choose
+from discreet.releases.preparing import prepare
+from discreet.schema import Schema
+
+SCHEMA = """
+dataset = "people"
+people = 2000
+[columns.age]
+kind = "integer"
+range = [0, 99]
+width = 10
+[columns.sex]
+kind = "category"
+values = ["f", "m"]
+[columns.born]
+kind = "date"
+range = ["2000-01-01", "2000-12-31"]
+granularity = "month"
+[columns.pay]
+kind = "number"
+bounds = [0, 8]
+bits = 3
+[columns.member]
+kind = "boolean"
+"""
+
+
+def people(path, rows=2000):
+    """Older people earn more; sex follows membership; some values are missing."""
+    source = np.random.default_rng()
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "sex", "born", "pay", "member"])
+        for _ in range(rows):
+            age = int(source.integers(0, 100))
+            member = bool(source.random() < 0.4)
+            sex = ("f" if member else "m") if source.random() < 0.9 else ""
+            pay = min(7.9, age / 14 + source.random())
+            writer.writerow([age, sex, f"2000-{source.integers(1, 13):02}-03", pay, member])
+    return path
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return Schema.loads(SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return people(tmp_path_factory.mktemp("people") / "people.csv")
+
+
+def released(table, schema, tmp_path, algorithm, budget=None):
+    return release(
+        table,
+        schema,
+        budget=budget or Budget(epsilon=2, delta="1e-6"),
+        workload="marginals(2)",
+        algorithms={"marginals(2)": algorithm},
+        ledger=tmp_path / "ledger.db",
+    )
+
+
+def truth_of(table, schema, columns):
+    counts = np.zeros([schema.column(name).cells for name in columns])
+    with table.open() as file:
+        for row in csv.DictReader(file):
+            counts[tuple(schema.column(name).code_of(row[name] or None) for name in columns)] += 1
+    return counts
+
+
+@pytest.mark.parametrize("budget", [Budget(epsilon=2, delta="1e-6"), Budget(epsilon=3)], ids=str)
+def test_an_adaptive_release_spends_what_it_was_given_and_verifies(table, schema, tmp_path, budget):
+    made = released(table, schema, tmp_path, "adaptive", budget)
+    write_release(made, tmp_path / "x.release")
+    verified = verify(tmp_path / "x.release")
+    assert verified.ok, verified.problems
+    assert (
+        float(verified.total.rho if verified.total.notion == "rho" else verified.total.epsilon) > 0
+    )
+    assert verified.allowed.covers(verified.total)
+    assert verified.allowed.minus(verified.total) == verified.total.times(0)
+
+
+def test_every_answer_of_a_model_is_within_its_measured_error_and_says_so(table, schema, tmp_path):
+    """An interval at 1 - 1e-7 fails with at most that probability for each of 10 tables: false alarm 1e-6."""
+    reader = ReleaseReader(released(table, schema, tmp_path, "adaptive"))
+    covered = set()
+    for one, other in combinations([column.name for column in schema.columns], 2):
+        found = reader.ask(
+            f"SELECT {one}, {other}, count(*) FROM people GROUP BY {one}, {other}",
+            confidence=1 - 1e-7,
+        ).columns[0]
+        truth = truth_of(table, schema, (one, other)).ravel()
+        assert ((found.lower <= truth) & (truth <= found.upper)).all()
+        covered.add(found.covers)
+    assert Covers.NOISE_AND_MODEL in covered
+    one_way = reader.ask("SELECT sex, count(*) FROM people GROUP BY sex").columns[0]
+    assert one_way.covers is Covers.NOISE, "one-way tables were measured"
+
+
+def test_a_question_beyond_the_workload_is_refused_not_guessed(table, schema, tmp_path):
+    reader = ReleaseReader(released(table, schema, tmp_path, "adaptive"))
+    with pytest.raises(NotAnswerable, match="marginals"):
+        reader.ask("SELECT count(*) FROM people WHERE age < 10 AND sex = 'f' AND member")
+
+
+@pytest.mark.parametrize("algorithm", ["adaptive", "residuals", "direct"])
+def test_synthetic_rows_have_the_columns_types_and_values_of_the_schema(
+    table, schema, tmp_path, algorithm
+):
+    reader = ReleaseReader(released(table, schema, tmp_path, algorithm))
+    rows = reader.synthesize(400, seed=5)
+    assert len(rows) == 400 and rows.names == tuple(column.name for column in schema.columns)
+    values = rows.to_dict()
+    assert all(v is None or (type(v) is int and 0 <= v <= 99) for v in values["age"])
+    assert {type(v) for v in values["born"]} <= {date, type(None)}
+    assert {type(v) for v in values["member"]} <= {bool, type(None)}
+    assert all(v is None or 0 <= v <= 8 for v in values["pay"])
+    for name in rows.names:
+        codes = [schema.column(name).code_of(value) for value in values[name]]
+        assert codes == rows.codes[:, rows.names.index(name)].tolist() or "other" in str(
+            values[name]
+        )
+
+
+def test_the_same_seed_gives_the_same_rows_and_a_written_file_reads_back(table, schema, tmp_path):
+    made = released(table, schema, tmp_path, "residuals")
+    write_release(made, tmp_path / "x.release")
+    reader = open_release(tmp_path / "x.release")
+    one, two, three = (reader.synthesize(300, seed=seed) for seed in (7, 7, 8))
+    assert one.to_dict() == two.to_dict() != three.to_dict()
+    one.write(tmp_path / "rows.csv")
+    with (tmp_path / "rows.csv").open() as file:
+        read = list(csv.DictReader(file))
+    assert [row["sex"] or None for row in read] == one.column("sex")
+    with pytest.raises(BadInput, match=r"\.csv"):
+        one.write(tmp_path / "rows.xlsx")
+    assert not [path for path in tmp_path.iterdir() if "rows.xlsx" in path.name]
+
+
+def test_parquet_keeps_names_types_and_nulls(table, schema, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = ReleaseReader(released(table, schema, tmp_path, "residuals")).synthesize(300, seed=1)
+    rows.write(tmp_path / "rows.parquet")
+    read = parquet.read_table(tmp_path / "rows.parquet")
+    assert read.column_names == list(rows.names)
+    assert read.to_pydict() == rows.to_dict()
+
+
+def test_synthetic_rows_keep_the_dependences_that_stand_out_from_the_noise(table, schema, tmp_path):
+    """At epsilon 20 the total variation of the planted pair is far below that of independent columns (.4)."""
+    budget = Budget(epsilon=20, delta="1e-6")
+    for algorithm in ("adaptive", "residuals"):
+        place = tmp_path / algorithm
+        place.mkdir()
+        reader = ReleaseReader(released(table, schema, place, algorithm, budget))
+        rows = reader.synthesize(seed=0)
+        assert abs(len(rows) - 2000) < 50
+        for columns in (("sex", "member"), ("age", "pay")):
+            made = np.zeros([schema.column(name).cells for name in columns])
+            places = [rows.names.index(name) for name in columns]
+            np.add.at(made, tuple(rows.codes[:, place] for place in places), 1)
+            truth = truth_of(table, schema, columns)
+            assert np.abs(made / made.sum() - truth / truth.sum()).sum() / 2 < 0.12
+
+
+def test_the_release_is_chosen_by_public_facts(schema):
+    rich = prepare(schema, budget=Budget(epsilon=50, delta="1e-6"), workload="marginals(2)")
+    poor = prepare(schema, budget=Budget(epsilon="1/10", delta="1e-6"), workload="marginals(2)")
+    single = prepare(schema, budget=Budget(epsilon="1/10"), workload="marginals(age, sex)")
+    assert rich.parts[0].algorithm in ("residuals", "direct")
+    assert poor.parts[0].algorithm == "adaptive"
+    assert single.parts[0].algorithm == "direct"
+    unknown = Schema.loads(SCHEMA.replace("people = 2000", ""))
+    blind = prepare(unknown, budget=Budget(epsilon="1/10", delta="1e-6"), workload="marginals(2)")
+    assert blind.parts[0].algorithm in ("residuals", "direct"), "n is never looked at"
+
+
+# --- the models themselves ---------------------------------------------------------------------
+
+
+def targets_of(table, std=1e-4):
+    """Residuals of all one- and two-column tables of a distribution."""
+    found = []
+    axes = range(table.ndim)
+    for own in [(a,) for a in axes] + list(combinations(axes, 2)):
+        small = table.sum(axis=tuple(a for a in axes if a not in own))
+        found.append(Target(own, (None,) * len(own), centred(small).astype(np.float32), std))
+    return found
+
+
+def test_the_log_linear_model_finds_the_table_of_most_entropy_for_its_pairs():
+    """A table that is itself a product of pairwise terms is its own table of most entropy."""
+    source = np.random.default_rng()
+    sizes = (3, 2, 4)
+    log = sum(
+        source.normal(size=[s if a in pair else 1 for a, s in enumerate(sizes)])
+        for pair in combinations(range(3), 2)
+    )
+    table = np.exp(log) / np.exp(log).sum()
+    model = LogLinear(sizes)
+    model.fit(targets_of(table, 1e-5), steps=2000)
+    assert np.abs(model.table.ravel() - table.ravel()).sum() < 0.01
+    assert np.allclose(model.marginal((2, 0)), table.sum(axis=1).T, atol=1e-3)
+
+
+def test_a_mixture_reproduces_the_pairs_that_it_is_fitted_to():
+    table = np.random.default_rng().dirichlet(np.ones(24)).reshape(3, 2, 4)
+    model = Mixture.independent([np.full(s, 1 / s) for s in table.shape], generator(0))
+    model.fit(targets_of(table, 1e-3), rows=1000.0, steps=600, fitted=0.5)
+    for one, other in combinations(range(3), 2):
+        true = table.sum(axis=3 - one - other)
+        assert np.abs(model.marginal((one, other)) - true).sum() < 0.03
+    rows = model.sample(4000, generator(1))
+    drawn = np.zeros(table.shape)
+    np.add.at(drawn, tuple(rows.T), 1 / 4000)
+    for one, other in combinations(range(3), 2):
+        axis = 3 - one - other
+        assert np.abs(drawn.sum(axis=axis) - model.marginal((one, other))).sum() < 0.05
+    assert model_counts(model, (0, 1), 100.0).dtype == np.int64
+
+
+def test_moving_rows_brings_the_counts_of_pairs_to_what_is_wanted():
+    source = generator(3)
+    table = np.random.default_rng().dirichlet(np.ones(24)).reshape(3, 2, 4)
+    model = LogLinear((3, 2, 4))
+    model.table = table.reshape(model.table.shape)
+    cells = source.choice(24, size=3000, p=table.ravel())
+    rows = np.stack(np.unravel_index(cells, (3, 2, 4)), axis=1)
+
+    def missed():
+        counts = np.zeros((3, 4))
+        np.add.at(counts, (rows[:, 0], rows[:, 2]), 1)
+        return np.abs(counts - 3000 * table.sum(axis=1)).sum()
+
+    before = missed()
+    settle(rows, (3, 2, 4), 3000 * model._pairs(model.table), source)
+    assert missed() < 0.4 * before
+
+
+def test_shares_that_noise_alone_could_have_made_stay_even():
+    source = np.random.default_rng()
+    quiet = smooth_shares(100 + source.normal(size=10) * 0.5, 1000.0, 1000.0)
+    assert np.allclose(quiet, 0.1)
+    loud = np.array([700.0, 200.0, 100.0])
+    assert np.allclose(smooth_shares(loud, 0.5, 1000.0), loud / 1000, atol=0.01)
+
+
+def test_bins_are_neighbouring_cells_of_about_equal_share():
+    bins = even_bins(np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1]), 3)
+    assert bins is not None and list(bins) == sorted(bins) and max(bins) + 1 <= 3
+    assert even_bins(np.ones(3) / 3, 4) is None
+
+
+def test_a_pair_with_a_large_error_is_chosen_before_one_without():
+    def candidate(pair, error, size=4):
+        return Candidate(
+            pair=pair, level=pair, error=error, cells=np.full(size, 100.0), shrink=0.7, price=0.5, power=2
+        )  # fmt: skip
+
+    chosen = choose([candidate(0, 900.0), candidate(1, 1.0), candidate(2, 0.0)], 0.05)
+    assert [each.pair for each in chosen] == [0]
+    assert choose([candidate(0, -5.0)], 0.05)[0].pair == 0, "something is always measured"
+    assert not choose([], 1.0)
+
+
+def test_all_pairs_of_a_small_domain_come_from_one_matrix():
+    table = np.random.default_rng().dirichlet(np.ones(12)).reshape(3, 2, 2)
+    model = LogLinear((3, 2, 2))
+    model.table = table.reshape(model.table.shape)
+    pairs = model._pairs(model.table)
+    edges = model.edges
+    for one, other in product(range(3), repeat=2):
+        if one != other:
+            found = pairs[edges[one] : edges[one + 1], edges[other] : edges[other + 1]]
+            assert np.allclose(found, model.marginal((one, other)))
