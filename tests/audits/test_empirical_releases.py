@@ -95,6 +95,18 @@ def test_the_game_by_itself_sees_a_histogram_with_half_its_noise():
     assert found.refuted and "noise" in found.verdict
 
 
+def test_of_several_pairs_the_one_that_differs_most_is_played():
+    """Somebody aged 0 adds nothing to a sum of ages, somebody aged 20 adds all. Missed with p < 1e-6."""
+    found = audit_release(
+        ROWS,
+        budget=Budget(epsilon=1),
+        workload="sums(age)",
+        runs=600,
+        drawn=ShrunkNoise(Fraction(4)),
+    )
+    assert found.finding.certified > 1
+
+
 def test_the_laws_see_noise_a_fifth_too_small_where_the_game_cannot():
     """False alarm 1e-6; 20,000 draws miss a factor of 1.2 with p < 1e-9."""
     asked = {"budget": Budget(epsilon=1), "workload": ["histogram(age)"], "runs": 1000}

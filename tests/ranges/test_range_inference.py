@@ -84,7 +84,7 @@ def test_smoothed_counts_are_non_negative_and_children_add_to_their_parent():
 def test_the_expected_variance_of_a_full_tree_is_that_of_random_ranges():
     """The closed form against the mean over 4,000 random ranges, which scatters by 2%."""
     generator = np.random.default_rng()
-    for shape in [(256,), (16, 16)]:
+    for shape in [(256,), (64, 64)]:
         made = prepared(shape, algorithm=FullTree())
         with drawing(np.zeros(shape, dtype=int), made) as draw:
             source = RangeSource(draw(), made.schema)

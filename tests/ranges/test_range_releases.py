@@ -13,6 +13,7 @@ import pytest
 from benchmarks.histogram_engine import HistogramEngine, histogram_schema, opened_grant
 from discreet.answers import open_release, verify
 from discreet.answers.buckets import BucketSource
+from discreet.answers.range_pictures import bars, synthetic_codes
 from discreet.answers.reader import ReleaseReader
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
@@ -483,3 +484,18 @@ def test_rows_and_error_of_the_theorem_are_inverse_and_unions_divide_the_error()
     alone = rows_needed(bits=12, alpha=1.0, error=0.1, delta=0.05)
     three = rows_needed(bits=12, alpha=1.0, error=0.3, delta=0.05, pieces=3)
     assert three == pytest.approx(alone)
+
+
+def test_charts_and_synthetic_values_follow_the_release(people):
+    frame, path = people
+    (source, *_) = open_release(path)._library.ranges
+    chart = bars(source, most=16)
+    assert chart.shape == (13,)
+    assert chart.estimate.sum() == pytest.approx(len(frame), rel=0.02)
+    assert ((chart.lower <= chart.estimate) & (chart.estimate <= chart.upper)).all()
+    drawn = synthetic_codes(source, rows=5000, seed=3)
+    assert drawn.shape == (5000, 1) and drawn.max() <= 99
+    assert np.array_equal(drawn, synthetic_codes(source, rows=5000, seed=3))
+    for age in (20, 40, 60):
+        share = (frame.age.clip(0, 99) < age).mean()
+        assert (drawn[:, 0] < age).mean() == pytest.approx(share, abs=0.02)

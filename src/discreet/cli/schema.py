@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from discreet.cli.failures import BAD_INPUT
-from discreet.cli.options import FILE, force_option, json_option
+from discreet.cli.options import FILE, force_option, json_option, ledger_option
 
 
 @click.group()
@@ -47,6 +47,67 @@ def draft(table: str, output: Path | None, force: bool) -> None:
         return
     write_text(output, text)
     click.echo(f"{output}: fill in what it leaves open, then `discreet schema check {output}`.")
+
+
+@command.command()
+@click.argument("table", type=str)
+@click.option("--dataset", required=True, help="The dataset's name in the ledger.")
+@click.option(
+    "--column", "columns", multiple=True, required=True, help="A numeric column; repeatable."
+)
+@click.option("--epsilon", required=True, metavar="NUMBER", help="What it may cost, in all.")
+@click.option("--cap", metavar="EPSILON", help="The dataset's cap. Default: this cost alone.")
+@ledger_option
+@json_option
+def learn(
+    table: str,
+    dataset: str,
+    columns: tuple[str, ...],
+    epsilon: str,
+    cap: str | None,
+    ledger_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Learn bounds of numeric columns from the rows, for a stated budget that the ledger is charged.
+
+    Only where nobody knows them: bounds from public knowledge cost nothing. A unit is one row.
+
+    \b
+    Examples:
+      discreet schema learn people.parquet --dataset people --column income --epsilon 0.1 --cap 3
+    """
+    from discreet.cli.options import budget_of
+    from discreet.cli.output import print_json, print_table
+    from discreet.curator import learn_schema
+
+    found = learn_schema(
+        table,
+        dataset=dataset,
+        columns=columns,
+        budget=budget_of(epsilon, "0", None),
+        cap=None if cap is None else budget_of(cap, "0", None),
+        ledger=ledger_path,
+    )
+    if as_json:
+        print_json(
+            [
+                {"column": one.column, "bounds": [one.low, one.high], "found": one.found}
+                for one in found
+            ]
+        )
+        return
+    print_table(
+        ("column", "bounds", "found"),
+        [
+            (
+                one.column,
+                f"[{one.low:g}, {one.high:g}]",
+                "yes" if one.found else "nothing stood out",
+            )
+            for one in found
+        ],
+        title=f"charged epsilon {epsilon} to {dataset}",
+    )
 
 
 @command.command()

@@ -1,0 +1,162 @@
+"""`discreet curator`: live questions to a table, each charged to the ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from discreet.cli.options import (
+    budget_of,
+    budget_options,
+    confidence_option,
+    json_option,
+    ledger_option,
+    schema_option,
+)
+
+cap_option = click.option(
+    "--cap",
+    "cap_epsilon",
+    metavar="EPSILON",
+    help="The most that all questions together may cost; fixed by the first use. Default: the schema's.",
+)
+analyst_option = click.option(
+    "--analyst", metavar="NAME", help="Who asks; charged by this name too."
+)
+version_option = click.option(
+    "--data-version",
+    metavar="TEXT",
+    help="The state of the table. Default: its files' names and times of change.",
+)
+
+
+@click.group()
+def command() -> None:
+    """Ask a table live questions, until its budget is spent. Unlike `discreet ask`, every question
+    is charged; the same question again is answered from the record, at no cost.
+
+    \b
+    Examples:
+      discreet curator ask people.parquet "SELECT count(*) FROM people" --schema people.toml --epsilon 0.1
+      discreet curator left people.parquet --schema people.toml
+    """
+
+
+@command.command()
+@click.argument("table", type=str)
+@click.argument("question", metavar="SQL")
+@schema_option
+@budget_options
+@click.option(
+    "--accuracy",
+    metavar="TEXT",
+    help="Instead of a budget: '±50 at 95%', for counts, sums and histograms.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what it would cost; read and charge nothing.")
+@cap_option
+@analyst_option
+@version_option
+@ledger_option
+@confidence_option
+@json_option
+def ask(
+    table: str,
+    question: str,
+    schema_path: Path,
+    epsilon: str | None,
+    delta: str,
+    rho: str | None,
+    accuracy: str | None,
+    dry_run: bool,
+    cap_epsilon: str | None,
+    analyst: str | None,
+    data_version: str | None,
+    ledger_path: Path | None,
+    confidence: float,
+    as_json: bool,
+) -> None:
+    """Ask one question in SQL. It is charged before a row is read, and answered with an interval.
+
+    Understood: SELECT count(*), count(column), count(DISTINCT unit), sum, avg, variance, stddev,
+    median, quantile(column, q), histogram(column), mode(column), top(column, k) FROM name WHERE ...
+    GROUP BY ...; in WHERE also arithmetic and functions. A question that is refused costs nothing.
+
+    \b
+    Examples:
+      discreet curator ask people.parquet "SELECT sex, avg(age) FROM people GROUP BY sex" --schema people.toml --epsilon 0.1
+      discreet curator ask people.parquet "SELECT count(*) FROM people WHERE age >= 65" --schema people.toml --accuracy '±50 at 95%'
+    """
+    from discreet.cli.answering import print_answers
+    from discreet.cli.output import print_json, say
+    from discreet.curator import Curator
+    from discreet.schema import Schema
+
+    if (epsilon is None and rho is None) == (accuracy is None):
+        raise click.UsageError("Give a budget, --epsilon or --rho, or else an --accuracy.")
+    if dry_run and accuracy is None:
+        raise click.UsageError("--dry-run tells the cost of an --accuracy.")
+    budget = None if accuracy is not None else budget_of(epsilon, delta, rho)
+    with Curator(
+        table,
+        Schema.load(schema_path),
+        ledger=ledger_path,
+        cap=None if cap_epsilon is None else budget_of(cap_epsilon, "0", None),
+        analyst=analyst,
+        data_version=data_version,
+    ) as curator:
+        if dry_run:
+            assert accuracy is not None
+            cost = curator.cost(question, accuracy=accuracy, confidence=confidence)
+            if as_json:
+                print_json({"cost": cost.to_dict()})
+            else:
+                click.echo(f"It would cost {cost}; {curator.left} is left.")
+            return
+        answers = curator.ask(question, budget=budget, accuracy=accuracy, confidence=confidence)
+        left = curator.left
+    if as_json:
+        print_json({**answers.to_dict(), "left": left.to_dict()})
+        return
+    print_answers(None, answers)
+    say(f"{left} is left.")
+
+
+@command.command()
+@click.argument("table", type=str)
+@schema_option
+@cap_option
+@analyst_option
+@ledger_option
+@json_option
+def left(
+    table: str,
+    schema_path: Path,
+    cap_epsilon: str | None,
+    analyst: str | None,
+    ledger_path: Path | None,
+    as_json: bool,
+) -> None:
+    """Print what questions may still cost, exactly.
+
+    \b
+    Examples:
+      discreet curator left people.parquet --schema people.toml
+      discreet curator left people.parquet --schema people.toml --analyst ann --json
+    """
+    from discreet.cli.output import print_json
+    from discreet.curator import Curator
+    from discreet.schema import Schema
+
+    with Curator(
+        table,
+        Schema.load(schema_path),
+        ledger=ledger_path,
+        cap=None if cap_epsilon is None else budget_of(cap_epsilon, "0", None),
+        analyst=analyst,
+    ) as curator:
+        cap, spent, rest = curator.cap, curator.spent, curator.left
+    if as_json:
+        print_json({"cap": cap.to_dict(), "spent": spent.to_dict(), "left": rest.to_dict()})
+    else:
+        click.echo(f"{rest} is left; {spent} of {cap} is spent.")
