@@ -1,0 +1,52 @@
+"""Bugs of residuals, parities and models: sensitivities, intervals, and what is charged."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+RESIDUALS = "tests/marginals/test_residuals.py"
+MODELS = "tests/marginals/test_models.py"
+FOURIER = "tests/marginals/test_fourier.py"
+
+MARGINALS = (
+    Mutant(
+        name="a-changed-row-moves-a-residual-like-an-added-one",
+        trap=1,
+        file="src/discreet/queries/residuals.py",
+        old="return max(first for first, _ in changes), max(second for _, second in changes)",
+        new="return one",
+        tests=(RESIDUALS,),
+    ),
+    Mutant(
+        name="a-residual-forgets-the-other-cells",
+        trap=2,
+        file="src/discreet/queries/residuals.py",
+        old="one = prod(2 * (d - 1) for d in sizes), prod(d * (d - 1) for d in sizes)",
+        new="one = prod(d - 1 for d in sizes), prod((d - 1) ** 2 for d in sizes)",
+        tests=(RESIDUALS,),
+    ),
+    Mutant(
+        name="a-changed-row-moves-a-distance-by-one",
+        trap=1,
+        file="src/discreet/queries/residuals.py",
+        old="moved = sensitivity_of_disjoint_counts(schema.adjacency, schema.unit).l1",
+        new="moved = schema.unit.max_rows",
+        tests=(RESIDUALS,),
+    ),
+    Mutant(
+        name="a-changed-row-moves-a-parity-by-one",
+        trap=1,
+        file="src/discreet/queries/parities.py",
+        old="moved = 2 * rows if self.columns else rows",
+        new="moved = rows",
+        tests=(FOURIER,),
+    ),
+    Mutant(
+        name="looking-for-pairs-is-charged-once-for-all",
+        trap=27,
+        file="src/discreet/releases/marginals_adaptive.py",
+        old="parts = shares(looking, [1] * len(queries))",
+        new="parts = [looking] * len(queries)",
+        tests=(MODELS,),
+    ),
+)
