@@ -165,7 +165,7 @@ def two_columns(table: Table, draws: int) -> bool:
             strict = strict_errors(
                 np.hstack([2 * table.rows / 31 - 1, np.ones((table.many, 1))])[::20],
                 lifted(table.schema, table.columns, table.normals, table.bounds)[:100],
-                np.asarray(answers[:100]) / table.many,
+                np.clip(answers[:100], 0, table.many) / table.many,
                 gamma=float(net.gamma),
             )
             print(
