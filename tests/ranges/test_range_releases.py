@@ -186,19 +186,25 @@ def test_a_64_bit_domain_stays_small_when_it_is_empty_and_when_it_is_full_of_one
         assert many.estimate[1] == pytest.approx(answer.estimate, abs=1)
 
 
-def test_thresholds_keep_an_empty_nodes_expected_live_children_below_a_half():
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_thresholds_keep_an_empty_nodes_expected_live_children_below_a_half(columns):
+    names = [f"c{place}" for place in range(columns)]
     schema = Schema.loads(
-        'dataset = "t"\n[columns.ts]\nkind = "integer"\nrange = [-9223372036854775808, 9223372036854775807]'
+        'dataset = "t"\n'
+        + "".join(
+            f'[columns.{name}]\nkind = "integer"\nrange = [-9223372036854775808, 9223372036854775807]\n'
+            for name in names
+        )
     )
-    tree = range_tree(("ts",), schema)
+    asked = Intervals(*names) if columns == 1 else Rectangles(*names)
     made = AdaptiveTree().prepare(
-        Intervals("ts"), schema, share=Budget(epsilon="1/10"), accounting=Accounting.BASIC
+        asked, schema, share=Budget(epsilon="1/10"), accounting=Accounting.BASIC
     )
-    shares = made.schedule.shares
-    bars = thresholds(tree, shares, path=Fraction(1, 10))
+    tree, shares = made.tree, made.schedule.shares
+    bars_ = thresholds(tree, shares, path=Fraction(1, 10))
     for level in range(1, len(shares)):
         fan = 2 ** (sum(tree.depths[level]) - sum(tree.depths[level - 1]))
-        alive = np.exp(-float(shares[level]) / 10 * bars[level]) / 2
+        alive = np.exp(-float(shares[level]) / 10 * bars_[level]) / 2
         assert fan * alive <= 0.5 + 1e-9
 
 
