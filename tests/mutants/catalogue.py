@@ -9,6 +9,7 @@ from __future__ import annotations
 from tests.mutants.bugs.accounting import ACCOUNTING
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
+from tests.mutants.bugs.halfspaces import HALFSPACES
 from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
 from tests.mutants.bugs.randomness import RANDOMNESS
@@ -25,6 +26,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *ACCOUNTING,
     *SIDE_CHANNELS,
     *FILES_AND_SIGNATURES,
+    *HALFSPACES,
 )
 
 NOT_YET = {
