@@ -22,7 +22,13 @@ from discreet.curator.accuracy import Accuracy, budget_for
 from discreet.curator.alerts import CuratorAlert
 from discreet.curator.answering import Measured, answers_from
 from discreet.curator.choosing import Choice, counted, weighted
-from discreet.curator.planning import Planned, check_not_empty, chooser, plan_question
+from discreet.curator.planning import (
+    Planned,
+    check_not_empty,
+    checked_confidence,
+    chooser,
+    plan_question,
+)
 from discreet.errors import AlreadyAsked, AnswerLost, BadBudget, BadInput, EntryTaken
 from discreet.kernel.engines import open_engine
 from discreet.kernel.engines.sources import recognise
@@ -32,7 +38,6 @@ from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.queries.curator_sql import CuratorQuestion, parse_curator_question
-from discreet.releases.preparing import check_confidence
 from discreet.schema import Schema
 
 PATIENCE = 5.0
@@ -141,7 +146,8 @@ class Curator:
         much. A question that is refused is not charged, and nothing is read.
         """
         planned, confidence = self._planned(sql, budget, accuracy, confidence)
-        measured = self._measured(planned)
+        with self._lock:  # one question at a time; other threads wait
+            measured = self._measured(planned)
         return answers_from(planned, measured, confidence=confidence)
 
     def cost(self, sql: str, *, accuracy: str | float, confidence: float = 0.95) -> Budget:
@@ -155,7 +161,7 @@ class Curator:
         accuracy: str | float | None,
         confidence: float,
     ) -> tuple[Planned, float]:
-        confidence = check_confidence(confidence)
+        confidence = checked_confidence(confidence)
         check_not_empty(budget, accuracy)
         question = parse_curator_question(sql, self.schema)
         if budget is None:
@@ -247,7 +253,7 @@ class Curator:
         `candidates` maps a name to a count's SQL, or to the SQL and a whole weight; a price and
         who would pay it make a revenue. One charge, whatever the number of candidates.
         """
-        confidence = check_confidence(confidence)
+        confidence = checked_confidence(confidence)
         counts, names = weighted(candidates, self.schema)
         accounting = _accounting(budget, self._notion)
         charge, allowed = _chargeable(budget, accounting)
@@ -292,7 +298,7 @@ class Curator:
         The charge is for the whole watch, up to and including its first `above`. The promised
         margin holds for the first `questions` of them.
         """
-        confidence = check_confidence(confidence)
+        confidence = checked_confidence(confidence)
         if isinstance(threshold, bool) or not isinstance(threshold, int):
             raise BadInput("A threshold is a whole number of rows. Nothing was read or charged.")
         if isinstance(questions, bool) or not isinstance(questions, int) or questions < 1:

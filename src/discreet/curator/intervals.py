@@ -27,9 +27,9 @@ from discreet.privacy.laws import NoiseLaw, combination_half_width
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-STEPS = 16
+STEPS = 8
 """Values of t are rounded up to so many steps, for each has a quantile of its own."""
-ROUNDS = 3
+ROUNDS = 2
 
 
 @lru_cache(maxsize=1 << 14)
