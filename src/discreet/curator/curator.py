@@ -21,7 +21,7 @@ from discreet.artifacts.answers import Answers
 from discreet.curator.accuracy import Accuracy, budget_for
 from discreet.curator.alerts import CuratorAlert
 from discreet.curator.answering import Measured, answers_from
-from discreet.curator.choosing import Choice, counted, weighted
+from discreet.curator.choosing import Choice, Discovery, counted, weighted
 from discreet.curator.planning import (
     Planned,
     check_not_empty,
@@ -34,7 +34,9 @@ from discreet.kernel.engines import open_engine
 from discreet.kernel.engines.sources import recognise
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.mechanisms import AboveThreshold
+from discreet.kernel.mechanisms.partition_selection import PartitionSelection
 from discreet.kernel.vault import Grant, Vault
+from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.queries.curator_sql import CuratorQuestion, parse_curator_question
@@ -289,6 +291,40 @@ class Curator:
             counts.sensitivity(self.schema), candidates=len(names), beta=1 - confidence
         )
         return Choice(names[measured.chosen[0]], behind, confidence, charge)
+
+    def discover(self, column: str, *, budget: Budget) -> Discovery:
+        """Name the values that a category column holds often, undeclared ones too.
+
+        Private partition selection, for keys that no schema lists: it needs a delta. Declare what it
+        names, and ask for their counts apart, with noise of their own.
+        """
+        found = self.schema.column(column)
+        if found.kind != "category":
+            raise BadInput(
+                f"Column {found.name!r} is of kind {found.kind}; categories have values to name."
+            )
+        if not isinstance(budget, Budget) or budget.notion is Notion.RHO or budget.delta == 0:
+            raise BadBudget(
+                "Naming undeclared values needs an epsilon and a delta above 0, such as 1e-9. "
+                "Nothing was read or charged."
+            )
+        mechanism = PartitionSelection(epsilon=budget.epsilon, delta=budget.delta)
+        request = self._digest({"discover": found.name, "budget": budget.to_dict()})
+        dataset = self.schema.dataset
+        payload = self._ledger.recorded_answer(dataset, request, analyst=self._analyst)
+        if payload is None:
+            with self._vault.charge(
+                budget,
+                purpose=f"discover values of {found.name}",
+                request=request,
+                analyst=self._analyst,
+            ) as grant:
+                payload = json.dumps(grant.discover(found.name, mechanism)).encode()
+                grant.record(payload)
+        rows = self.schema.unit.max_rows
+        touched = rows * (2 if self.schema.adjacency is Adjacency.CHANGE_ONE else 1)
+        values = tuple(json.loads(payload))
+        return Discovery(found.name, values, mechanism.threshold(touched), budget)
 
     def alert(
         self, threshold: int, *, budget: Budget, confidence: float = 0.95, questions: int = 100
