@@ -26,6 +26,7 @@ from discreet.queries.measurable import (
     PresentCount,
     RangeCount,
 )
+from discreet.queries.parities import Parity
 from discreet.queries.residuals import ModelDistance, Residual
 from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
@@ -41,6 +42,12 @@ range = [-4, 10]
 kind = "number"
 bounds = [1.0, 3.5]
 bits = 2
+[columns.p]
+kind = "boolean"
+nulls = "exclude"
+[columns.q]
+kind = "boolean"
+nulls = "exclude"
 """
 VALUES = (None, -4, 0, 3, 10, 99, -99)
 """Of x: a null, both ends, the middle, and what is clamped."""
@@ -92,12 +99,13 @@ def evaluated(schema):
         Residual(("x", "y")),
         Residual(("x",), (tuple(cell // 3 for cell in range(16)),)),
         ModelDistance.to(("x",), small),
+        Parity(("p", "q")),
         StrategyCounts.of(schema, conditions),
         InequalityCounts(("x",), ((1,), (3,)), (4, 11), (tuple(range(-8, 22, 2)),)),
     )
 
 
-TIGHT = (BlockCounts, RangeCount, GridCounts, Residual, ModelDistance)
+TIGHT = (BlockCounts, RangeCount, GridCounts, Residual, ModelDistance, Parity)
 """Whose stated sensitivity some pair of rows reaches; the others state a bound that holds for any conditions."""
 
 
@@ -184,8 +192,8 @@ def test_what_is_measured_is_the_sum_within_the_declared_bounds(tmp_path, query)
     path = tmp_path / "people.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["x", "y"])
-        writer.writerows([["" if value is None else value, 2] for value in VALUES])
+        writer.writerow(["x", "y", "p", "q"])
+        writer.writerows([["" if value is None else value, 2, "true", "false"] for value in VALUES])
     schema = schema_of()
     with open_engine(path, schema) as engine:
         found = measured(engine, schema, tmp_path, query)

@@ -13,6 +13,7 @@ import pytest
 from benchmarks.histogram_engine import HistogramEngine, histogram_schema, opened_grant
 from discreet.answers import open_release, verify
 from discreet.answers.buckets import BucketSource
+from discreet.answers.range_pictures import bars, synthetic_codes
 from discreet.answers.reader import ReleaseReader
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
@@ -185,19 +186,25 @@ def test_a_64_bit_domain_stays_small_when_it_is_empty_and_when_it_is_full_of_one
         assert many.estimate[1] == pytest.approx(answer.estimate, abs=1)
 
 
-def test_thresholds_keep_an_empty_nodes_expected_live_children_below_a_half():
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_thresholds_keep_an_empty_nodes_expected_live_children_below_a_half(columns):
+    names = [f"c{place}" for place in range(columns)]
     schema = Schema.loads(
-        'dataset = "t"\n[columns.ts]\nkind = "integer"\nrange = [-9223372036854775808, 9223372036854775807]'
+        'dataset = "t"\n'
+        + "".join(
+            f'[columns.{name}]\nkind = "integer"\nrange = [-9223372036854775808, 9223372036854775807]\n'
+            for name in names
+        )
     )
-    tree = range_tree(("ts",), schema)
+    asked = Intervals(*names) if columns == 1 else Rectangles(*names)
     made = AdaptiveTree().prepare(
-        Intervals("ts"), schema, share=Budget(epsilon="1/10"), accounting=Accounting.BASIC
+        asked, schema, share=Budget(epsilon="1/10"), accounting=Accounting.BASIC
     )
-    shares = made.schedule.shares
-    bars = thresholds(tree, shares, path=Fraction(1, 10))
+    tree, shares = made.tree, made.schedule.shares
+    bars_ = thresholds(tree, shares, path=Fraction(1, 10))
     for level in range(1, len(shares)):
         fan = 2 ** (sum(tree.depths[level]) - sum(tree.depths[level - 1]))
-        alive = np.exp(-float(shares[level]) / 10 * bars[level]) / 2
+        alive = np.exp(-float(shares[level]) / 10 * bars_[level]) / 2
         assert fan * alive <= 0.5 + 1e-9
 
 
@@ -483,3 +490,18 @@ def test_rows_and_error_of_the_theorem_are_inverse_and_unions_divide_the_error()
     alone = rows_needed(bits=12, alpha=1.0, error=0.1, delta=0.05)
     three = rows_needed(bits=12, alpha=1.0, error=0.3, delta=0.05, pieces=3)
     assert three == pytest.approx(alone)
+
+
+def test_charts_and_synthetic_values_follow_the_release(people):
+    frame, path = people
+    (source, *_) = open_release(path)._library.ranges
+    chart = bars(source, most=16)
+    assert chart.shape == (13,)
+    assert chart.estimate.sum() == pytest.approx(len(frame), rel=0.02)
+    assert ((chart.lower <= chart.estimate) & (chart.estimate <= chart.upper)).all()
+    drawn = synthetic_codes(source, rows=5000, seed=3)
+    assert drawn.shape == (5000, 1) and drawn.max() <= 99
+    assert np.array_equal(drawn, synthetic_codes(source, rows=5000, seed=3))
+    for age in (20, 40, 60):
+        share = (frame.age.clip(0, 99) < age).mean()
+        assert (drawn[:, 0] < age).mean() == pytest.approx(share, abs=0.02)

@@ -21,6 +21,7 @@ from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
 from discreet.queries.classes import Marginals, Means, Sums
 from discreet.queries.halfspaces import Halfspaces
+from discreet.queries.parities import Parities
 from discreet.queries.predicates import Predicates
 from discreet.queries.ranges import Intervals, Rectangles
 from discreet.releases.algorithms import ALGORITHMS, algorithm_for
@@ -34,6 +35,7 @@ EXAMPLES = {
     "marginals": [Marginals(0), Marginals(1), Marginals(2), Marginals("age", "income")],
     "means": [Means("age"), Means("income")],
     "sums": [Sums("age"), Sums("income")],
+    "parities": [Parities(degree=2)],
     "intervals": [Intervals("age"), Intervals("income")],
     "rectangles": [Rectangles("age", "income")],
     "halfspaces": [Halfspaces("age"), Halfspaces("age", "income")],

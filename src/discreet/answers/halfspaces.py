@@ -55,6 +55,10 @@ CUT_NOTE = (
     "side of it."
 )
 EVERY_LADDER, LADDER_STEP = 64, 1.01
+LARGEST = 1e80
+RESERVE = Fraction(1, 10)
+"""Of the probability to miss, kept back: intervals of questions that share one draw of noise miss
+together, so that a whole set of them should err on the safe side."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +153,7 @@ class Grid:
         ladder = np.array(steps, dtype=np.int64)
         kept = self._widths.get(confidence)
         if kept is None:
-            level = exact(confidence, name="confidence")
+            level = 1 - (1 - exact(confidence, name="confidence")) * (1 - RESERVE)
             kept = self._widths[confidence] = half_widths(self.noise, ladder, level)
         return kept[np.searchsorted(ladder, draws, side="left")]
 
@@ -276,8 +280,9 @@ class HalfspaceReader:
             raise BadInput(
                 "Halfspaces need one row of coefficients, one a column, and one bound each."
             )
-        if not (np.isfinite(slopes).all() and np.isfinite(goals).all()):
-            raise BadInput("The coefficients and bounds of halfspaces are finite numbers.")
+        most = max(np.abs(slopes).max(initial=0), np.abs(goals).max(initial=0))
+        if not most < LARGEST:  # also where it is not a number
+            raise BadInput(f"The coefficients and bounds of halfspaces lie below {LARGEST:g}.")
         slopes = np.ascontiguousarray(slopes[:, [names.index(name) for name in places]])
         grid = self.grid(tuple(places))
         swept = grid.sweep(slopes, goals)

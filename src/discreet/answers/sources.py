@@ -30,6 +30,7 @@ from discreet.inference.residuals import ResidualTables
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals
 from discreet.queries.measurable import CellCount, ClampedSum, Marginal, PresentCount
+from discreet.queries.parities import Parity
 from discreet.queries.residuals import ModelDistance, Residual
 from discreet.schema import Schema
 
@@ -95,7 +96,7 @@ def _measured(part: Part, schema: Schema) -> Sources:
             found.tables.append(NoisyTable(query.columns, counts, measurement.law))
         elif isinstance(query, ClampedSum):
             sums.append(measurement)
-        elif isinstance(query, Residual):
+        elif isinstance(query, Residual | Parity):
             found.residuals.append(measurement)
         elif (column := _counted_column(query, schema)) is not None:
             found.counts.append(NoisyCount(column, int(measurement.values[0]), measurement.law))

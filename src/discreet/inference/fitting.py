@@ -20,6 +20,7 @@ from discreet.inference.mixture import Mixture, Target, bin_matrix, smooth_share
 from discreet.inference.public_random import generator
 from discreet.inference.residuals import ResidualTables, centred
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.parities import Parity, signs
 from discreet.queries.residuals import Residual, subsets
 from discreet.schema import Schema
 
@@ -44,6 +45,14 @@ def target_of(
 ) -> Target | None:
     """A measured residual of one or two columns as something to fit."""
     query = measured.query
+    if isinstance(query, Parity) and 1 <= len(query.columns) <= 2:
+        pattern = signs(len(query.columns)) / (rows * 2 ** len(query.columns))
+        return Target(
+            columns=tuple(places[name] for name in query.columns),
+            bins=(None,) * len(query.columns),
+            table=(pattern * float(measured.values[0])).astype(np.float32),
+            std=measured.law.std / (rows * 2 ** len(query.columns)),
+        )
     if not isinstance(query, Residual) or not 1 <= len(query.columns) <= 2:
         return None
     shape = query.shape(schema)

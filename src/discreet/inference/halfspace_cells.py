@@ -25,6 +25,8 @@ Bools = npt.NDArray[np.bool_]
 
 ROUNDING = 1e-12
 """Of the largest term of a linear form: more than its float evaluation can be off."""
+FAR = 1e100
+"""Beyond every coefficient, bound and value."""
 MOST_AT_ONCE = 1 << 16
 """(halfspace, row of boxes) pairs that are swept together: what stays in a processor's cache."""
 QUADRATURE = {1: (0.5,), 2: (0.2113248654051871, 0.7886751345948129)}
@@ -198,9 +200,11 @@ class Sweep:
             smooth = tuple(table.take(inside).sum(axis=1) for table in sums[1:])
         else:
             smooth = self._smooth(others, slope, wanted, low, high, sums[1:])
+        inner = sums[0].take(inside).sum(axis=1)
+        same = self._are_points and np.array_equal(first_in, first_out)
         return Swept(
-            inner=sums[0].take(inside).sum(axis=1),
-            outer=sums[0].take(first_out + start).sum(axis=1),
+            inner=inner,
+            outer=inner.copy() if same else sums[0].take(first_out + start).sum(axis=1),
             inner_boxes=boxes * first_in.shape[1] - first_in.sum(axis=1),
             outer_boxes=boxes * first_in.shape[1] - first_out.sum(axis=1),
             smooth=smooth,
@@ -277,11 +281,10 @@ class _Places:
 
 def _reached(rest: Floats, slope: Floats) -> Floats:
     """From where on `slope * x >= rest`: everywhere or nowhere if the slope is 0."""
-    if slope.min(initial=np.inf) > 1e-200:
+    if slope.min(initial=np.inf) > 1 / FAR:
         return np.asarray(rest * (1 / slope))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        start = rest / slope
-    return np.where(slope > 0, start, np.where(rest <= 0, -np.inf, np.inf))
+    start = rest / np.where(slope > 1 / FAR, slope, 1.0)
+    return np.where(slope > 1 / FAR, start, np.where(rest <= 0, -FAR, FAR))
 
 
 def _suffix_sums(table: Floats) -> Floats:

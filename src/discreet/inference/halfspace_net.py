@@ -44,8 +44,10 @@ def net(dimensions: int, reach: Fraction) -> tuple[tuple[int, ...], ...]:
     if dimensions == 1:
         return ((FINENESS,), (-FINENESS,))
     side = 1
+    least = -log10_cap(dimensions, math.asin(float(reach)))
     while True:
-        if 2 * dimensions * side ** (dimensions - 1) > MOST_NET:
+        cells = 2 * dimensions * side ** (dimensions - 1)
+        if least > math.log10(MOST_NET) or max(cells, cells << dimensions >> 6) > MOST_NET:
             raise BadInput(
                 f"A net of reach {float(reach):.3g} in {dimensions} dimensions has more than "
                 f"{MOST_NET:,} halfspaces. Nothing was read or charged. Give a larger gamma, fewer columns, "
@@ -80,6 +82,24 @@ def _cube_net(dimensions: int, side: int) -> tuple[Integers, float]:
             cosine = min(cosine, float((unit * vertex).sum(axis=1).min()))
         normals.append(rounded.astype(np.int64))
     return np.concatenate(normals), math.acos(max(-1.0, min(1.0, cosine)))
+
+
+def log10_cap(dimensions: int, angle: float) -> float:
+    """log10 of the share of the sphere within `angle` of a point: no net can have fewer elements than its inverse.
+
+    Half the regularised incomplete beta function at sin^2, by its leading term where it underflows.
+    """
+    from scipy.special import betainc, gammaln
+
+    if dimensions < 2:
+        return math.log10(0.5)
+    half, sine = (dimensions - 1) / 2, math.sin(angle)
+    share = float(betainc(half, 0.5, sine * sine))
+    if share > 1e-290:
+        return math.log10(share / 2)
+    beta = float(gammaln(half) + gammaln(0.5) - gammaln(half + 0.5))
+    leading = half * math.log(sine * sine) - math.log(half) - beta
+    return (math.log(0.5) + leading - 0.5 * math.log(1 - sine * sine)) / math.log(10)
 
 
 def projection(dimensions: int, to: int, *, number: int) -> Integers:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from discreet.artifacts.measurement import Measurement
 from discreet.inference.combination import inverse_variance_weights
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.parities import Parity, signs
 from discreet.queries.residuals import Residual, subsets
 from discreet.schema import Schema
 
@@ -37,6 +38,9 @@ class Piece:
     """(weight, law) of the independent measurements that were combined."""
     scale: int
     """What the residual was multiplied by to be an integer."""
+
+    signs: Floats | None = None
+    """Of a parity: one draw moves every cell by its sign. `None`: each number has draws of its own."""
 
     @property
     def draw_variance(self) -> float:
@@ -55,12 +59,17 @@ class ResidualTables:
     ) -> None:
         self.schema = schema
         found: dict[tuple[str, ...], list[Measurement]] = {}
-        self.measured = tuple(each for each in measurements if isinstance(each.query, Residual))
-        for each in self.measured:
-            if isinstance(each.query, Residual) and each.query.bins is None:
+        kept = [each for each in measurements if isinstance(each.query, Residual | Parity)]
+        self.measured = tuple(kept)
+        parities: dict[tuple[str, ...], list[Measurement]] = {}
+        for each in kept:
+            if isinstance(each.query, Parity):
+                parities.setdefault(each.query.columns, []).append(each)
+            elif isinstance(each.query, Residual) and each.query.bins is None:
                 found.setdefault(each.query.columns, []).append(each)
-        self.pieces = {columns: self._piece(columns, own) for columns, own in found.items()}
-        if found and rows is not None:
+        self.pieces = {columns: self._parity(columns, own) for columns, own in parities.items()}
+        self.pieces |= {columns: self._piece(columns, own) for columns, own in found.items()}
+        if self.pieces and rows is not None:
             self.pieces[()] = Piece(np.array(float(rows)), (), 1)
 
     def _piece(self, columns: tuple[str, ...], measured: list[Measurement]) -> Piece:
@@ -73,6 +82,14 @@ class ResidualTables:
         table = centred(np.asarray(mixed).reshape(shape)) / prod(shape)
         noise = tuple((w, each.law) for w, each in zip(weights, measured, strict=True) if w)
         return Piece(table, noise, prod(shape))
+
+    def _parity(self, columns: tuple[str, ...], measured: list[Measurement]) -> Piece:
+        """A parity f over binary columns is the residual of f * sign / 2^columns."""
+        pattern = signs(len(columns)).astype(np.float64)
+        weights = inverse_variance_weights([each.law.variance for each in measured])
+        value = sum(w * float(each.values[0]) for w, each in zip(weights, measured, strict=True))
+        noise = tuple((w, each.law) for w, each in zip(weights, measured, strict=True) if w)
+        return Piece(pattern * value / pattern.size, noise, pattern.size, pattern)
 
     def sizes(self, columns: tuple[str, ...]) -> tuple[int, ...]:
         return tuple(self.schema.column(name).cells for name in columns)
@@ -110,7 +127,11 @@ class ResidualTables:
         for own, piece in self.parts_of(columns).items():
             axes = tuple(ahead + place for place, name in enumerate(columns) if name not in own)
             inside = weights.sum(axis=axes) if axes else weights
-            inside = centred(inside, first=ahead) / whole
+            if piece.signs is None:
+                inside = centred(inside, first=ahead) / whole
+            else:
+                over = tuple(range(ahead, inside.ndim))
+                inside = np.asarray((inside * piece.signs).sum(axis=over) / whole)[..., None]
             for weight, law in piece.noise:
                 found.append((law, weight * inside.reshape(*inside.shape[:ahead], -1)))
         return found
@@ -122,6 +143,8 @@ class ResidualTables:
         for own, piece in self.parts_of(columns).items():
             outside = prod(d for name, d in shape.items() if name not in own)
             kept = prod((shape[name] - 1) / shape[name] for name in own)
+            if piece.signs is not None:
+                kept = 1.0  # one draw in all cells, instead of one that others share
             total += kept / outside**2 * piece.draw_variance / piece.scale**2
         return total
 

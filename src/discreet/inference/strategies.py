@@ -37,6 +37,8 @@ MOST_OPTIMISED_L2, MOST_OPTIMISED_L1 = 400, 160
 """Parts up to which a strategy is optimised; beyond, it takes too long for a plan."""
 MOST_SOLVED = 2000
 """Parts up to which answers are solved for by least squares."""
+MOST_EXTRA = 8
+"""Rows of a p-identity strategy beyond the identity."""
 STEPS = 60
 LEAST = 1e-9
 
@@ -134,7 +136,7 @@ def _best_l1(workload: Floats) -> Floats:
 
     gram = workload.T @ workload
     parts = len(gram)
-    rows = max(1, min(16, parts // 4))
+    rows = max(1, min(MOST_EXTRA, parts // 6))
 
     def cost(flat: Floats) -> tuple[float, Floats]:
         extra = flat.reshape(rows, parts)
@@ -145,7 +147,8 @@ def _best_l1(workload: Floats) -> Floats:
         slope = -2 * extra @ (inverse @ weighted @ inverse) + by_scale[None, :]
         return float((inverse * weighted).sum()), slope.reshape(-1)
 
-    start = generator(0).random(rows * parts) / parts
+    # Small extra rows are a local optimum: nothing but the identity. So it starts with large ones.
+    start = generator(0).random(rows * parts)
     options = {"maxiter": 2 * STEPS}
     bounds = [(0.0, None)] * len(start)
     minimize: Any = scipy.optimize.minimize

@@ -19,6 +19,7 @@ from typing import ClassVar, Protocol
 from discreet.errors import BadInput
 from discreet.queries.halfspaces import parse_halfspaces
 from discreet.queries.measurable import Marginal
+from discreet.queries.parities import parse_parities
 from discreet.queries.predicates import parse_predicates
 from discreet.queries.ranges import Intervals, Rectangles
 from discreet.queries.spelling import checked_weight, quoted
@@ -161,6 +162,8 @@ def _one(kind: Callable[[str], QueryClass], name: str) -> Callable[[list[str]], 
 
 CLASSES: dict[str, Callable[[list[str]], QueryClass]] = {
     "marginals": _marginals,
+    "conjunctions": _marginals,  # a conjunction of k values is a cell of a table of k columns
+    "parities": parse_parities,
     "histogram": _one(lambda column: Marginals(columns=[column]), "histogram"),
     "means": _one(Means, "means"),
     "sums": _one(Sums, "sums"),

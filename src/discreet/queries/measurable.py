@@ -25,6 +25,7 @@ from discreet.privacy.adjacency import (
 )
 from discreet.queries.grid_counts import GridCounts
 from discreet.queries.limits import MOST_CELLS as MOST_CELLS
+from discreet.queries.parities import Parity
 from discreet.queries.residuals import ModelDistance, Residual
 from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
@@ -337,6 +338,7 @@ QUERIES: dict[str, Callable[[dict[str, Any]], Query]] = {
     Residual.kind: Residual.from_dict,
     ModelDistance.kind: ModelDistance.from_dict,
     GridCounts.kind: GridCounts.from_dict,
+    Parity.kind: Parity.from_dict,
     StrategyCounts.kind: StrategyCounts.from_dict,
     InequalityCounts.kind: InequalityCounts.from_dict,
 }

@@ -12,6 +12,7 @@ from discreet.releases.halfspaces_net import HalfspaceNet
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
 from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
+from discreet.releases.marginals_fourier import FourierMarginals
 from discreet.releases.marginals_residual import EvenResidualMarginals, ResidualMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
 from discreet.releases.predicates_mwem import MwemPredicates
@@ -33,7 +34,9 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         ResidualMarginals(),
         EvenResidualMarginals(),
         AdaptiveMarginals(),
+        FourierMarginals(),
     ),
+    "parities": (FourierMarginals(),),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
     "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 from discreet.errors import BadInput
+from discreet.inference.halfspace_net import log10_cap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ def theorem_parameters(
     margin = gamma / 16
     dimensions = math.ceil(4 * math.log(16 / epsilon) / (margin**2 - margin**3))
     projections = math.ceil(12 * (math.log(2 / delta) + math.log(2) * bits * columns))
-    net = -_log10_cap(dimensions, math.asin(0.75 * gamma))
+    net = -log10_cap(dimensions, math.asin(0.75 * gamma))
     both = math.log10(projections) + net
     spread = both * math.log(10) + math.log(2 / delta)
     return TheoremParameters(
@@ -63,24 +64,6 @@ def theorem_parameters(
         log10_net=net,
         log10_rows=both + math.log10(spread) - math.log10(epsilon / 2 * alpha),
     )
-
-
-def _log10_cap(dimensions: int, angle: float) -> float:
-    """log10 of the share of the sphere within `angle` of a point: no net can have fewer elements than its inverse.
-
-    Half the regularised incomplete beta function at sin^2, by its leading term where it underflows.
-    """
-    from scipy.special import betainc, gammaln
-
-    if dimensions < 2:
-        return math.log10(0.5)
-    half, sine = (dimensions - 1) / 2, math.sin(angle)
-    share = float(betainc(half, 0.5, sine * sine))
-    if share > 1e-290:
-        return math.log10(share / 2)
-    beta = float(gammaln(half) + gammaln(0.5) - gammaln(half + 0.5))
-    leading = half * math.log(sine * sine) - math.log(half) - beta
-    return (math.log(0.5) + leading - 0.5 * math.log(1 - sine * sine)) / math.log(10)
 
 
 def _power(log10: float) -> str:

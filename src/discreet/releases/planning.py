@@ -203,6 +203,8 @@ def _class_plan(part: Prepared, rows: int | None, confidence: float) -> ClassPla
 
 def _laws(each: ClassPlan) -> str:
     """The laws of a class in few words: `discrete-laplace 2`, or a range of standard deviations."""
+    if not each.noise:
+        return "decided step by step, within its share"
     kinds = sorted({entry["law"]["kind"] for entry in each.noise})
     spreads = [entry["std"] for entry in each.noise]
     low, high = min(spreads), max(spreads)

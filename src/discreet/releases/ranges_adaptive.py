@@ -33,7 +33,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import QueryClass
-from discreet.queries.ranges import Ranges, range_tree
+from discreet.queries.ranges import DEEP, Ranges, range_tree
 from discreet.queries.tree import Tree
 from discreet.releases.noise_choice import check_drawable
 from discreet.releases.protocol import ClassError
@@ -84,10 +84,12 @@ def thresholds(
     if len(tree.columns) == 1:
         # An interval cuts two leaves: rows in them below its noise are not worth telling apart.
         worth = max(worth, math.sqrt(2 * best_shares(tree).mean_variance))
+    above = 0  # halvings down to the last level that was measured
     for level, share in enumerate(shares):
         below = worth / float(path if whole is None else whole)
         if level and share:
-            fan = 1 << (sum(tree.depths[level]) - sum(tree.depths[level - 1]))
+            fan = 1 << (sum(tree.depths[level]) - above)
+            above = sum(tree.depths[level])
             below = max(below, math.log(fan / 2 / EMPTY_CHILDREN) / float(share * path))
         found.append(below)
     return tuple(found)
@@ -105,6 +107,10 @@ def adaptive_shares(tree: Tree) -> tuple[Fraction, ...]:
         best[0] = 0.0
     evened = best[1:] ** (1 / len(tree.columns))
     if len(evened):
+        if sum(tree.depths[-1]) > DEEP:
+            evened = np.ones_like(evened)  # no path reaches the bottom of so deep a domain
+        # No level is skipped: below a skipped one an empty node would have too many children.
+        evened = np.maximum(evened, evened.mean() / 2)
         best[1:] = (1 - best[0]) * evened / evened.sum()
     return rounded_shares(best)
 

@@ -128,7 +128,7 @@ SENSITIVITY = (
         name="values-not-clamped",
         trap=4,
         file="src/discreet/kernel/engines/duckdb_cells.py",
-        old="        found = s.clamp(unit, *_ends(column))\n    else:",
+        old="        found = s.clamp(unit, *ends(column))\n    else:",
         new="        found = unit\n    else:",
         more=(
             (

@@ -112,8 +112,8 @@ SIDE_CHANNELS = (
         name="a-persons-rows-kept-by-their-place-in-the-file",
         trap=36,
         file="src/discreet/kernel/engines/duckdb_engine.py",
-        old='        order = exp.Order(expressions=[s.name("key"), *values])\n',
-        new="        order = exp.Order(expressions=[s.whole(1)])\n",
+        old='exp.Order(expressions=[s.name("key"), *values, *units_kept])',
+        new="exp.Order(expressions=[s.whole(1)])",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(

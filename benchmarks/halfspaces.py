@@ -1,0 +1,320 @@
+"""Halfspaces on Adult: error against the literal net and the no-data prior, coverage, speed.
+
+Two columns as coded, scaled by the schema's bounds, pure DP, change-one; 2,000 random inequalities
+that cut the square. The literal net runs at several margins and the best of them in hindsight is the
+opponent. The prior spreads the rows evenly over the bounds. Five columns, without and with a declared
+workload. Then 20 million generated rows against the same cell expressions grouped by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+import polars  # noqa: E402
+
+from discreet import Budget, Schema, release  # noqa: E402
+from discreet.audits.halfspace_usefulness import strict_errors  # noqa: E402
+from discreet.inference.halfspace_net import lifted  # noqa: E402
+from discreet.inference.halfspace_prior import random_halfspaces  # noqa: E402
+from discreet.kernel.noise import DrawnNoise  # noqa: E402
+from discreet.queries.halfspaces import Halfspaces  # noqa: E402
+from discreet.queries.predicates import Predicates  # noqa: E402
+
+QUESTIONS = 2_000
+TWO = {"age": 32, "hours-per-week": 32}
+FIVE = {
+    "age": 32,
+    "education-num": 16,
+    "capital-gain": 32,
+    "capital-loss": 32,
+    "hours-per-week": 32,
+}
+MARGINS = ("1/10", "3/10", "1/2")
+CHILD = """
+import json, sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import halfspaces
+from discreet import Schema
+how, path, folder = sys.argv[2], sys.argv[3], Path(sys.argv[4])
+schema = Schema.loads(halfspaces.schema_text(halfspaces.TWO, people=20_000_000))
+start = time.perf_counter()
+if how == "release":
+    halfspaces.released(path, schema, halfspaces.Halfspaces(*halfspaces.TWO), "1", ledger=folder / "ledger.db")
+else:
+    halfspaces.group_by_hand(path, schema, tuple(halfspaces.TWO))
+print(json.dumps(time.perf_counter() - start))
+"""
+
+
+def line(bar: str, value: float, limit: float, *, at_least: bool = False) -> bool:
+    ok = bool(value >= limit if at_least else value <= limit)
+    shown = {"bar": bar, "value": round(float(value), 5), "limit": limit, "ok": ok}
+    print(json.dumps(shown), flush=True)
+    return ok
+
+
+def schema_text(columns: dict[str, int], people: int) -> str:
+    parts = [f'dataset = "adult"\npeople = {people}\nadjacency = "change-one"']
+    parts += [
+        f'[columns."{name}"]\nkind = "integer"\nrange = [0, {cells - 1}]'
+        for name, cells in columns.items()
+    ]
+    return "\n".join(parts)
+
+
+def adult(data: Path, columns: dict[str, int]) -> Any:
+    with (data / "tables" / "adult.csv").open(encoding="utf-8") as file:
+        rows = csv.reader(file)
+        header = next(rows)
+        places = [header.index(name) for name in columns]
+        return np.array([[int(row[place]) for place in places] for row in rows], dtype=np.int64)
+
+
+def released(
+    source: object,
+    schema: Schema,
+    asked: Any,
+    epsilon: str,
+    *,
+    algorithm: str | None = None,
+    delta: str = "0",
+    ledger: Path | None = None,
+) -> Any:
+    """A release with a ledger of its own: the rows are public."""
+    with tempfile.TemporaryDirectory() as folder:
+        return release(
+            source,
+            schema,
+            budget=Budget(epsilon=epsilon, delta=delta),
+            workload=[asked],
+            algorithms=None if algorithm is None else {asked.text: algorithm},
+            ledger=ledger or Path(folder) / "ledger.db",
+        )
+
+
+def group_by_hand(path: str, schema: Any, names: tuple[str, ...]) -> None:
+    """The engine's own cell expressions in one GROUP BY; it reaches into the engine for them."""
+    from sqlglot import exp
+
+    from discreet.kernel.engines import open_engine
+    from discreet.kernel.engines.duckdb_sql import render
+
+    engine: Any = open_engine(path, schema)
+    with engine:
+        columns = [schema.column(name) for name in names]
+        codes = [engine._code(column) for column in columns]
+        query = exp.select(*codes, "count(*)").from_(engine._encoded(columns)).group_by(*codes)
+        engine._session.arrays(render(query))
+
+
+class Table:
+    """Adult's columns, its random questions and their true answers."""
+
+    def __init__(self, data: Path, columns: dict[str, int], seed: int) -> None:
+        self.columns = tuple(columns)
+        self.rows = adult(data, columns)
+        self.many = len(self.rows)
+        self.schema = Schema.loads(schema_text(columns, self.many))
+        self.frame = polars.DataFrame(dict(zip(columns, self.rows.T, strict=True)))
+        high = np.array(list(columns.values()), dtype=float) - 1
+        normals, bounds = random_halfspaces(np.zeros(len(high)), high, QUESTIONS, seed=seed)
+        self.normals, self.bounds = np.round(normals, 6), np.round(bounds, 6)
+        self.truth = np.concatenate(
+            [
+                (self.rows @ self.normals[at : at + 50].T >= self.bounds[at : at + 50]).sum(axis=0)
+                for at in range(0, QUESTIONS, 50)
+            ]
+        )
+
+    def error(self, answers: Any) -> float:
+        return float(np.abs(np.clip(answers, 0, self.many) - self.truth).mean()) / self.many
+
+
+def two_columns(table: Table, draws: int) -> bool:
+    met = True
+    asked = Halfspaces(*table.columns)
+    for epsilon, alpha in (("1", 1.0), ("1/10", 0.1)):
+        ours, prior = [], 0.0
+        for _ in range(draws):
+            opened = released(table.frame, table.schema, asked, epsilon)
+            found = opened.count_halfspaces(table.columns, table.normals, table.bounds)
+            ours.append(table.error(found.estimate))
+            prior = table.error(found.prior)
+        nets = {}
+        for margin in MARGINS:
+            net = Halfspaces(*table.columns, gamma=margin)
+            opened = released(table.frame, table.schema, net, epsilon, algorithm="net")
+            answers = opened.count_near_halfspaces(table.columns, table.normals, table.bounds)
+            nets[margin] = table.error(answers)
+            strict = strict_errors(
+                np.hstack([2 * table.rows / 31 - 1, np.ones((table.many, 1))])[::20],
+                lifted(table.schema, table.columns, table.normals, table.bounds)[:100],
+                np.asarray(answers[:100]) / table.many,
+                gamma=float(net.gamma),
+            )
+            print(
+                f"  alpha {alpha:g}, net at gamma {margin}: mean error {nets[margin]:.4f}; strictly, for "
+                f"some gamma-close halfspace, {strict.mean():.4f}"
+            )
+        error, best = float(np.mean(ours)), min(nets.values())
+        print(f"  alpha {alpha:g}: cells {error:.5f}, best net {best:.5f}, prior {prior:.5f}")
+        if alpha == 1:
+            met &= line("2 columns, alpha 1, error / literal net's", error / best, 0.25)
+            met &= line("2 columns, alpha 1, error / prior's", error / prior, 0.25)
+        else:
+            met &= line("2 columns, alpha .1, error / prior's", error / prior, 0.5)
+    return met
+
+
+def five_columns(table: Table) -> bool:
+    opened = released(table.frame, table.schema, Halfspaces(*table.columns), "1")
+    found = opened.count_halfspaces(table.columns, table.normals, table.bounds)
+    error, prior = table.error(found.estimate), table.error(found.prior)
+    conditions = []
+    for normal, bound in zip(table.normals, table.bounds, strict=True):
+        terms = " + ".join(
+            f'({each:.6f})*"{name}"' for each, name in zip(normal, table.columns, strict=True)
+        )
+        conditions.append(f"{terms} >= {bound:.6f}")
+    declared = released(table.frame, table.schema, Predicates(conditions), "1", delta="1e-6")
+    answers = declared.release.parts[0].estimates["answers"]
+    print(
+        f"  5 columns, alpha 1: cells {error:.5f} (mean width "
+        f"{float((found.upper - found.lower).mean()) / table.many:.4f}), declared {table.error(answers):.5f}, "
+        f"prior {prior:.5f}"
+    )
+    met = line("5 columns, error / prior's", error / prior, 0.25)
+    return met & line(
+        "5 columns, declared workload, error / prior's", table.error(answers) / prior, 0.1
+    )
+
+
+def coverage(table: Table, draws: int) -> bool:
+    """The kernel's own noise, drawn anew for the same exact counts: as many releases."""
+    met = True
+    asked = Halfspaces(*table.columns)
+    for epsilon in ("1", "1/10"):
+        opened = released(table.frame, table.schema, asked, epsilon)
+        (part,) = opened.release.parts
+        (measured,) = part.measurements
+        query = measured.query
+        cells = np.zeros(
+            [table.schema.column(name).cells for name in query.columns], dtype=np.int64
+        )
+        np.add.at(cells, tuple(table.rows.T), 1)
+        exact, noise = query.evaluate(cells), DrawnNoise()
+        held, width, error = [], [], []
+        for _ in range(draws):
+            values = noise.add(exact, measured.law, step="coverage")
+            again = replace(part, measurements=(replace(measured, values=values),))
+            redrawn = type(opened)(replace(opened.release, parts=(again,)))
+            found = redrawn.count_halfspaces(table.columns, table.normals, table.bounds)
+            held.append(float(((found.lower <= table.truth) & (table.truth <= found.upper)).mean()))
+            width.append(float((found.upper - found.lower).mean()) / table.many)
+            error.append(table.error(found.estimate))
+        print(
+            f"  alpha {epsilon}: mean width {np.mean(width):.5f} beside a mean error of {np.mean(error):.5f}; "
+            f"the coverage's own standard error is {np.std(held) / np.sqrt(draws):.4f}"
+        )
+        met &= line(
+            f"coverage of 95% intervals, alpha {epsilon}, {draws} x {QUESTIONS:,}",
+            float(np.mean(held)),
+            0.95,
+            at_least=True,
+        )
+    return met
+
+
+def speed(table: Table) -> bool:
+    opened = released(table.frame, table.schema, Halfspaces(*table.columns), "1")
+    normals, bounds = np.repeat(table.normals, 100, axis=0), np.repeat(table.bounds, 100)
+    opened.count_halfspaces(table.columns, normals[:1000], bounds[:1000])
+    best = 0.0
+    for _ in range(3):
+        start = time.perf_counter()
+        opened.count_halfspaces(table.columns, normals, bounds)
+        best = max(best, len(bounds) / (time.perf_counter() - start))
+    return line("halfspace answers a second", best, 100_000, at_least=True)
+
+
+def many_rows(rows: int) -> bool:
+    sql = (
+        f'COPY (SELECT (h % 34)::BIGINT - 1 AS age, (h // 64 % 33)::BIGINT AS "hours-per-week" '
+        f"FROM (SELECT hash(range) AS h FROM range({rows}))) TO '{{path}}' (FORMAT parquet)"
+    )
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        path = folder / "rows.parquet"
+        subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "import duckdb, sys; duckdb.execute('PRAGMA disable_progress_bar'); duckdb.execute(sys.argv[1])",
+                sql.format(path=path),
+            ],
+            check=True,
+        )
+        times: dict[str, list[float]] = {"hand": [], "release": []}
+        for _ in range(3):
+            for how, kept in times.items():
+                for old in folder.glob("ledger.db*"):
+                    old.unlink()
+                done = subprocess.run(
+                    [
+                        sys.executable,
+                        "-c",
+                        CHILD,
+                        str(Path(__file__).parent),
+                        how,
+                        str(path),
+                        str(folder),
+                    ],
+                    env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+                    check=True,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+                kept.append(json.loads(done.stdout))
+    print(
+        f"  {rows:,} rows: release {min(times['release']):.2f} s, by hand {min(times['hand']):.2f} s"
+    )
+    return line("release / grouped by hand", min(times["release"]) / min(times["hand"]), 2.0)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=ROOT / ".." / "shared" / "data")
+    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    asked = parser.parse_args()
+    met = True
+    if (asked.data / "tables" / "adult.csv").exists():
+        two = Table(asked.data, TWO, seed=7)
+        met &= two_columns(two, 3)
+        met &= five_columns(Table(asked.data, FIVE, seed=7))
+        met &= speed(two)
+        met &= coverage(two, asked.draws)
+    else:
+        print(f"  skipped: no Adult table under {asked.data}")
+    met &= many_rows(asked.rows)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,4 @@
+"""What only the custodian may see. Every output carries the banner NOT PRIVATE.
+
+May import every room but the shells.
+"""

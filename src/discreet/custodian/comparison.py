@@ -1,0 +1,82 @@
+"""A release against the true table: exact statistics of the rows, which protect nobody.
+
+This reads the table without charge and without noise, so its output is NOT PRIVATE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.answers.reader import ReleaseReader
+from discreet.errors import NotAnswerable
+from discreet.kernel.engines import open_engine
+from discreet.queries.classes import Marginals
+from discreet.queries.sql import Aggregate, Question
+
+BANNER = "NOT PRIVATE: computed from the raw rows without noise. For the custodian's eyes only."
+MOST_GROUPS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class TableComparison:
+    """How far one table of the release, and of synthetic rows, is from the true one."""
+
+    columns: tuple[str, ...]
+    answers: float
+    """Total variation between the answered and the true shares."""
+    synthetic: float
+    held: float
+    """The share of the cells whose interval holds the true count."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "columns": list(self.columns),
+            "answers_total_variation": self.answers,
+            "synthetic_total_variation": self.synthetic,
+            "intervals_hold": self.held,
+            "private": False,
+        }
+
+
+def compare(
+    reader: ReleaseReader, source: object, *, confidence: float, seed: int = 0
+) -> list[TableComparison]:
+    """Every marginal of the release's workload against the raw rows, the worst first."""
+    schema = reader.schema
+    classes = [part.query_class for part in reader.release.parts]
+    sets = [c for each in classes if isinstance(each, Marginals) for c in each.sets(schema) if c]
+    sets = [c for c in dict.fromkeys(sets) if _cells(reader, c) <= MOST_GROUPS]
+    if not sets:
+        raise NotAnswerable("The release has no marginals to compare with the table.")
+    with open_engine(source, schema) as engine:
+        truths = engine.marginals(sets)
+    rows = reader.synthesize(seed=seed)
+    count = (Aggregate("count", None, "count"),)
+    found: list[TableComparison] = []
+    for columns, truth in zip(sets, truths, strict=True):
+        question = Question(count, group_by=columns)
+        answered = reader.ask(question, confidence=confidence, whole=False).columns[0]
+        flat = truth.reshape(-1).astype(np.float64)
+        made = np.zeros(truth.shape)
+        places = [rows.names.index(name) for name in columns]
+        np.add.at(made, tuple(rows.codes[:, place] for place in places), 1.0)
+        found.append(
+            TableComparison(
+                columns=columns,
+                answers=_distance(np.maximum(answered.estimate, 0), flat),
+                synthetic=_distance(made.reshape(-1), flat),
+                held=float(np.mean((answered.lower <= flat) & (flat <= answered.upper))),
+            )
+        )
+    return sorted(found, key=lambda each: -each.synthetic)
+
+
+def _cells(reader: ReleaseReader, columns: tuple[str, ...]) -> int:
+    return int(np.prod([float(reader.schema.column(name).cells) for name in columns]))
+
+
+def _distance(made: Any, true: Any) -> float:
+    return float(np.abs(made / max(made.sum(), 1.0) - true / max(true.sum(), 1.0)).sum() / 2)

@@ -1,0 +1,169 @@
+"""The plane of a release of halfspaces: its blocks, how many rows each holds, and a line through it.
+
+`plane_of` gathers plain data from a release; `plane_picture` draws it. A block inside the halfspace is
+outlined as inside, one that the line cuts as cut: what the interval of an answer is made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from discreet.answers.halfspaces import HalfspaceReader
+from discreet.answers.sources import Library
+from discreet.artifacts.release import Release
+from discreet.errors import BadInput
+from discreet.queries.halfspaces import Inequality
+from discreet.report.scale import brief, shown
+from discreet.report.svg import element, number, picture, rectangles
+
+LEVELS = 8
+SIZE, LEFT, TOP, BELOW = 420.0, 64.0, 12.0, 44.0
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One box of the grid, in the units of the columns."""
+
+    low: tuple[float, float]
+    high: tuple[float, float]
+    rows: float
+    """Estimated rows, never negative."""
+    place: str
+    """`inside`, `cut` or `outside` of the halfspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """What a chart of two columns and one halfspace shows."""
+
+    columns: tuple[str, str]
+    low: tuple[float, float]
+    high: tuple[float, float]
+    blocks: tuple[Block, ...]
+    line: tuple[tuple[float, float], ...]
+    """Where the halfspace's edge enters and leaves the plane; empty if it misses it."""
+    question: str
+    estimate: float
+    lower: float
+    upper: float
+    prior: float
+
+
+def plane_of(release: Release, asked: Inequality, *, confidence: float = 0.95) -> Plane:
+    """The blocks of the release over the two columns of `asked`, and the halfspace among them."""
+    if len(asked.columns) != 2:
+        raise BadInput("A plane has two columns.")
+    reader = HalfspaceReader(Library(release))
+    found, grid = reader.one(asked, confidence=confidence, whole=True)
+    coefficients, bound, _ = asked.as_at_least()
+    normal = np.array([float(each) for each in coefficients])
+    low, high = grid.boxes.bounds()
+    blocks: list[Block] = []
+    for i, j in np.ndindex(*grid.boxes.shape):
+        first = (float(grid.boxes.low[0][i]), float(grid.boxes.low[1][j]))
+        last = (float(grid.boxes.high[0][i]), float(grid.boxes.high[1][j]))
+        ends = np.sort(np.array([normal * np.array(first), normal * np.array(last)]), axis=0).sum(
+            axis=1
+        )
+        place = "inside" if ends[0] >= float(bound) else "cut"
+        place = "outside" if ends[1] < float(bound) else place
+        blocks.append(Block(first, last, float(grid.smooth[i, j]), place))
+    prior = float(grid.prior(normal[None, :], np.array([float(bound)]))[0])
+    return Plane(
+        columns=(asked.columns[0], asked.columns[1]),
+        low=(float(low[0]), float(low[1])),
+        high=(float(high[0]), float(high[1])),
+        blocks=tuple(blocks),
+        line=_crossings(normal, float(bound), low, high),
+        question=asked.text,
+        estimate=float(found.estimate),
+        lower=float(found.lower),
+        upper=float(found.upper),
+        prior=prior,
+    )
+
+
+def _crossings(
+    normal: np.ndarray, bound: float, low: np.ndarray, high: np.ndarray
+) -> tuple[tuple[float, float], ...]:
+    """The two points where normal . x = bound meets the edges of the box."""
+    found: list[tuple[float, float]] = []
+    for fixed, free in ((0, 1), (1, 0)):
+        if normal[free] == 0:
+            continue
+        for value in (low[fixed], high[fixed]):
+            other = (bound - normal[fixed] * value) / normal[free]
+            if low[free] <= other <= high[free]:
+                point = (float(value), float(other)) if fixed == 0 else (float(other), float(value))
+                if point not in found:
+                    found.append(point)
+    return tuple(found[:2]) if len(found) >= 2 else ()
+
+
+def plane_picture(name: str, plane: Plane) -> Markup:
+    """The blocks shaded by their rows, those inside outlined, and the line."""
+
+    def across(value: float) -> float:
+        width = plane.high[0] - plane.low[0] or 1.0
+        return LEFT + (value - plane.low[0]) / width * SIZE
+
+    def up(value: float) -> float:
+        height = plane.high[1] - plane.low[1] or 1.0
+        return TOP + SIZE - (value - plane.low[1]) / height * SIZE
+
+    firsts = [sorted({block.low[axis] for block in plane.blocks}) for axis in (0, 1)]
+    following = [dict(zip(each, [*each[1:], None], strict=True)) for each in firsts]
+
+    def box(block: Block) -> tuple[float, float, float, float]:
+        """A block reaches to the next, so that cells of single values are seen."""
+        ends = []
+        for axis in (0, 1):
+            after = following[axis][block.low[axis]]
+            ends.append(plane.high[axis] if after is None else after)
+        x, y = across(block.low[0]), up(ends[1])
+        return x, y, max(0.0, across(ends[0]) - x), max(0.0, up(block.low[1]) - y)
+
+    most = max((block.rows for block in plane.blocks), default=0.0) or 1.0
+    shades: dict[int, list[tuple[float, float, float, float]]] = {}
+    marks: dict[str, list[tuple[float, float, float, float]]] = {"inside": [], "cut": []}
+    for block in plane.blocks:
+        level = min(LEVELS - 1, int(LEVELS * (block.rows / most) ** 0.5))
+        shades.setdefault(level, []).append(box(block))
+        if block.place in marks:
+            marks[block.place].append(box(block))
+    children = [
+        element("path", d=rectangles(boxes), class_=f"heat h{level}")
+        for level, boxes in sorted(shades.items())
+    ]
+    children += [
+        element("path", d=rectangles(boxes), class_=f"block {place}")
+        for place, boxes in marks.items()
+        if boxes
+    ]
+    if plane.line:
+        (x1, y1), (x2, y2) = plane.line
+        path = f"M{number(across(x1))} {number(up(y1))}L{number(across(x2))} {number(up(y2))}"
+        children.append(element("path", d=path, class_="curve"))
+    for value in (plane.low[0], plane.high[0]):
+        children.append(
+            element("text", brief(value), x=across(value), y=TOP + SIZE + 16, text_anchor="middle")
+        )
+    for value in (plane.low[1], plane.high[1]):
+        children.append(
+            element("text", brief(value), x=LEFT - 8, y=up(value) + 4, text_anchor="end")
+        )
+    children.append(
+        element(
+            "text", plane.columns[0], x=LEFT + SIZE / 2, y=TOP + SIZE + 34, text_anchor="middle"
+        )
+    )
+    children.append(element("text", plane.columns[1], x=4, y=TOP + 8))
+    described = (
+        f"{len(plane.blocks):,} blocks of {plane.columns[0]} and {plane.columns[1]}; {plane.question} holds "
+        f"for {shown(plane.estimate)} rows, between {shown(plane.lower)} and {shown(plane.upper)}; without "
+        f"data one would say {shown(plane.prior)}."
+    )
+    return picture(name, plane.question, described, LEFT + SIZE + 12, TOP + SIZE + BELOW, *children)

@@ -1,0 +1,312 @@
+"""Declared predicates: exact parts, exact sensitivities, strategies that help, bounds that hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import polars
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import release
+from discreet.answers.predicates import PredicateReader
+from discreet.answers.sources import Library
+from discreet.answers.verify import verify
+from discreet.artifacts.files import read_release, write_release
+from discreet.artifacts.measurement import Measurement
+from discreet.errors import BadInput, NotAnswerable
+from discreet.inference.strategies import strategies
+from discreet.kernel.noise import DrawnNoise
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.budget import Budget
+from discreet.queries.classes import parse_class
+from discreet.queries.predicates import Predicates, partition
+from discreet.queries.sql import parse_question
+from discreet.queries.strategy import InequalityCounts, StrategyCounts, column_moves
+from discreet.schema import Schema
+
+PEOPLE = """
+dataset = "people"
+people = 400
+adjacency = "{adjacency}"
+{unit}
+[columns.age]
+kind = "integer"
+range = [0, 9]
+[columns.sex]
+kind = "category"
+values = ["f", "m"]
+[columns.kids]
+kind = "integer"
+range = [0, 3]
+nulls = "exclude"
+"""
+CONDITIONS = (
+    "age >= 6",
+    "sex = 'f' AND kids > 1",
+    "NOT (age < 3) OR sex IS NULL",
+    "age + 2*kids >= 9",
+)
+
+
+def schema_of(adjacency: str = "add-remove", *, rows: int = 1) -> Schema:
+    unit = f'[unit]\nidentifier = "who"\nmax_rows = {rows}' if rows > 1 else ""
+    return Schema.loads(PEOPLE.format(adjacency=adjacency, unit=unit))
+
+
+def holds(age: int | None, sex: str | None, kids: int | None) -> list[bool]:
+    """SQL's meaning, written out."""
+    return [
+        age is not None and age >= 6,
+        sex == "f" and kids is not None and kids > 1,
+        (age is not None and age >= 3) or sex is None,
+        age is not None and kids is not None and age + 2 * kids >= 9,
+    ]
+
+
+def people(many: int, seed: int = 0) -> list[dict[str, object]]:
+    draw = np.random.default_rng(seed)
+    ages = [None, *range(10)]
+    return [
+        {
+            "age": ages[draw.integers(11)],
+            "sex": [None, "f", "m", "x"][draw.integers(4)],
+            "kids": int(draw.integers(4)),
+        }
+        for _ in range(many)
+    ]
+
+
+def table_of(schema: Schema, rows: list[dict[str, object]], columns: tuple[str, ...]) -> np.ndarray:
+    kinds = [schema.column(name) for name in columns]
+    table = np.zeros([column.cells for column in kinds], dtype=np.int64)
+    for row in rows:
+        codes = tuple(column.code_of(row[column.name]) for column in kinds)
+        if None not in codes:
+            table[codes] += 1
+    return table
+
+
+def test_parts_say_of_every_row_what_the_conditions_say():
+    schema = schema_of()
+    found = partition(schema, CONDITIONS)
+    assert found.columns == ("age", "sex", "kids")
+    shape = tuple(schema.column(name).cells for name in found.columns)
+    for age, sex, kids in product([None, *range(10)], [None, "f", "m", "x"], range(4)):
+        codes = [
+            schema.column(name).code_of(value)
+            for name, value in zip(found.columns, (age, sex, kids), strict=True)
+        ]
+        part = found.part[np.ravel_multi_index(codes, shape)]
+        assert found.workload[:, part].tolist() == holds(age, sex, kids)
+    assert len({tuple(column) for column in found.workload.T}) == found.parts
+
+
+def test_counts_of_predicates_and_of_inequalities_are_the_rows_that_satisfy_them():
+    schema = schema_of()
+    rows = people(300)
+    truth = np.sum([holds(row["age"], row["sex"], row["kids"]) for row in rows], axis=0)
+    query = StrategyCounts.of(schema, CONDITIONS)
+    assert query.evaluate(table_of(schema, rows, query.columns)).tolist() == truth.tolist()
+    condition = parse_question(
+        f"SELECT count(*) FROM people WHERE {CONDITIONS[3]}", schema
+    ).condition
+    strict = parse_question("SELECT count(*) FROM people WHERE age + 2*kids > 9", schema).condition
+    both = InequalityCounts.of(schema, [condition, strict])
+    above = sum(row["age"] is not None and row["age"] + 2 * row["kids"] > 9 for row in rows)
+    assert both.evaluate(table_of(schema, rows, both.columns)).tolist() == [truth[3], above]
+
+
+matrices = st.integers(1, 4).flatmap(
+    lambda rows: st.lists(
+        st.lists(st.integers(-6, 6), min_size=rows, max_size=rows), min_size=1, max_size=6
+    ).map(lambda columns: np.array(columns, dtype=np.int64).T)
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(matrix=matrices)
+@pytest.mark.parametrize("adjacency", list(Adjacency))
+def test_the_sensitivity_of_a_strategy_is_the_furthest_any_neighbour_moves_it(adjacency, matrix):
+    """All pairs of places for one row, `nowhere` included: exact, neither above nor below."""
+    places = [*matrix.T, np.zeros(len(matrix), dtype=np.int64)]
+    if adjacency is Adjacency.ADD_REMOVE:
+        moves = places
+    else:
+        moves = [one - other for one in places for other in places]
+    assert column_moves(matrix, adjacency) == (
+        max(int(np.abs(move).sum()) for move in moves),
+        max(int((move * move).sum()) for move in moves),
+    )
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_no_unit_moves_the_counts_by_more_than_their_sensitivity(adjacency, rows):
+    schema = schema_of(adjacency, rows=rows)
+    matrix = np.random.default_rng(1).integers(-3, 4, size=(5, partition(schema, CONDITIONS).parts))
+    condition = parse_question(
+        f"SELECT count(*) FROM people WHERE {CONDITIONS[3]}", schema
+    ).condition
+    queries = [
+        StrategyCounts.of(schema, CONDITIONS),
+        StrategyCounts.of(schema, CONDITIONS, matrix),
+        InequalityCounts.of(schema, [condition]),
+    ]
+    draw = np.random.default_rng(2)
+    base = people(20)
+    for query in queries:
+        moved = query.sensitivity(schema)
+        for _ in range(150):
+            one, other = ([people(1, int(draw.integers(10**6)))[0]] * rows for _ in range(2))
+            before = base + (other if adjacency == "change-one" else [])
+            counts = [
+                query.evaluate(table_of(schema, each, query.columns))
+                for each in (before, base + one)
+            ]
+            difference = counts[0] - counts[1]
+            assert np.abs(difference).sum() <= moved.l1
+            assert (difference**2).sum() <= moved.l2_squared
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_an_optimised_strategy_beats_single_counts_and_parts_on_all_intervals(squared):
+    parts = 48
+    workload = np.array(
+        [[a <= x <= b for x in range(parts)] for a in range(parts) for b in range(a, parts)]
+    )
+    errors = {}
+    for each in strategies(workload, squared=squared):
+        matrix = workload.astype(np.int64) if each.matrix is None else each.matrix
+        l1, l2 = column_moves(matrix, Adjacency.ADD_REMOVE)
+        errors[each.name] = float(np.sqrt(l2) if squared else l1) * float(
+            np.sqrt((each.reach**2).mean())
+        )
+        assert np.abs(each.reconstruction @ matrix - workload).max() < 1e-6
+    assert errors["optimised"] < (0.85 if squared else 0.95) * min(
+        errors["parts"], errors["independent"]
+    )
+
+
+@pytest.mark.parametrize("algorithm", ["strategy", "independent"])
+@pytest.mark.parametrize("budget", [Budget(epsilon=1), Budget(epsilon=1, delta=1e-6)], ids=str)
+def test_answers_to_declared_predicates_cover_as_often_as_they_say(tmp_path, algorithm, budget):
+    """2,000 draws of all noise, the worst predicate of four: a true 95% falls below 92% with
+    probability under 1e-8; caught almost surely: intervals that hold in 90% of the draws."""
+    schema = schema_of("change-one")
+    rows = people(400)
+    asked = Predicates(CONDITIONS)
+    made = release(
+        polars.DataFrame(rows), schema, budget=budget, workload=[asked],
+        algorithms={asked.text: algorithm}, ledger=tmp_path / "l.db",
+    ).release  # fmt: skip
+    assert verify(made).ok
+    (part,) = made.parts
+    (measured,) = part.measurements
+    query = StrategyCounts.of(
+        schema,
+        CONDITIONS,
+        None if measured.query.matrix is None else np.array(measured.query.matrix),
+    )
+    exact = query.evaluate(table_of(schema, rows, query.columns))
+    truth = np.sum([holds(row["age"], row["sex"], row["kids"]) for row in rows], axis=0)
+    questions = [
+        parse_question(f"SELECT count(*) FROM people WHERE {each}", schema) for each in CONDITIONS
+    ]
+    draws = 2_000
+    noise = DrawnNoise().draw(measured.law, draws * len(exact)).reshape(draws, -1)
+    # The interval's width does not depend on the draw, so it is computed once for each question.
+    reader = PredicateReader(Library(made))
+    for place, question in enumerate(questions):
+        held = 0
+        base = reader._from(part, question.condition, 0.95)
+        assert base is not None
+        units = []
+        for k in range(len(exact)):
+            one = np.zeros(len(exact), dtype=np.int64)
+            one[k] = 1
+            shown = replace(part, measurements=(replace(measured, values=one),))
+            found = reader._from(shown, question.condition, 0.95)
+            assert found is not None
+            assert found.half == base.half
+            units.append(found.estimate)
+        estimates = (exact + noise) @ np.array(units)
+        held = int((np.abs(estimates - truth[place]) <= base.half + 1e-9).sum())
+        assert held >= 0.92 * draws
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
+def test_the_bound_of_a_model_holds_for_all_predicates_at_once(tmp_path, adjacency):
+    """12 runs; a bound that truly holds at 95% fails in 7 or more with probability under 1e-6."""
+    schema = schema_of(adjacency)
+    rows = people(400)
+    frame = polars.DataFrame(rows)
+    truth = np.sum([holds(row["age"], row["sex"], row["kids"]) for row in rows], axis=0)
+    asked = Predicates(CONDITIONS)
+    failed = 0
+    for run in range(12):
+        opened = release(
+            frame, schema, budget=Budget(epsilon=2), workload=[asked],
+            algorithms={asked.text: "mwem"}, ledger=tmp_path / f"{run}.db",
+        )  # fmt: skip
+        assert verify(opened.release).ok
+        (claim,) = opened.release.claims
+        assert claim.simultaneous
+        model = opened.release.parts[0].estimates["answers"]
+        failed += bool(np.abs(model - truth).max() > claim.bound)
+        answer = opened.ask(f"SELECT count(*) FROM people WHERE {CONDITIONS[0]}").only
+        assert answer.covers.value == "noise + model"
+    assert failed <= 6
+
+
+def test_a_predicate_is_found_however_it_is_written_and_others_are_refused(tmp_path):
+    schema = schema_of()
+    opened = release(
+        polars.DataFrame(people(200)), schema, budget=Budget(epsilon=5),
+        workload=[Predicates(["age >= 6", "sex = 'f'"])], ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    first = opened.ask("SELECT count(*) FROM people WHERE age >= 6").only
+    assert opened.ask("SELECT count(*) FROM people WHERE NOT age <= 5").only == first
+    assert opened.ask("SELECT count(*) FROM people WHERE age BETWEEN 6 AND 9").only == first
+    with pytest.raises(NotAnswerable):
+        opened.ask("SELECT count(*) FROM people WHERE age >= 7")
+    write_release(opened.release, tmp_path / "p.release")
+    again = type(opened)(read_release(tmp_path / "p.release"))
+    assert again.ask("SELECT count(*) FROM people WHERE age >= 6").only == first
+
+
+def test_a_predicate_that_cuts_a_cell_is_refused_before_anything_is_charged():
+    wide = Schema.loads(
+        'dataset = "people"\n[columns.age]\nkind = "integer"\nrange = [0, 99]\nwidth = 10'
+    )
+    partition(wide, ("age >= 30",))
+    with pytest.raises(BadInput, match="cuts through a cell"):
+        partition(wide, ("age >= 33",))
+
+
+def test_a_strategy_that_was_altered_does_not_verify(tmp_path):
+    schema = schema_of()
+    asked = Predicates(CONDITIONS)
+    made = release(
+        polars.DataFrame(people(50)), schema, budget=Budget(epsilon=1), workload=[asked],
+        algorithms={asked.text: "independent"}, ledger=tmp_path / "l.db",
+    ).release  # fmt: skip
+    (part,) = made.parts
+    (measured,) = part.measurements
+    assert isinstance(measured, Measurement)
+    tripled = StrategyCounts.of(schema, CONDITIONS, 3 * measured.query.array(schema))
+    forged = replace(part, measurements=(replace(measured, query=tripled),))
+    assert not verify(replace(made, parts=(forged,))).ok
+
+
+def test_the_text_of_the_class_is_read_back():
+    for each in (
+        Predicates("age >= 65"),
+        Predicates(["sex = 'f' AND \"net income\" > 40", "a = 'it''s, (so)'"]),
+    ):
+        assert parse_class(each.text) == each
+        assert parse_class(each.text + " * 3").weight == Fraction(3)

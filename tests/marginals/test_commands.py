@@ -1,0 +1,52 @@
+"""`discreet synthesize` and `discreet compare`."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from discreet.artifacts.files import write_release
+from discreet.cli.application import application
+from discreet.privacy.budget import Budget
+from discreet.releases import release
+from discreet.schema import Schema
+from tests.marginals.test_models import SCHEMA, people
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("commands")
+    table = people(folder / "people.csv", 500)
+    made = release(
+        table,
+        Schema.loads(SCHEMA),
+        budget=Budget(epsilon=2),
+        workload="marginals(2)",
+        ledger=folder / "ledger.db",
+    )
+    write_release(made, folder / "people.release")
+    return folder
+
+
+def test_synthesize_writes_as_many_rows_as_asked_and_overwrites_nothing(files, tmp_path):
+    words = ["synthesize", str(files / "people.release"), "-o", str(tmp_path / "rows.csv")]
+    done = CliRunner().invoke(application, [*words, "--rows", "50", "--seed", "3"])
+    assert done.exit_code == 0 and "50 synthetic rows" in done.output
+    with (tmp_path / "rows.csv").open() as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["age", "sex", "born", "pay", "member"] and len(rows) == 51
+    assert CliRunner().invoke(application, words).exit_code != 0
+
+
+def test_compare_says_first_and_last_that_it_is_not_private(files):
+    words = ["compare", str(files / "people.release"), str(files / "people.csv")]
+    done = CliRunner().invoke(application, words)
+    lines = done.output.strip().splitlines()
+    assert done.exit_code == 0
+    assert lines[0].startswith("NOT PRIVATE") and lines[-1].startswith("NOT PRIVATE")
+    found = json.loads(CliRunner().invoke(application, [*words, "--json"]).output)
+    assert found["banner"].startswith("NOT PRIVATE") and len(found["tables"]) == 10
+    assert all(each["private"] is False for each in found["tables"])
