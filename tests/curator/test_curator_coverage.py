@@ -8,6 +8,7 @@ the count of misses is then binomial at worst, and the bound below allows false 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,11 @@ from scipy.stats import binom
 import discreet as dc
 from discreet.artifacts.answers import AnswerColumn
 from discreet.curator.answering import Measured, answers_from
+from discreet.curator.intervals import _laplace_width
 from discreet.curator.planning import Planned, plan_question
 from discreet.kernel.engines import open_engine
 from discreet.kernel.noise import DrawnNoise
+from discreet.privacy.laws import DiscreteLaplaceLaw, combination_half_width
 from discreet.queries.curator_sql import parse_curator_question
 
 GROUPS = 60
@@ -156,3 +159,20 @@ def test_an_interval_that_forgets_the_denominators_noise_would_be_caught(
     monkeypatch.setattr("discreet.curator.intervals._ratio_width", forgetful)
     misses, pairs, _ = missed("avg(pay)", 60, budget=dc.Budget(epsilon=1))
     assert misses > binom.isf(1e-9, pairs, 0.05)
+
+
+@pytest.mark.parametrize(
+    "scales", [("7", "3"), ("1e6", "2.5"), ("1/2", "40"), ("90000", "1/3")], ids=str
+)
+@pytest.mark.parametrize("t", [0.0, 0.3, 25.0])
+@pytest.mark.parametrize("confidence", ["0.5", "0.95", "0.999"])
+def test_the_quick_width_of_two_laplace_draws_agrees_with_the_convolved_one(
+    scales: tuple[str, str], t: float, confidence: str
+) -> None:
+    """Within what either adds for its own rounding: a thousandth, and half a lattice step each."""
+    above, below = (DiscreteLaplaceLaw(scale=Fraction(scale)) for scale in scales)
+    unit = 1.0
+    quick = _laplace_width(unit, above, t, below, float(1 - Fraction(confidence)))
+    slow = combination_half_width([(unit, above), (t, below)], Fraction(confidence))
+    assert quick is not None
+    assert abs(quick - slow) <= 2e-3 * slow + max(unit, t)

@@ -22,6 +22,7 @@ from discreet.audits.replay import check_charged
 from discreet.audits.tables import GeneratedTable, neighbours, random_table, written
 from discreet.curator.planning import plan_question
 from discreet.kernel.ledger import Ledger
+from discreet.privacy.cost import Accounting
 from discreet.queries import tallies
 from discreet.queries.curator_sql import parse_curator_question
 
@@ -124,6 +125,42 @@ def test_no_neighbour_is_told_apart_by_any_kind_of_question() -> None:
         "histogram",
         "top",
     } <= set(kinds)
+
+
+def watched(
+    table: GeneratedTable, questions: list[str], tape: Tape | None
+) -> tuple[Tape, list[bool]]:
+    """An alert's run over some counts."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(table, Path(folder))
+        watch = recording() if tape is None else replaying(tape)
+        with (
+            watch as done,
+            Ledger.open(Path(folder) / "ledger.db") as ledger,
+            dc.Curator(path, table.schema, ledger=ledger, cap=dc.Budget(epsilon=1)) as curator,
+        ):
+            alert = curator.alert(3, budget=dc.Budget(epsilon=1))
+            seen: list[bool] = []
+            while questions and len(seen) < 6 and not alert.over:
+                seen.append(alert.is_above(questions[len(seen) % len(questions)]))
+    return done, seen
+
+
+def test_an_alert_tells_no_neighbour_apart_by_more_than_its_epsilon() -> None:
+    generator = np.random.default_rng()
+    for _ in range(6):
+        table = random_table(generator)
+        questions = [
+            f"SELECT count(*) FROM audit WHERE {CONDITIONS[column.name]}"
+            for column in table.schema.columns
+        ]
+        tape, seen = watched(table, questions, None)
+        for neighbour in neighbours(table, generator, most=2):
+            replayed, seen_there = watched(neighbour, questions, tape)
+            assert seen == seen_there
+            assert tape.questions == replayed.questions
+            losses = step_losses(tape.steps, replayed.steps, iter(()))
+            check_charged(losses, dc.Budget(epsilon=1), Accounting.BASIC)
 
 
 def test_the_oracle_sees_a_sensitivity_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:

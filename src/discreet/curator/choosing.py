@@ -28,6 +28,20 @@ class Choice:
     charged: Budget
 
 
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Values that a category column holds often, whether declared or not.
+
+    With probability 1 - delta or more no value that a single person holds is among them.
+    """
+
+    column: str
+    values: tuple[str, ...]
+    threshold: int
+    """People who must hold a value, noise included, for it to be named."""
+    charged: Budget
+
+
 def counted(sql: str, schema: Schema) -> Tally:
     """The single count that a text asks for."""
     question = parse_curator_question(sql, schema)

@@ -21,18 +21,25 @@ from discreet.artifacts.answers import Answers
 from discreet.curator.accuracy import Accuracy, budget_for
 from discreet.curator.alerts import CuratorAlert
 from discreet.curator.answering import Measured, answers_from
-from discreet.curator.choosing import Choice, counted, weighted
-from discreet.curator.planning import Planned, check_not_empty, chooser, plan_question
+from discreet.curator.choosing import Choice, Discovery, counted, weighted
+from discreet.curator.planning import (
+    Planned,
+    check_not_empty,
+    checked_confidence,
+    chooser,
+    plan_question,
+)
 from discreet.errors import AlreadyAsked, AnswerLost, BadBudget, BadInput, EntryTaken
 from discreet.kernel.engines import open_engine
 from discreet.kernel.engines.sources import recognise
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.mechanisms import AboveThreshold
+from discreet.kernel.mechanisms.partition_selection import PartitionSelection
 from discreet.kernel.vault import Grant, Vault
+from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.queries.curator_sql import CuratorQuestion, parse_curator_question
-from discreet.releases.preparing import check_confidence
 from discreet.schema import Schema
 
 PATIENCE = 5.0
@@ -141,7 +148,8 @@ class Curator:
         much. A question that is refused is not charged, and nothing is read.
         """
         planned, confidence = self._planned(sql, budget, accuracy, confidence)
-        measured = self._measured(planned)
+        with self._lock:  # one question at a time; other threads wait
+            measured = self._measured(planned)
         return answers_from(planned, measured, confidence=confidence)
 
     def cost(self, sql: str, *, accuracy: str | float, confidence: float = 0.95) -> Budget:
@@ -155,7 +163,7 @@ class Curator:
         accuracy: str | float | None,
         confidence: float,
     ) -> tuple[Planned, float]:
-        confidence = check_confidence(confidence)
+        confidence = checked_confidence(confidence)
         check_not_empty(budget, accuracy)
         question = parse_curator_question(sql, self.schema)
         if budget is None:
@@ -247,7 +255,7 @@ class Curator:
         `candidates` maps a name to a count's SQL, or to the SQL and a whole weight; a price and
         who would pay it make a revenue. One charge, whatever the number of candidates.
         """
-        confidence = check_confidence(confidence)
+        confidence = checked_confidence(confidence)
         counts, names = weighted(candidates, self.schema)
         accounting = _accounting(budget, self._notion)
         charge, allowed = _chargeable(budget, accounting)
@@ -284,6 +292,40 @@ class Curator:
         )
         return Choice(names[measured.chosen[0]], behind, confidence, charge)
 
+    def discover(self, column: str, *, budget: Budget) -> Discovery:
+        """Name the values that a category column holds often, undeclared ones too.
+
+        Private partition selection, for keys that no schema lists: it needs a delta. Declare what it
+        names, and ask for their counts apart, with noise of their own.
+        """
+        found = self.schema.column(column)
+        if found.kind != "category":
+            raise BadInput(
+                f"Column {found.name!r} is of kind {found.kind}; categories have values to name."
+            )
+        if not isinstance(budget, Budget) or budget.notion is Notion.RHO or budget.delta == 0:
+            raise BadBudget(
+                "Naming undeclared values needs an epsilon and a delta above 0, such as 1e-9. "
+                "Nothing was read or charged."
+            )
+        mechanism = PartitionSelection(epsilon=budget.epsilon, delta=budget.delta)
+        request = self._digest({"discover": found.name, "budget": budget.to_dict()})
+        dataset = self.schema.dataset
+        payload = self._ledger.recorded_answer(dataset, request, analyst=self._analyst)
+        if payload is None:
+            with self._vault.charge(
+                budget,
+                purpose=f"discover values of {found.name}",
+                request=request,
+                analyst=self._analyst,
+            ) as grant:
+                payload = json.dumps(grant.discover(found.name, mechanism)).encode()
+                grant.record(payload)
+        rows = self.schema.unit.max_rows
+        touched = rows * (2 if self.schema.adjacency is Adjacency.CHANGE_ONE else 1)
+        values = tuple(json.loads(payload))
+        return Discovery(found.name, values, mechanism.threshold(touched), budget)
+
     def alert(
         self, threshold: int, *, budget: Budget, confidence: float = 0.95, questions: int = 100
     ) -> CuratorAlert:
@@ -292,7 +334,7 @@ class Curator:
         The charge is for the whole watch, up to and including its first `above`. The promised
         margin holds for the first `questions` of them.
         """
-        confidence = check_confidence(confidence)
+        confidence = checked_confidence(confidence)
         if isinstance(threshold, bool) or not isinstance(threshold, int):
             raise BadInput("A threshold is a whole number of rows. Nothing was read or charged.")
         if isinstance(questions, bool) or not isinstance(questions, int) or questions < 1:

@@ -23,20 +23,58 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.inference.combination import half_width
-from discreet.privacy.laws import NoiseLaw, combination_half_width
+from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw, combination_half_width
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-STEPS = 16
+STEPS = 8
 """Values of t are rounded up to so many steps, for each has a quantile of its own."""
-ROUNDS = 3
+ROUNDS = 2
+MOST_LISTED = 50_000
+"""Values of the denominator's noise that are listed one by one."""
 
 
 @lru_cache(maxsize=1 << 14)
 def _ratio_width(
     unit: float, above: NoiseLaw, t: float, below: NoiseLaw, confidence: Fraction
 ) -> float:
+    if isinstance(above, DiscreteLaplaceLaw) and isinstance(below, DiscreteLaplaceLaw):
+        width = _laplace_width(unit, above, t, below, float(1 - confidence))
+        if width is not None:
+            return width
     return combination_half_width([(unit, above), (t, below)], confidence)
+
+
+def _laplace_width(
+    unit: float, above: DiscreteLaplaceLaw, t: float, below: DiscreteLaplaceLaw, miss: float
+) -> float | None:
+    """An h with P(|unit X + t Y| > h) <= miss, summed over Y's values with X's tail in closed form.
+
+    The tenth of a general convolution's time. None where Y is too wide to list, or the miss
+    probability is close to what rounding leaves open.
+    """
+    rate, scale = 1 / float(above.scale), float(below.scale)
+    reach = math.ceil(30 * scale) + 2
+    if reach > MOST_LISTED or miss < 1e-6:
+        return None
+    places = np.arange(-reach, reach + 1)
+    masses = np.asarray(below.pmf(places), dtype=np.float64)
+    half = 1 + math.exp(-rate)
+
+    def beyond(h: float) -> float:
+        """P(|unit X + t Y| > h), a hair above: twice P(X > (h - t y) / unit), by symmetry."""
+        least = np.floor((h - t * places) / unit * (1 - 1e-12)) + 1  # X must be at least this
+        upper = np.exp(-rate * np.maximum(least, 1)) / half
+        tails = np.where(least >= 1, upper, 1 - np.exp(-rate * np.maximum(1 - least, 1)) / half)
+        return 2 * float(tails @ masses) + 1e-11
+
+    low, high = 0.0, unit / rate + t * scale
+    while beyond(high) > miss:
+        low, high = high, 2 * high
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) <= miss else (middle, high)
+    return high
 
 
 def ratio_interval(

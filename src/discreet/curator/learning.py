@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from discreet.curator.planning import checked_confidence
 from discreet.errors import BadInput
 from discreet.kernel.engines import open_engine
 from discreet.kernel.ledger import Ledger
@@ -25,7 +26,6 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.tallies import Cells, Tally
 from discreet.releases.noise_choice import check_drawable, least_error_mechanism, simultaneous_bound
-from discreet.releases.preparing import check_confidence
 from discreet.schema import CsvOptions, NumberColumn, Schema
 
 LARGEST_POWER, SMALLEST_POWER = 60, -20
@@ -58,7 +58,7 @@ def learn_schema(
     confidence: float = 0.95,
 ) -> list[LearntBounds]:
     """Find bounds of numeric `columns`, charging `budget` in all to `dataset`."""
-    confidence = check_confidence(confidence)
+    confidence = checked_confidence(confidence)
     if not columns:
         raise BadInput("Name the columns whose bounds to learn. Nothing was read or charged.")
     cuts = _cuts()

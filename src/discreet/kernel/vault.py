@@ -31,6 +31,7 @@ from discreet.errors import BadInput, BudgetExceeded
 from discreet.kernel.engines.protocol import Engine, SumRequest
 from discreet.kernel.ledger import Entry, Ledger
 from discreet.kernel.mechanisms import AboveThreshold, AdditiveMechanism, Exponential
+from discreet.kernel.mechanisms.partition_selection import PartitionSelection
 from discreet.kernel.noise import NoiseSource, noise_for
 from discreet.kernel.refining import LevelView, Schedule, refine
 from discreet.privacy.adjacency import Adjacency
@@ -247,6 +248,18 @@ class Grant:
             )
             left = np.delete(left, place)
         return tuple(found)
+
+    def discover(self, column: str, mechanism: PartitionSelection) -> tuple[str, ...]:
+        """The texts of a category column that enough units hold, declared or not, in order."""
+        unit = self._schema.unit
+        changing = self._schema.adjacency is Adjacency.CHANGE_ONE
+        touched = unit.max_rows * (2 if changing else 1)
+        law, threshold = mechanism.law(touched), mechanism.threshold(touched)
+        self._spend([mechanism.cost()])
+        self._begin_reading()
+        texts, counts = self._engine.texts(column)
+        noisy = self._noise.add(counts, law, step=self._next_step("discover"))
+        return tuple(text for text, count in zip(texts, noisy, strict=True) if count >= threshold)
 
     def above_threshold(
         self, threshold: int, mechanism: AboveThreshold, *, sensitivity: int

@@ -23,6 +23,7 @@ from discreet.errors import BadSource
 from discreet.kernel.engines import duckdb_cells as cells
 from discreet.kernel.engines import duckdb_sql as s
 from discreet.kernel.engines import duckdb_units as units
+from discreet.kernel.engines.duckdb_expressions import Compiler
 from discreet.kernel.engines.duckdb_scan import Scan, describe, open_scan
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
@@ -39,6 +40,7 @@ from discreet.kernel.engines.protocol import (
     checked_sum,
 )
 from discreet.kernel.engines.sources import Source, csv_names, refuse_row_as_header
+from discreet.queries.expressions import ColumnValue
 from discreet.queries.tallies import Tally
 from discreet.schema.column import Column
 from discreet.schema.csv_options import CsvOptions
@@ -200,13 +202,34 @@ class DuckDBEngine:
         return [0 if total is None else int(total) for total in totals]
 
     def tally(self, tallies: Sequence[Tally]) -> list[Counts]:
-        numbers = frozenset(
+        return tallied(
+            tallies, self._schema, self._session, self._tally_rows, self._number_categories()
+        )
+
+    def texts(self, column: str) -> tuple[list[str], Counts]:
+        chosen = self._schema.column(column)
+        value = Compiler(self._schema, self._number_categories()).sql(
+            ColumnValue(chosen.name, "text")
+        )
+        held = exp.alias_(s.cast(value, "VARCHAR"), "held")
+        whose = [s.name("identifier")] if self._schema.unit.identifier is not None else []
+        rows = exp.select(held, *whose).from_(self._tally_rows([chosen])).subquery("rows")
+        units_held: Sql = exp.Count(this=exp.Star())
+        if whose:
+            units_held = exp.Count(this=exp.Distinct(expressions=[s.name("identifier")]))
+        query = exp.select(s.name("held"), units_held).from_(rows)
+        query = query.where(exp.Not(this=s.is_null(s.name("held")))).group_by(s.name("held"))
+        found = sorted(self._session.rows(query))
+        return [text for text, _ in found], np.array([n for _, n in found], dtype=np.int64)
+
+    def _number_categories(self) -> frozenset[str]:
+        """Categories whose field is a number."""
+        return frozenset(
             column.name
             for column, (_, type_name) in zip(self._schema.columns, self._scan.fields, strict=False)
             if column.kind == "category"
             and units.unit_type(column, units.FieldType.of(type_name)) == "DOUBLE"
         )
-        return tallied(tallies, self._schema, self._session, self._tally_rows, numbers)
 
     def encoded_rows(self, columns: Sequence[str], batch_rows: int) -> Iterator[Counts]:
         chosen = checked_encoding(self._schema, columns, batch_rows)

@@ -107,17 +107,29 @@ class _Scan:
             if not self.groups:
                 return self._ungrouped(plain, rows, met, session)
             keyed = [exp.alias_(self._key(), "k0"), *self._inputs(plain)]
-            rows = exp.select(*keyed).from_(rows).where(*met).subquery("keyed")
+            rows = (
+                exp.select(*keyed)
+                .from_(rows, copy=False)
+                .where(*met, copy=False)
+                .subquery("keyed", copy=False)
+            )
             query = exp.select(
                 s.name("k0"), *(self._aggregate(n, term, plain) for n, term in enumerate(plain))
             )
-            arrays = session.arrays(query.from_(rows).group_by(s.name("k0")))
+            arrays = session.arrays(
+                query.from_(rows, copy=False).group_by(s.name("k0"), copy=False)
+            )
             return self._placed(plain, arrays, np.ones(len(arrays[0]), dtype=bool))
         keys = [exp.alias_(self._key(), "k0")]
         keys += [
             exp.alias_(self._bucket(term), f"k{n}") for n, term in enumerate(histograms, start=1)
         ]
-        rows = exp.select(*keys, *self._inputs(plain)).from_(rows).where(*met).subquery("keyed")
+        rows = (
+            exp.select(*keys, *self._inputs(plain))
+            .from_(rows, copy=False)
+            .where(*met, copy=False)
+            .subquery("keyed", copy=False)
+        )
         numbers = list(range(0 if plain else 1, len(keys)))
         names = [s.name(f"k{n}") for n in numbers]
         sets = [exp.Tuple(expressions=[name]) for name in names]
@@ -149,9 +161,14 @@ class _Scan:
         self, terms: Sequence[Term], rows: Sql, met: Sequence[Sql], session: Session
     ) -> dict[Term, Counts]:
         inputs = self._inputs(terms) or [exp.alias_(s.whole(0), "t")]
-        inner = exp.select(*inputs).from_(rows).where(*met).subquery("met")
+        inner = (
+            exp.select(*inputs)
+            .from_(rows, copy=False)
+            .where(*met, copy=False)
+            .subquery("met", copy=False)
+        )
         query = exp.select(*(self._aggregate(n, term, terms) for n, term in enumerate(terms)))
-        values = session.arrays(query.from_(inner))
+        values = session.arrays(query.from_(inner, copy=False))
         pairs = zip(terms, values, strict=True)
         return {term: np.array(value, dtype=np.int64).reshape(-1) for term, value in pairs}
 

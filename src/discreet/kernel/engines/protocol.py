@@ -97,6 +97,13 @@ class Engine(Protocol):
         """
         ...
 
+    def texts(self, column: str) -> tuple[list[str], Counts]:
+        """The distinct texts of a category column, declared or not, in order, and how many units hold each.
+
+        What texts there are is itself a secret: only partition selection may look at it.
+        """
+        ...
+
     def encoded_rows(self, columns: Sequence[str], batch_rows: int) -> Iterator[Counts]:
         """The rows as codes, in batches shaped (rows, columns), in no particular order.
 
