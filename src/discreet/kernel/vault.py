@@ -92,9 +92,11 @@ class Vault:
         """
         allowed = allowance(budget, accounting)
         dataset = self._schema.dataset
-        cap = self._schema.cap or self._ledger.cap(dataset) or budget
+        declared = self._ledger.cap(dataset)
+        cap = self._schema.cap or declared or budget
         cost = price(budget, accounting, notion=cap.notion)
-        self._ledger.declare(dataset, cap)
+        if declared != cap:  # else there is nothing to write, and no lock to wait for
+            self._ledger.declare(dataset, cap)
         entry = self._ledger.charge(
             dataset,
             cost,
