@@ -10,7 +10,7 @@ ANSWERS = "tests/halfspaces/test_halfspace_answers.py"
 
 HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
-        name="a strategy's sensitivity forgets the row that has no cell",
+        name="a-strategys-sensitivity-forgets-the-row-that-has-no-cell",
         trap=1,
         file=STRATEGY,
         old="np.concatenate([array, np.zeros((len(array), 1), dtype=np.int64)], axis=1).T",
@@ -20,7 +20,7 @@ HALFSPACES: tuple[Mutant, ...] = (
         ),
     ),
     Mutant(
-        name="many halfspaces are charged as one",
+        name="many-halfspaces-are-charged-as-one",
         trap=2,
         file=STRATEGY,
         old="return Sensitivity(l1=many * rows, l2_squared=many * rows * rows)",
@@ -30,7 +30,7 @@ HALFSPACES: tuple[Mutant, ...] = (
         ),
     ),
     Mutant(
-        name="blocks under change-one are charged as if a row were added",
+        name="blocks-under-change-one-are-charged-as-if-a-row-were-added",
         trap=1,
         file="src/discreet/queries/grid_counts.py",
         old="return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)",
@@ -38,7 +38,7 @@ HALFSPACES: tuple[Mutant, ...] = (
         tests=(f"{ANSWERS}::test_blocks_move_as_far_as_their_sensitivity_says",),
     ),
     Mutant(
-        name="the literal net runs where the number of rows is a secret",
+        name="the-literal-net-runs-where-the-number-of-rows-is-a-secret",
         trap=20,
         file="src/discreet/releases/halfspaces_net.py",
         old="if not rows_are_public(schema):",
