@@ -53,12 +53,12 @@ import halfspaces
 from discreet import Schema
 how, path, folder = sys.argv[2], sys.argv[3], Path(sys.argv[4])
 schema = Schema.loads(halfspaces.schema_text(halfspaces.TWO, people=20_000_000))
-start = time.perf_counter()
+start, used = time.perf_counter(), time.process_time()
 if how == "release":
     halfspaces.released(path, schema, halfspaces.Halfspaces(*halfspaces.TWO), "1", ledger=folder / "ledger.db")
 else:
     halfspaces.group_by_hand(path, schema, tuple(halfspaces.TWO))
-print(json.dumps(time.perf_counter() - start))
+print(json.dumps([time.perf_counter() - start, time.process_time() - used]))
 """
 
 
@@ -165,7 +165,7 @@ def two_columns(table: Table, draws: int) -> bool:
             strict = strict_errors(
                 np.hstack([2 * table.rows / 31 - 1, np.ones((table.many, 1))])[::20],
                 lifted(table.schema, table.columns, table.normals, table.bounds)[:100],
-                np.asarray(answers[:100]) / table.many,
+                np.clip(answers[:100], 0, table.many) / table.many,
                 gamma=float(net.gamma),
             )
             print(
@@ -245,11 +245,13 @@ def speed(table: Table) -> bool:
     opened = released(table.frame, table.schema, Halfspaces(*table.columns), "1")
     normals, bounds = np.repeat(table.normals, 100, axis=0), np.repeat(table.bounds, 100)
     opened.count_halfspaces(table.columns, normals[:1000], bounds[:1000])
-    best = 0.0
-    for _ in range(3):
-        start = time.perf_counter()
+    best = used = 0.0
+    for _ in range(5):
+        start, cpu = time.perf_counter(), time.process_time()
         opened.count_halfspaces(table.columns, normals, bounds)
         best = max(best, len(bounds) / (time.perf_counter() - start))
+        used = max(used, len(bounds) / (time.process_time() - cpu))
+    print(f"  {used:,.0f} halfspace answers a second of CPU, {best:,.0f} a second of wall time")
     return line("halfspace answers a second", best, 100_000, at_least=True)
 
 
@@ -270,7 +272,7 @@ def many_rows(rows: int) -> bool:
             ],
             check=True,
         )
-        times: dict[str, list[float]] = {"hand": [], "release": []}
+        times: dict[str, list[list[float]]] = {"hand": [], "release": []}
         for _ in range(3):
             for how, kept in times.items():
                 for old in folder.glob("ledger.db*"):
@@ -291,10 +293,12 @@ def many_rows(rows: int) -> bool:
                     text=True,
                 )
                 kept.append(json.loads(done.stdout))
-    print(
-        f"  {rows:,} rows: release {min(times['release']):.2f} s, by hand {min(times['hand']):.2f} s"
-    )
-    return line("release / grouped by hand", min(times["release"]) / min(times["hand"]), 2.0)
+    met = True
+    for place, kind in enumerate(("wall", "cpu")):
+        ours, hand = (min(each[place] for each in times[how]) for how in ("release", "hand"))
+        print(f"  {rows:,} rows: release {ours:.2f} s, by hand {hand:.2f} s, {kind}")
+        met &= line(f"release / grouped by hand, {kind}", ours / hand, 2.0)
+    return met
 
 
 def main() -> int:

@@ -308,3 +308,15 @@ def test_the_text_of_the_class_is_read_back():
         Halfspaces("a", "b", "c", gamma="1/2", projections=(5, 2)),
     ):
         assert parse_class(each.text) == each
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
+def test_blocks_move_as_far_as_their_sensitivity_says(adjacency):
+    schema = plane(adjacency)
+    query = GridCounts(("a", "b"), (3, 5), (20, 16))
+    tables = [cell_table(schema, np.array(rows)) for rows in ([[0.0, -1.0]], [[19.0, 1.0]])]
+    if adjacency == "add-remove":
+        tables[0] = np.zeros_like(tables[0])
+    moved = np.abs(query.evaluate(tables[0]) - query.evaluate(tables[1]))
+    found = query.sensitivity(schema)
+    assert (int(moved.sum()), int((moved**2).sum())) == (found.l1, found.l2_squared)

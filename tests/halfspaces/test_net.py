@@ -124,3 +124,13 @@ def test_the_theorem_asks_for_more_rows_than_there_are_atoms():
         algorithms={"halfspaces(a, b)": "net"},
     ).classes  # fmt: skip
     assert "theorem 6.5" in row.error.note
+
+
+def test_a_net_of_halfspaces_is_charged_for_every_count():
+    """One changed row, from one corner to the opposite one, moves about half of all counts."""
+    schema = square()
+    query = InequalityCounts.of(schema, canonical(schema, ("a", "b"), Fraction(1, 2), None))
+    tables = np.zeros((2, *(schema.column(name).cells for name in ("a", "b"))), dtype=np.int64)
+    tables[0, 0, 0] = tables[1, 15, 15] = 1
+    moved = int(np.abs(query.evaluate(tables[0]) - query.evaluate(tables[1])).sum())
+    assert len(query.bounds) // 4 < moved <= query.sensitivity(schema).l1 == len(query.bounds)

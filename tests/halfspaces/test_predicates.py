@@ -310,3 +310,17 @@ def test_the_text_of_the_class_is_read_back():
     ):
         assert parse_class(each.text) == each
         assert parse_class(each.text + " * 3").weight == Fraction(3)
+
+
+def test_a_table_with_less_noise_answers_before_a_declared_predicate(tmp_path):
+    schema = schema_of()
+    rows = people(200)
+    answers = []
+    for weight in (1, 50):
+        opened = release(
+            polars.DataFrame(rows), schema, budget=Budget(epsilon=2),
+            workload=[Predicates(["sex = 'f'"]), f"marginals(sex) * {weight}"],
+            ledger=tmp_path / f"{weight}.db",
+        )  # fmt: skip
+        answers.append(opened.ask("SELECT count(*) FROM people WHERE sex = 'f'").only.std)
+    assert answers[1] < answers[0]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from tests.mutants.bugs.accounting import ACCOUNTING
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
+from tests.mutants.bugs.halfspaces import HALFSPACES
+from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
 from tests.mutants.bugs.randomness import RANDOMNESS
 from tests.mutants.bugs.sensitivity import SENSITIVITY
@@ -17,12 +19,14 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *SENSITIVITY,
+    *MARGINALS,
     *NUMERICS,
     *RANDOMNESS,
     *DATA_DEPENDENCE,
     *ACCOUNTING,
     *SIDE_CHANNELS,
     *FILES_AND_SIGNATURES,
+    *HALFSPACES,
 )
 
 NOT_YET = {

@@ -15,10 +15,12 @@ from discreet.answers.predicates import PredicateReader
 from discreet.answers.sources import Library
 from discreet.answers.synthetic import SyntheticTable, synthesize
 from discreet.answers.usefulness import usefulness
+from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.files import read_release
 from discreet.artifacts.release import ErrorClaim, Release
 from discreet.artifacts.statement import Statement, privacy_statement
+from discreet.errors import BadQuestion, NotAnswerable
 from discreet.privacy.exact import Exactable
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.queries.sql import Question, parse_question
@@ -53,8 +55,17 @@ class ReleaseReader:
         if isinstance(question, str):
             question = parse_question(question, self.schema)
         declared = self._predicates.answers(question, confidence=confidence, whole=whole)
-        if declared is not None:
+        if declared is None:
+            return self._undeclared(question, confidence, whole)
+        try:
+            other = self._undeclared(question, confidence, whole)
+        except (NotAnswerable, BadQuestion):
             return declared
+        # Which of two has less noise is public, so that choosing it spoils no interval.
+        one, two = declared.columns[0], other.columns[0]
+        return other if two.covers is Covers.NOISE and two.std[0] < one.std[0] else declared
+
+    def _undeclared(self, question: Question, confidence: float, whole: bool) -> Answers:
         linear = self._halfspaces.answers(question, confidence=confidence, whole=whole)
         if linear is not None:
             return linear

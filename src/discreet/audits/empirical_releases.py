@@ -54,7 +54,7 @@ RUNS = 5_000
 FAST_RUNS = 1_000
 RHO_DELTA = Fraction(1, 10**6)
 """A budget in rho is audited as the epsilon that it gives at this delta."""
-PILOT, LEAST = 20, 200
+PILOT, LEAST = 20, 100
 """Runs after which the pace is known, and the fewest that are made whatever it is."""
 
 

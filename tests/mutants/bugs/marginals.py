@@ -1,0 +1,58 @@
+"""Bugs of residuals, parities and models: sensitivities, intervals, and what is charged."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+RESIDUALS = "tests/marginals/test_residuals.py"
+MODELS = "tests/marginals/test_models.py"
+FOURIER = "tests/marginals/test_fourier.py"
+
+MARGINALS = (
+    Mutant(
+        name="a-changed-row-moves-a-residual-like-an-added-one",
+        trap=1,
+        file="src/discreet/queries/residuals.py",
+        old="return max(first for first, _ in changes), max(second for _, second in changes)",
+        new="return one",
+        tests=(
+            f"{RESIDUALS}::test_the_sensitivity_of_a_residual_is_the_largest_move_of_any_pair_of_neighbours",
+        ),
+    ),
+    Mutant(
+        name="a-residual-forgets-the-other-cells",
+        trap=2,
+        file="src/discreet/queries/residuals.py",
+        old="one = prod(2 * (d - 1) for d in sizes), prod(d * (d - 1) for d in sizes)",
+        new="one = prod(d - 1 for d in sizes), prod((d - 1) ** 2 for d in sizes)",
+        tests=(
+            f"{RESIDUALS}::test_the_sensitivity_of_a_residual_is_the_largest_move_of_any_pair_of_neighbours",
+        ),
+    ),
+    Mutant(
+        name="a-changed-row-moves-a-distance-by-one",
+        trap=1,
+        file="src/discreet/queries/residuals.py",
+        old="moved = sensitivity_of_disjoint_counts(schema.adjacency, schema.unit).l1",
+        new="moved = schema.unit.max_rows",
+        tests=(f"{RESIDUALS}::test_the_distance_from_a_model_moves_by_at_most_its_sensitivity",),
+    ),
+    Mutant(
+        name="a-changed-row-moves-a-parity-by-one",
+        trap=1,
+        file="src/discreet/queries/parities.py",
+        old="moved = 2 * rows if self.columns else rows",
+        new="moved = rows",
+        tests=(
+            f"{FOURIER}::test_the_sensitivity_of_a_parity_is_the_largest_move_of_any_pair_of_neighbours",
+        ),
+    ),
+    Mutant(
+        name="looking-for-pairs-is-charged-once-for-all",
+        trap=27,
+        file="src/discreet/releases/marginals_adaptive.py",
+        old="parts = shares(looking, [1] * len(queries))",
+        new="parts = [looking] * len(queries)",
+        tests=(f"{MODELS}::test_an_adaptive_release_spends_what_it_was_given_and_verifies",),
+    ),
+)
