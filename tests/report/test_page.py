@@ -45,14 +45,12 @@ def make(tmp_path: Path) -> Make:
         ]
         table = tmp_path / "table.csv"
         table.write_text("\n".join([",".join(quoted), *rows]) + "\n", encoding="utf-8")
-        return ReleaseReader(
-            release(
-                table,
-                schema,
-                budget=budget or Budget(epsilon=1),
-                workload=list(workload) or ["marginals(1)"],
-                ledger=tmp_path / "ledger.db",
-            )
+        return release(
+            table,
+            schema,
+            budget=budget or Budget(epsilon=1),
+            workload=list(workload) or ["marginals(1)"],
+            ledger=tmp_path / "ledger.db",
         )
 
     return made
