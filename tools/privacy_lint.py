@@ -98,11 +98,6 @@ EXEMPT = {
     ): "a grid as the double that a number is multiplied by; the sum is of integers",
     ("kernel/engines/duckdb_sql.py", "float"): "writes the literals of those doubles",
     ("kernel/engines/duckdb_units.py", "float"): "a limit beyond which text counts as no number",
-    ("kernel/engines/duckdb_expressions.py", "float"): "literals of conditions over IEEE doubles",
-    (
-        "kernel/engines/duckdb_tallies.py",
-        "float",
-    ): "a grid as the double that a number is multiplied by; the sum is of integers",
     ("kernel/engines/duckdb_session.py", "float"): "progress and time-outs",
     ("kernel/ledger/journal.py", "random"): "names a new ledger; no noise",
     ("kernel/ledger/ledger.py", "random"): "a claim's token; no noise",
