@@ -168,10 +168,13 @@ def test_a_schema_check_lists_every_mistake(discreet: Run, people: Path) -> None
 
 def test_a_plan_opens_no_table(discreet: Run, people: Path) -> None:
     (people / "people.csv").unlink()
-    done = discreet("plan", "people.toml", "--epsilon", "1", "--for", "marginals(2)", "--json")
+    asked = ("--for", "marginals(2)", "--for", "histogram(age)")
+    done = discreet("plan", "people.toml", "--epsilon", "1", *asked, "--json")
     assert done.code == 0, done.err
-    assert done.json["classes"][0]["class"] == "marginals(2)"
-    assert done.json["classes"][0]["half_width"] > 0
+    pairs, ages = done.json["classes"]
+    assert pairs["class"] == "marginals(2)"
+    assert pairs["expected_error"] > 0
+    assert ages["half_width"] > 0
     shown = discreet("plan", "people.toml", "--epsilon", "1", "--for", "marginals(2)")
     assert "marginals(2)" in shown.out
 

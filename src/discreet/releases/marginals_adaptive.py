@@ -136,7 +136,7 @@ class PreparedAdaptive:
             simultaneous=None,
             scale=plain.scale,
             note="A model is fitted to what stands out; the expected error is that of noise on "
-            "everything, which it is chosen to stay below. The release measures its own error.",
+            "everything, the alternative that it is preferred to. The release measures its own error.",
         )
 
     def finish(
