@@ -156,6 +156,24 @@ def test_a_moment_beyond_the_calendar_makes_no_verb_fail(kind, unit):
         assert engine.marginals([("x",)])[0].sum() == 4
 
 
+@pytest.mark.parametrize("far", [0, 2**62])
+def test_milliseconds_in_parquet_are_refused_by_their_type_before_a_row_can_break_them(
+    tmp_path, far
+):
+    schema = Schema.loads(
+        'dataset = "d"\nadjacency = "add-remove"\n'
+        '[columns.x]\nkind = "date"\nrange = ["2020-01-01", "2020-12-31"]\ngranularity = "month"\n'
+    )
+    moments = pa.array([0, far], type=pa.timestamp("ms"))
+    path = tmp_path / "moments.parquet"
+    pq.write_table(pa.table({"x": moments}), path)
+    with pytest.raises(BadSource, match="'x' holds timestamps in milliseconds"):
+        open_engine(path, schema)
+    pq.write_table(pa.table({"x": pa.array([0, 1], type=pa.timestamp("us"))}), path)
+    with open_engine(path, schema) as engine:
+        assert engine.marginals([("x",)])[0].sum() == 2
+
+
 def test_a_table_of_no_rows_or_of_nulls_alone_is_counted_like_any_other(tmp_path):
     types = pa.schema([("age", pa.int64()), ("sex", pa.string()), ("pay", pa.float64())])
     for rows in (0, 1, 3):

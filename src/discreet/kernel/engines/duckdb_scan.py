@@ -54,6 +54,7 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         described = _described(session, table)
         fields = tuple(described[column.place] for column in found)
         _refuse_json(found, fields)
+        _refuse_milliseconds(session, source.files, found)
         session.lock(source.files)
         return Scan(table, fields)
     if source.format == "duckdb":
@@ -161,7 +162,9 @@ def _parquet_columns(session: Session, files: Sequence[str]) -> list[SourceColum
 
 def _top_level(session: Session, files: Sequence[str]) -> list[tuple[str, str, str]]:
     """File, name and type of each column of each file; the children of nested ones are passed over."""
-    query = exp.select("file_name", "name", "num_children", "duckdb_type", "type", "logical_type")
+    query = exp.select(
+        "file_name", "name", "num_children", "duckdb_type", "type", "converted_type", "logical_type"
+    )
     found: list[tuple[str, str, str]] = []
     open_children: list[int] = []
     for file, name, children, *types in session.rows(
@@ -205,6 +208,19 @@ def _refuse_json(found: Sequence[SourceColumn], fields: Sequence[tuple[str, str]
             raise BadSource(
                 f"Column {column.name!r} is of type JSON, which cannot be read from Parquet safely. "
                 "No row was read. Write it as plain text."
+            )
+
+
+def _refuse_milliseconds(
+    session: Session, files: Sequence[str], found: Sequence[SourceColumn]
+) -> None:
+    """DuckDB turns them into microseconds while it reads Parquet, and stops where one is too far off."""
+    wanted = {column.name for column in found}
+    for _, name, types in _top_level(session, files):
+        if name in wanted and ("TIMESTAMP_MILLIS" in types or "MilliSeconds" in types):
+            raise BadSource(
+                f"Column {name!r} holds timestamps in milliseconds, which cannot be read from Parquet "
+                "safely: one far value would stop the run. No row was read. Write it in microseconds."
             )
 
 
