@@ -227,3 +227,25 @@ def test_the_ledger_verifies_and_an_altered_one_does_not(discreet: Run, people: 
     content[place + 1] ^= 1
     ledger.write_bytes(bytes(content))
     assert discreet("ledger", "verify").code == 1
+
+
+def test_a_cap_is_raised_for_a_reason_and_never_lowered(discreet: Run, people: Path) -> None:
+    assert discreet(*RELEASE).code == 0
+    dataset = discreet("ledger", "show", "--json").json["datasets"][0]["dataset"]
+    lowered = discreet("ledger", "raise-cap", dataset, "--epsilon", "0.01", "--reason", "thrift")
+    assert lowered.code == 2
+    raised = discreet("ledger", "raise-cap", dataset, "--epsilon", "50", "--reason", "approved")
+    assert raised.code == 0, raised.err
+    assert discreet("ledger", "show", "--json").json["datasets"][0]["cap"]["epsilon"] == "50"
+
+
+def test_a_ledger_without_its_mark_is_refused_until_it_is_accepted(
+    discreet: Run, people: Path
+) -> None:
+    assert discreet(*RELEASE).code == 0
+    place = Path(discreet("ledger", "show", "--json").json["ledger"])
+    for mark in place.parent.glob("*.mark"):
+        mark.unlink()
+    assert discreet("ledger", "verify").code == 1
+    assert discreet("ledger", "accept-mark", "--reason", "the mark was lost").code == 0
+    assert discreet("ledger", "verify").code == 0

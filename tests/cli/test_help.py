@@ -42,7 +42,7 @@ def test_every_command_shows_an_example_of_itself_in_its_help(path: tuple[str, .
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_every_command_and_option_is_documented(path: tuple[str, ...]) -> None:
     text = DOCS.read_text(encoding="utf-8")
-    headings = re.findall(r"^##+ `discreet ([a-z ]+)`", text, flags=re.MULTILINE)
+    headings = re.findall(r"^##+ `discreet ([a-z -]+)`", text, flags=re.MULTILINE)
     assert " ".join(path) in headings
     section = re.split(
         r"^##+ ", text.split(f"`discreet {' '.join(path)}`", 1)[1], flags=re.MULTILINE
@@ -54,7 +54,9 @@ def test_every_command_and_option_is_documented(path: tuple[str, ...]) -> None:
 
 
 def test_the_documentation_names_no_command_that_does_not_exist() -> None:
-    headings = re.findall(r"^##+ `discreet ([a-z ]+)`", DOCS.read_text("utf-8"), flags=re.MULTILINE)
+    headings = re.findall(
+        r"^##+ `discreet ([a-z -]+)`", DOCS.read_text("utf-8"), flags=re.MULTILINE
+    )
     assert sorted(headings) == sorted(" ".join(path) for path in ALL)
 
 

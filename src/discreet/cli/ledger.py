@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from discreet.cli.failures import CheckFailed
-from discreet.cli.options import json_option, ledger_option
+from discreet.cli.options import budget_of, budget_options, json_option, ledger_option
 
 
 @click.group()
@@ -115,6 +115,56 @@ def verify(ledger_path: Path | None, as_json: bool) -> None:
         print_json({"ledger": place, "entries": count, "intact": True})
     else:
         click.echo(f"{place} is intact: {count} charges, an unbroken chain, no older copy.")
+
+
+@command.command("raise-cap")
+@click.argument("dataset")
+@budget_options
+@click.option("--reason", required=True, help="Why; it is kept in the ledger.")
+@ledger_option
+def raise_cap(
+    dataset: str,
+    epsilon: str | None,
+    delta: str,
+    rho: str | None,
+    reason: str,
+    ledger_path: Path | None,
+) -> None:
+    """Put a higher cap in place of a dataset's declared one, for a recorded reason.
+
+    The promise made under the old cap ends there: from then on the loss is bounded by the new one.
+
+    \b
+    Examples:
+      discreet ledger raise-cap people --epsilon 2 --reason "second edition, approved by the board"
+    """
+    cap = budget_of(epsilon, delta, rho)
+    with _existing(ledger_path) as ledger:
+        ledger.raise_cap(dataset, cap, reason=reason)
+    click.echo(f"The cap of {dataset} is now {cap}.")
+
+
+@command.command("accept-mark")
+@click.option("--reason", required=True, help="Why; it is kept in the ledger.")
+@ledger_option
+def accept(reason: str, ledger_path: Path | None) -> None:
+    """Go on from this copy of the ledger although its mark is lost or further on.
+
+    Charges that this copy does not hold are forgotten for good: what was published on them no longer
+    counts against any cap. Put the newest copy and its mark back instead, if there is one.
+
+    \b
+    Examples:
+      discreet ledger accept-mark --ledger ledger.db --reason "disk lost; restored last night's backup"
+    """
+    from discreet.errors import BadInput
+    from discreet.kernel.ledger import accept_mark, default_place
+
+    place = default_place() if ledger_path is None else ledger_path
+    if not place.exists():
+        raise BadInput(f"There is no ledger at {place}. Nothing was changed.")
+    accept_mark(place, reason=reason)
+    click.echo(f"{place} goes on from here; the reason is kept in it.")
 
 
 def _existing(path: Path | None) -> Any:
