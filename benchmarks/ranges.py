@@ -26,8 +26,8 @@ import numpy as np
 
 from benchmarks.baselines import grids, hierarchies
 from benchmarks.baselines.dawa import Dawa, RangeWorkload, hilbert_order
+from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
 from benchmarks.baselines.workload import histograms, random_ranges, range_sums
-from benchmarks.histogram_engine import histogram_schema, opened_grant
 from discreet.answers.ranges import RangeSource, spread_factor
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting

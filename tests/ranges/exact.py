@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from benchmarks.histogram_engine import histogram_schema, opened_grant
+from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
 from discreet.artifacts.release import Part
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting

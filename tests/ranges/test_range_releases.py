@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 import pytest
 
-from benchmarks.histogram_engine import HistogramEngine, histogram_schema, opened_grant
+from benchmarks.baselines.histogram_engine import HistogramEngine, histogram_schema, opened_grant
 from discreet.answers import open_release, verify
 from discreet.answers.buckets import BucketSource
 from discreet.answers.range_pictures import bars, synthetic_codes
