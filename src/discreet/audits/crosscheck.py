@@ -137,7 +137,7 @@ def compared(composition: Composition, *, distribution: bool = False) -> Compare
     return replace(
         found,
         distribution=_our_loss(composition, delta),
-        upper=float(upper.get_epsilon_for_delta(delta)),
+        upper=float(upper.get_epsilon_for_delta(max(delta, PURE))),
     )
 
 
