@@ -1,7 +1,7 @@
 """AIM (McKenna, Mullins, Sheldon, Miklau 2022): the opponent in the benchmark of marginals.
 
 The published selection rule, noise schedule, annealing and limit on the model's size, on a junction
-tree in numpy that is warm-started after each measurement, and run to convergence at the end. It
+tree in numpy that is warm-started and run to convergence after each measurement. It
 draws its noise in floats, which the product may not do and which only helps it here.
 """
 
@@ -28,8 +28,8 @@ def aim(
     rho: float,
     generator: np.random.Generator,
     largest: float = 1.0,
-    steps: int = 40,
-    last_steps: int = 400,
+    steps: int = 300,
+    last_steps: int = 3000,
 ) -> np.ndarray:
     """Synthetic rows for `workload` under rho-zCDP; `largest` is the model's size in megabytes."""
     return _Run(codes, sizes, workload, rho, generator, largest, steps, last_steps).rows()
@@ -58,7 +58,10 @@ class _Run:
         self.sizes, self.rho, self.generator = [int(s) for s in sizes], rho, generator
         self.largest, self.steps, self.last_steps = largest, steps, last_steps
         below = {c for w in workload for n in range(1, len(w) + 1) for c in combinations(w, n)}
-        self.weights = {c: sum(len(set(c) & set(w)) for w in workload) for c in sorted(below)}
+        self.weights = {
+            c: sum(len(set(c) & set(w)) for w in workload)
+            for c in sorted(below, key=lambda c: (len(c), c))
+        }
         self.exact = {c: marginal(codes, sizes, c) for c in self.weights}
         rounds = 16 * len(self.sizes)
         self.sigma = math.sqrt(rounds / (2 * SHARE * rho))

@@ -13,10 +13,11 @@ from discreet.answers import ReleaseReader, open_release, verify
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.files import write_release
 from discreet.errors import BadInput, NotAnswerable
-from discreet.inference.log_linear import LogLinear, settle
+from discreet.inference.log_linear import LogLinear
 from discreet.inference.mixture import Mixture, Target, even_bins, model_counts, smooth_shares
 from discreet.inference.public_random import generator
 from discreet.inference.residuals import centred
+from discreet.inference.settling import settle
 from discreet.privacy.budget import Budget
 from discreet.releases import release
 from discreet.releases.pair_choice import Candidate, choose

@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,8 @@ from discreet.answers.sources import Library, published_model
 from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.fitting import RowModel, model_of_residuals, model_of_tables
 from discreet.inference.public_random import generator
+from discreet.inference.settling import settle, wanted_pairs
 from discreet.schema import Column, IntegerColumn, Schema
-
-if TYPE_CHECKING:
-    pass
 
 Integers = npt.NDArray[np.int64]
 MOST_ROWS = 1_000_000_000
@@ -122,6 +120,9 @@ def synthesize(library: Library, *, rows: int | None, seed: int | None) -> Synth
         raise BadInput(f"{many:,} rows are more than the {MOST_ROWS:,} that are drawn at once.")
     source = generator(seed)
     codes = model.sample(many, source)
+    wanted = wanted_pairs(model, library.residuals, names, many)
+    if wanted is not None:
+        settle(codes, [library.schema.column(name).cells for name in names], wanted, source)
     return SyntheticTable(
         library.schema, tuple(names), codes, source.integers(0, PLACES, codes.shape)
     )

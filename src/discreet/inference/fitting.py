@@ -36,7 +36,7 @@ class RowModel(Protocol):
     def sample(self, rows: int, generator: Generator) -> npt.NDArray[np.int64]: ...
 
 
-STEPS, WHOLE_STEPS = 600, 150
+STEPS, WHOLE_STEPS = 600, 250
 FITTED = 0.5
 
 

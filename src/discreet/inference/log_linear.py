@@ -28,9 +28,10 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 LARGEST_DOMAIN = 1 << 18
-SWEEPS = 240
-MOST_MOVED = 32
-"""Rows that are moved at a time: all that would gain, at once, would overshoot."""
+LEAST_PENALTY = 0.1
+"""Of a number's noise, on its term. Terms of empty cells reach about -5, so this moves a number by half
+its noise at most; with the square of a small noise alone, residuals that noise has made and no table
+has would ask for terms in the thousands, and descent would not get there."""
 
 
 class LogLinear:
@@ -77,15 +78,21 @@ class LogLinear:
     def fit(self, targets: Sequence[Target], *, steps: int) -> None:
         """The table of least relative entropy to the even one plus squared errors in units of noise.
 
-        Through its convex dual, log Z(theta) - theta.y + sum of sigma^2 theta^2 / 2, whose gradient is
-        the model's residuals less the measured ones, plus sigma^2 theta (Dudik, Phillips, Schapire 2007).
+        Through its convex dual, log Z(theta) - theta.y + sum of penalty * theta^2 / 2, whose gradient is
+        the model's residuals less the measured ones, plus penalty * theta (Dudik, Phillips, Schapire
+        2007). The penalty is sigma^2, or a tenth of a small sigma.
         """
         from scipy.optimize import minimize  # slow to import, and few need it
 
         shapes = [target.table.shape for target in targets]
         cuts = np.cumsum([0, *(prod(shape) for shape in shapes)])
         wanted = np.concatenate([target.table.ravel() for target in targets]).astype(np.float64)
-        noise = np.concatenate([np.full(target.table.size, target.std**2) for target in targets])
+        penalty = np.concatenate(
+            [
+                np.full(target.table.size, max(target.std**2, LEAST_PENALTY * target.std))
+                for target in targets
+            ]
+        )
 
         def split(flat: Floats) -> list[Floats]:
             return [
@@ -99,8 +106,8 @@ class LogLinear:
             pairs = self._pairs(self.table)
             model = np.concatenate([self._residual(pairs, target).ravel() for target in targets])
             kept = np.concatenate([each.ravel() for each in own])
-            value = log_total - float(kept @ wanted) + float(noise @ (kept * kept)) / 2
-            return value, model - wanted + noise * kept
+            value = log_total - float(kept @ wanted) + float(penalty @ (kept * kept)) / 2
+            return value, model - wanted + penalty * kept
 
         best = minimize(
             dual, np.zeros(int(cuts[-1])), jac=True, method="L-BFGS-B", options={"maxiter": steps}
@@ -140,8 +147,7 @@ class LogLinear:
         return np.asarray(np.transpose(found, [kept.index(column) for column in columns]))
 
     def sample(self, rows: int, generator: Generator) -> Integers:
-        """Rows of cell codes: each cell gets its share of the rows, up to one, and then values are
-        moved until the tables of two columns agree with the model's as nearly as whole rows can."""
+        """Rows of cell codes: each cell gets its share of the rows, up to one."""
         if rows == 0:
             return np.zeros((0, len(self.sizes)), dtype=np.int64)
         shares = self.table.ravel()
@@ -151,7 +157,6 @@ class LogLinear:
         places = (np.arange(rows) + generator.random()) / rows
         cells = order[np.minimum(np.searchsorted(edges, places, side="right"), len(order) - 1)]
         drawn = np.stack(np.unravel_index(cells, self.sizes), axis=1).astype(np.int64)
-        settle(drawn, self.sizes, rows * self._pairs(self.table), generator)
         return drawn[generator.permutation(rows)]
 
 
@@ -162,46 +167,3 @@ def fits_whole_domain(sizes: Sequence[int]) -> bool:
 def _half(sizes: Sequence[int]) -> int:
     """Where to cut the columns so that both sides have about as many cells."""
     return min(range(1, len(sizes)), key=lambda cut: max(prod(sizes[:cut]), prod(sizes[cut:])))
-
-
-def settle(drawn: Integers, sizes: Sequence[int], wanted: Floats, generator: Generator) -> None:
-    """Move values of single rows, in place, so that counts of pairs come nearer to `wanted`.
-
-    `wanted` holds the counts of all pairs of cells side by side. Setting a value to another lowers
-    the squared distance by the difference of the missing counts that the row would meet, less one
-    for each column. The rows that gain most are moved, fewer whenever that overshoots.
-    """
-    edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    rows, every = len(drawn), np.arange(len(drawn))
-    marks = np.zeros((rows, int(edges[-1])), dtype=np.float32)
-    for column in range(len(sizes)):
-        marks[every, edges[column] + drawn[:, column]] = 1
-    missing = wanted - marks.T @ marks
-    distance = float(np.sum(missing * missing))
-    batch = np.full(len(sizes), MOST_MOVED)
-    for sweep in range(SWEEPS):
-        column = sweep % len(sizes)
-        own = slice(int(edges[column]), int(edges[column + 1]))
-        pull = missing[:, own].copy()
-        pull[own] = 0  # within its own column a row meets only the gap of its value
-        meets = marks @ pull.astype(np.float32) + np.diagonal(missing)[own].astype(np.float32)
-        here = drawn[:, column]
-        gain = meets - meets[every, here][:, None] - np.float32(len(sizes))
-        there = gain.argmax(axis=1)
-        most = gain[every, there] + 0.5 * generator.random(rows, dtype=np.float32)
-        better = np.flatnonzero(most > 0.5)
-        many = min(int(batch[column]), len(better))
-        if not many:
-            continue
-        chosen = better[np.argpartition(-most[better], many - 1)[:many]]
-        before = marks[chosen]
-        marks[chosen, edges[column] + here[chosen]] = 0
-        marks[chosen, edges[column] + there[chosen]] = 1
-        after = missing - (marks[chosen].T @ marks[chosen] - before.T @ before)
-        found = float(np.sum(after * after))
-        if found < distance:
-            missing, distance = after, found
-            drawn[chosen, column] = there[chosen]
-        else:
-            marks[chosen] = before
-            batch[column] = max(1, batch[column] // 4)

@@ -55,7 +55,7 @@ from discreet.schema import Schema
 Floats = npt.NDArray[np.float64]
 KIND = "model"
 
-ONE_WAY, LOOKING, AUDIT = Fraction(30, 100), Fraction(10, 100), Fraction(3, 100)
+ONE_WAY, LOOKING, AUDIT = Fraction(40, 100), Fraction(10, 100), Fraction(3, 100)
 """Shares of the budget for one-way tables, for finding pairs, and for the model's own error."""
 ROUNDS = 2
 STEPS = (60, 140)
