@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import prod
 
 import numpy as np
@@ -27,6 +28,10 @@ Floats = npt.NDArray[np.float64]
 
 MOST_SPREAD = 1 << 22
 """Draws of one table that are listed one by one when it is combined with residuals."""
+
+
+TOTAL_RISK = Fraction(1, 10)
+"""The part of an interval's risk that goes to the total: its noise is the smaller one by far."""
 
 
 class WeightedTable(ABC):
@@ -139,18 +144,36 @@ class ModelTable(WeightedTable):
 
     With e the errors of the cells, |sum of w e| <= max|w| * sum|e|; the sum of |e| was measured
     with noise, so its upper end at `confidence` bounds every question about the table at once.
+    Where the total is known too, rows that are too many in some cells are missing in others: with
+    weights between a and b, |sum of w e| <= (b - a)/2 * sum|e| + |a + b|/2 * |sum of e|. A count is
+    then off by half the distance, about.
     """
 
     columns: tuple[str, ...]
     counts: Floats
     distance: float
     law: NoiseLaw
+    total: float | None = None
+    """The number of rows in the table, as it was measured; `None`: some rows may be in no cell."""
+    total_law: NoiseLaw | None = None
+    """The noise of `total`; `None`: it is exact."""
     is_model: bool = field(default=True, init=False)
 
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
         level = exact(confidence, name="confidence")
-        one_sided = max(2 * level - 1, exact("1/2", name="confidence"))
-        bound = max(0.0, self.distance + self.law.half_width(float(one_sided)))
         largest = float(np.abs(weights).max(initial=0.0))
+        width = largest * self._most_off(level)
+        if self.total is not None:
+            off = abs(self.total - float(self.counts.sum()))
+            if self.total_law is not None:
+                off += self.total_law.half_width(float(1 - TOTAL_RISK * (1 - level)))
+            within = self._most_off(1 - (1 - TOTAL_RISK) * (1 - level))
+            top, bottom = float(weights.max(initial=0.0)), float(weights.min(initial=0.0))
+            width = min(width, (top - bottom) / 2 * within + abs(top + bottom) / 2 * off)
         # Half the measured distance is what a random half of the cells is off by, about.
-        return largest * bound, largest * max(self.distance, self.law.std) / 2
+        return width, largest * max(self.distance, self.law.std) / 2
+
+    def _most_off(self, level: Fraction) -> float:
+        """What the distance is below, with probability `level`: one side of its noise."""
+        two_sided = max(2 * level - 1, Fraction(1, 2))
+        return max(0.0, self.distance + self.law.half_width(float(two_sided)))

@@ -147,10 +147,19 @@ def _model(part: Part, schema: Schema) -> Sources:
             raise BadRelease("The model of a part lacks the measurements of its own error.")
         columns = each.query.columns
         counts = model_counts(model, [names.index(name) for name in columns], rows)
-        found.models.append(
-            ModelTable(columns, counts.astype(np.float64), float(each.values[0]), each.law)
-        )
+        table = ModelTable(columns, counts.astype(np.float64), float(each.values[0]), each.law)
+        if all(keeps_every_row(schema.column(name)) for name in columns):
+            table.total, table.total_law = _total(found.residuals, rows)
+        found.models.append(table)
     return found
+
+
+def _total(measured: list[Measurement], public: float) -> tuple[float, NoiseLaw | None]:
+    """The number of rows with its noise: measured, or public and then what the model stands for."""
+    for each in measured:
+        if isinstance(each.query, Residual) and each.query.columns == ():
+            return float(each.values[0]), each.law
+    return public, None
 
 
 def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], float]:

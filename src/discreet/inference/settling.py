@@ -12,7 +12,7 @@ May import errors, privacy, schema, queries, artifacts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -59,7 +59,7 @@ def wanted_pairs(
         return None
     wanted = np.zeros((int(edges[-1]),) * 2)
     order = {column.name: place for place, column in enumerate(measured.schema.columns)}
-    parts = [slice(int(a), int(b)) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [slice(int(a), int(b)) for a, b in pairwise(edges)]
     total = float(measured.table(())) if measured.determines(()) else 0.0
     singles = []
     for place, name in enumerate(names):

@@ -10,6 +10,7 @@ are taken while the budget lasts, and lambda is the one whose total gain is larg
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,8 +36,8 @@ class Candidate:
     level: int
     error: float
     """Rows that the model gets wrong, a cautious estimate."""
-    cells: Floats
-    """The model's expected counts, in increasing order."""
+    cells: Sequence[float]
+    """The model's expected counts, in increasing order; a list, which is searched many times."""
     shrink: float
     """The share of a cell's noise that centring leaves: prod of (1 - 1/d), square rooted."""
     price: float
@@ -63,7 +64,7 @@ def choose(candidates: Sequence[Candidate], budget: float) -> list[Choice]:
         return []
     prefixes = [np.concatenate([[0.0], np.cumsum(each.cells)]) for each in candidates]
     best: tuple[float, list[Choice]] = (0.0, [])
-    for unit in np.geomspace(3000.0, 0.3, PRICES):
+    for unit in np.geomspace(3000.0, 0.3, PRICES).tolist():
         offers: dict[int, tuple[float, Choice]] = {}
         for each, prefix in zip(candidates, prefixes, strict=True):
             sigma = _balanced(each, unit)
@@ -88,13 +89,13 @@ def _balanced(candidate: Candidate, unit: float) -> float:
     and in the cells above it, cost is quadratic, so sigma goes as (cost / cells)^(1/3)."""
     sigma = unit
     for _ in range(2):
-        above = len(candidate.cells) - int(np.searchsorted(candidate.cells, LOST_BELOW * sigma))
+        above = len(candidate.cells) - bisect_left(candidate.cells, LOST_BELOW * sigma)
         sigma = 4 * unit * (candidate.shrink**2 / max(above, 1)) ** (1 / 3)
     return float(sigma)
 
 
 def _noise_error(candidate: Candidate, prefix: Floats, sigma: float) -> float:
-    lost = int(np.searchsorted(candidate.cells, LOST_BELOW * sigma))
+    lost = bisect_left(candidate.cells, LOST_BELOW * sigma)
     loud = len(candidate.cells) - lost
     return 2 * float(prefix[lost]) + MEAN_ABSOLUTE * sigma * loud * candidate.shrink
 
