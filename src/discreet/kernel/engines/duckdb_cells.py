@@ -23,15 +23,20 @@ from discreet.schema.values import MICROSECONDS_PER_DAY, double_of
 
 _MOST_COMPARED = 16
 """Up to so many edges, comparisons are faster than a guess and a look at the listed edges."""
-_CODE_TYPES = ((2**8, "UTINYINT"), (2**16, "USMALLINT"), (2**32, "UINTEGER"), (2**64, "UBIGINT"))
+_CODE_TYPES = ((8, "UTINYINT"), (16, "USMALLINT"), (32, "UINTEGER"), (64, "UBIGINT"))
+
+
+def unsigned(numbers: int) -> tuple[str, int]:
+    """The smallest type for 0 up to, but not including, `numbers`; and its size in bytes."""
+    for bits, type_ in _CODE_TYPES:
+        if numbers <= 1 << bits:
+            return type_, bits // 8
+    return "HUGEINT", 16
 
 
 def code_type(column: Column) -> str:
     """The smallest type that numbers the column's cells."""
-    for limit, type_ in _CODE_TYPES:
-        if column.cells <= limit:
-            return type_
-    return "HUGEINT"
+    return unsigned(column.cells)[0]
 
 
 def value_type(column: Column) -> str | None:

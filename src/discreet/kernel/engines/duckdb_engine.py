@@ -11,7 +11,7 @@ Marginals of a pass are counted in one scan, by GROUPING SETS over one integer k
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -21,6 +21,7 @@ from sqlglot import exp
 
 from discreet.kernel.engines import duckdb_cells as cells
 from discreet.kernel.engines import duckdb_sql as s
+from discreet.kernel.engines.coded_marginals import counted
 from discreet.kernel.engines.duckdb_expressions import Compiler
 from discreet.kernel.engines.duckdb_nodes import NodeCounter
 from discreet.kernel.engines.duckdb_rows import EncodedRows
@@ -28,7 +29,7 @@ from discreet.kernel.engines.duckdb_scan import Scan, describe, open_scan
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.kernel.engines.duckdb_tallies import tallied
-from discreet.kernel.engines.passes import Grouping, groupings, passes
+from discreet.kernel.engines.passes import Grouping, alone, groupings, passes, slots
 from discreet.kernel.engines.protocol import (
     Counts,
     Progress,
@@ -44,10 +45,13 @@ from discreet.queries.tallies import Tally
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
-_ENCODED = "encoded_rows"
+MOST_GROUPED_SETS = 16
+"""More marginals than these are counted from the rows' codes, if one fetch brings them into memory."""
+MOST_SETS_OF_MANY_ROWS = 64
+"""More than these are so counted in any case: their hash tables would not fit the memory."""
+MOST_FETCHED_BYTES = 1 << 28
+"""Codes that are fetched at once; they take as much again while they are."""
 _BATCHED = "batched_rows"
-_NODES = "asked_nodes"
-_TALLIED = "tallied_rows"
 
 
 def open_source(
@@ -94,13 +98,18 @@ class DuckDBEngine:
     def marginals(self, column_sets: Sequence[tuple[str, ...]]) -> list[Counts]:
         sets = [tuple(self._schema.column(name).name for name in names) for names in column_sets]
         shapes = [checked_marginal(self._schema, names) for names in sets]
-        found, place = groupings(self._schema, sets)
-        counts: dict[int, Counts] = {}
-        for together in passes(found):
-            counted = self._count([found[number] for number in together])
-            counts.update(zip(together, counted, strict=True))
+        if self._counts_codes(sets):
+            found, place = alone(self._schema, sets)
+            together = counted(found, self._slots(found))
+        else:
+            found, place = groupings(self._schema, sets)
+            together = [
+                counts
+                for numbers in passes(found)
+                for counts in self._count([found[number] for number in numbers])
+            ]
         return [
-            found[number].marginal(counts[number], shape, names)
+            found[number].marginal(together[number], shape, names)
             for number, shape, names in zip(place, shapes, sets, strict=True)
         ]
 
@@ -164,7 +173,40 @@ class DuckDBEngine:
             )
             for axis, column in enumerate(chosen)
         ]
-        return self._batched(exp.select(*codes).from_(self._rows.encoded(chosen)), batch_rows)
+        query = exp.select(*codes).from_(self._rows.encoded(chosen))
+        return (
+            np.stack(arrays, axis=1).astype(np.int64, copy=False)
+            for arrays in self._batched(query, batch_rows)
+        )
+
+    def _counts_codes(self, sets: Sequence[tuple[str, ...]]) -> bool:
+        if not MOST_GROUPED_SETS < len(sets) <= MOST_SETS_OF_MANY_ROWS:
+            return len(sets) > MOST_GROUPED_SETS
+        names = {name for columns in sets for name in columns}
+        return self._slot_bytes(names) * self._rows.count() <= MOST_FETCHED_BYTES
+
+    def _slot_bytes(self, names: Iterable[str]) -> int:
+        """Bytes of a row's slots in some columns."""
+        return sum(cells.unsigned(slots(self._schema.column(name)))[1] for name in names)
+
+    def _slots(self, found: Sequence[Grouping]) -> Iterator[dict[str, NDArray[np.generic]]]:
+        """The slots of all columns that are grouped by, in batches of rows."""
+        names = list(dict.fromkeys(name for grouping in found for name in grouping.columns))
+        columns = [self._schema.column(name) for name in names]
+        taken = []
+        for axis, column in enumerate(columns):
+            type_, _ = cells.unsigned(slots(column))
+            code = s.cast(self._rows.code(column), type_)
+            if slots(column) > column.cells:
+                code = s.call("coalesce", code, s.cast(s.whole(column.cells), type_))
+            taken.append(exp.alias_(code, f"b{axis}"))
+        query = exp.select(*taken).from_(self._rows.encoded(columns))
+        batch_rows = max(1, MOST_FETCHED_BYTES // self._slot_bytes(names))
+        if self._rows.count() <= batch_rows:
+            yield dict(zip(names, self._session.arrays(query), strict=True))
+            return
+        for arrays in self._batched(query, batch_rows):
+            yield dict(zip(names, arrays, strict=True))
 
     def row_count(self) -> int:
         return self._rows.count()
@@ -183,7 +225,7 @@ class DuckDBEngine:
     ) -> None:
         self.close()
 
-    def _batched(self, query: exp.Select, batch_rows: int) -> Iterator[Counts]:
+    def _batched(self, query: exp.Select, batch_rows: int) -> Iterator[list[NDArray[np.generic]]]:
         """By ranges of row numbers of a temporary table: arrays without a result held in memory."""
         self._batches += 1
         table = f"{_BATCHED}_{self._batches}"
@@ -191,10 +233,9 @@ class DuckDBEngine:
         try:
             ((rows,),) = self._session.rows(f"SELECT count(*) FROM {table}")
             for start in range(0, rows, batch_rows):
-                arrays = self._session.arrays(
+                yield self._session.arrays(
                     f"SELECT * FROM {table} WHERE rowid >= {start} AND rowid < {start + batch_rows}"
                 )
-                yield np.stack(arrays, axis=1).astype(np.int64, copy=False)
         finally:
             self._session.drop(table)
 
@@ -224,11 +265,11 @@ class DuckDBEngine:
         """The number of a row's joint cell, from `start` on. Few operations: it is most of the work."""
         key: Sql | None = s.cast(s.whole(start), wide) if start else None
         step = grouping.cells
-        for name, slots in zip(grouping.columns, grouping.slots, strict=True):
-            step //= slots
+        for name, many in zip(grouping.columns, grouping.slots, strict=True):
+            step //= many
             column = self._schema.column(name)
             code = s.cast(self._rows.code(column), wide)
-            if slots > column.cells:
+            if many > column.cells:
                 code = s.call("coalesce", code, s.cast(s.whole(column.cells), wide))
             part = code if step == 1 else s.multiply(code, s.cast(s.whole(step), wide))
             key = part if key is None else s.add(key, part)

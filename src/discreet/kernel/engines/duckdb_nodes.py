@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from discreet.kernel.engines import duckdb_cells as cells
 from discreet.kernel.engines import duckdb_sql as s
 from discreet.kernel.engines.duckdb_rows import EncodedRows
 from discreet.kernel.engines.duckdb_session import Session
@@ -126,10 +127,5 @@ class NodeCounter:
                 key = s.cast(s.whole(0), "UBIGINT")
             elif shift:
                 key = s.binary(exp.BitwiseRightShift, place, s.cast(s.whole(shift), "UBIGINT"))
-            keys.append(exp.alias_(s.cast(key, _unsigned(many)), f"k{axis}"))
+            keys.append(exp.alias_(s.cast(key, cells.unsigned(1 << many)[0]), f"k{axis}"))
         return exp.select(*keys).from_(self._rows.with_places(columns)).where(*inside)
-
-
-def _unsigned(bits: int) -> str:
-    types = ((8, "UTINYINT"), (16, "USMALLINT"), (32, "UINTEGER"))
-    return next((type_ for most, type_ in types if bits <= most), "UBIGINT")
