@@ -5,7 +5,7 @@ Inputs are drawn from fixed seeds and every comparison is of exact integers: no 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from discreet.queries.ranges import range_tree
 from discreet.schema import (
     BooleanColumn,
     CategoryColumn,
+    DateColumn,
     DatetimeColumn,
     IntegerColumn,
     NumberColumn,
@@ -36,6 +37,8 @@ COLUMNS = (
     IntegerColumn("coarse", LOWEST, HIGHEST, width=1024),
     IntegerColumn("near", -5, 70_000, nulls="exclude"),
     DatetimeColumn("at", START, START + timedelta(days=9000), granularity="microsecond"),
+    DateColumn("week", date(1, 1, 1), date(9990, 1, 1), granularity="week", outside="exclude"),
+    DateColumn("month", date(1, 1, 1), date(9990, 1, 1), granularity="month"),
     NumberColumn("pay", 0.0, 8.0, bits=20, outside="exclude"),
     IntegerColumn("small", 0, 11),
     CategoryColumn("kind", ("a", "b", "c")),
@@ -46,6 +49,8 @@ TREES = (
     ("coarse",),
     ("at",),
     ("near",),
+    ("week",),
+    ("month",),
     ("small",),
     ("near", "pay"),
     ("pay", "small", "near"),
@@ -71,6 +76,7 @@ def rows(seed: int) -> dict[str, list[Any]]:
 
     moments = [START + timedelta(microseconds=n) for n in clumpy(0, 9000 * 86_400_000_000 - 1)]
     far = [START - timedelta(days=1), START + timedelta(days=9001)]
+    days = [date.fromordinal(n) for n in clumpy(1, date(9989, 12, 31).toordinal())]
     return {
         "person": [f"p{n}" for n in random.integers(0, 40, ROWS)],
         "id": some(clumpy(LOWEST, HIGHEST), [LOWEST, -1, 0, HIGHEST]),
@@ -79,6 +85,8 @@ def rows(seed: int) -> dict[str, list[Any]]:
         ),
         "near": some(clumpy(-5, 70_000), [-6, -5, 70_000, 70_001]),
         "at": some(moments, far),
+        "week": some(days, [date(9995, 1, 1)]),
+        "month": some(days, [date(9995, 1, 1)]),
         "pay": some(random.choice([0.0, 7.99, 8.0, 3.1, 3.2], ROWS).tolist(), [-1.0, 9.0]),
         "small": some(clumpy(0, 11), [-1, 12]),
         "kind": some(["abcx"[n % 4] for n in range(ROWS)], ["zz"]),
@@ -230,7 +238,9 @@ def test_many_marginals_are_counted_as_the_reference_counts_them(
 
 
 def test_many_marginals_of_no_rows_are_zeros(tmp_path: Path) -> None:
-    declared = Schema(dataset="ways", columns=(COLUMNS[5], BooleanColumn("here")))
+    declared = Schema(
+        dataset="ways", columns=(IntegerColumn("small", 0, 11), BooleanColumn("here"))
+    )
     data = pa.table({"small": pa.array([], pa.int64()), "here": pa.array([], pa.bool_())})
     sets = [("small", "here"), ("here",)] * 20
     with OPENERS["duckdb-arrow"](data, declared, tmp_path) as engine:

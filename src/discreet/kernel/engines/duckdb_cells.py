@@ -14,11 +14,12 @@ from collections.abc import Sequence
 
 from discreet.kernel.engines import duckdb_sql as s
 from discreet.kernel.engines.duckdb_sql import Sql
+from discreet.kernel.engines.unit_lines import steps
 from discreet.schema.column import Column
 from discreet.schema.named import CategoryColumn
 from discreet.schema.numeric import DoubleFormula, IntegerColumn, NumberColumn
 from discreet.schema.ordered import OrderedColumn
-from discreet.schema.temporal import CLOCK_GRANULARITIES, TemporalColumn
+from discreet.schema.temporal import TemporalColumn
 from discreet.schema.values import MICROSECONDS_PER_DAY, double_of
 
 _MOST_COMPARED = 16
@@ -213,10 +214,10 @@ def _divided(value: Sql, by: int) -> Sql:
 
 def _granule(column: TemporalColumn, passed: Sql, first: int) -> Sql:
     """`passed` units after the start of cell 0, as a cell."""
+    step = steps(column)
+    if step is not None:
+        return _divided(passed, step)
     per_day = 1 if column.kind == "date" else MICROSECONDS_PER_DAY
-    sizes = CLOCK_GRANULARITIES | {"day": per_day, "week": 7 * per_day}
-    if column.granularity in sizes:
-        return _divided(passed, sizes[column.granularity])
     days = s.add(_divided(passed, per_day), s.whole(first // per_day))
     epoch = s.cast(s.text("1970-01-01"), "DATE")
     day = s.add(epoch, s.cast(days, "INTEGER"))

@@ -23,6 +23,7 @@ from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.kernel.engines.prefixes import Prefixes, prefix_shifts
 from discreet.kernel.engines.protocol import Counts
 from discreet.kernel.engines.sorted_codes import MOST_SORTED_ROWS, Interleaving, SortedCodes
+from discreet.kernel.engines.unit_lines import unit_line
 from discreet.queries.tree import bits_of
 from discreet.schema.column import Column
 
@@ -65,13 +66,22 @@ class NodeCounter:
         names = tuple(column.name for column in columns)
         if names not in self._sorted:
             self._sorted.clear()  # before the next is read: two would not fit the memory
-            kept = [
-                many - shift
-                for many, shift in zip(interleaving.bits, interleaving.shifts, strict=True)
-            ]
-            rows = self._keyed(columns, interleaving.shifts, kept)
-            self._sorted[names] = SortedCodes.of(interleaving, self._session.arrays(rows))
+            self._sorted[names] = SortedCodes.of(interleaving, self._codes(columns, interleaving))
         return self._sorted[names]
+
+    def _codes(
+        self, columns: Sequence[Column], interleaving: Interleaving
+    ) -> Sequence[NDArray[np.generic]]:
+        """Of each column, the codes that its keys hold, of all rows in value cells."""
+        if len(columns) == 1:
+            line, query = unit_line(columns[0]), self._rows.integer_units(columns[0])
+            if line is not None and query is not None:
+                (fetched,) = self._session.arrays(query)
+                return [line.codes(fetched.astype(np.int64, copy=False))]
+        kept = [
+            many - shift for many, shift in zip(interleaving.bits, interleaving.shifts, strict=True)
+        ]
+        return self._session.arrays(self._keyed(columns, interleaving.shifts, kept))
 
     def _grouped(self, columns: Sequence[Column], shifts: tuple[int, ...]) -> Prefixes:
         """One scan for all levels of a tree near its root; kept, for the levels come one by one."""

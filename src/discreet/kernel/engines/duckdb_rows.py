@@ -93,6 +93,15 @@ class EncodedRows:
         ]
         return exp.select(*numbers).from_(self._kept_table()).subquery("placed", copy=False)
 
+    def integer_units(self, column: Column) -> exp.Select | None:
+        """A query for the units of a column, where these are 64-bit integers in the source itself."""
+        n = self._place[column.name]
+        type_ = units.unit_type(column, units.FieldType.of(self._scan.fields[n][1]))
+        if self._kept_once or type_ != "BIGINT":
+            return None
+        known = exp.Not(this=s.is_null(s.name(f"u{n}")))
+        return self._layers([column], only_units=True).where(known)
+
     def _kept_table(self) -> Sql:
         if not self._is_kept:
             self._session.run(f"CREATE TEMP TABLE {_ENCODED} AS {s.render(self._kept_rows())}")
@@ -147,6 +156,7 @@ class EncodedRows:
         with_identifier: bool = False,
         with_units: bool = False,
         only_places: bool = False,
+        only_units: bool = False,
     ) -> exp.Select:
         """Field, unit, guess, code, value: each a query over the one before, so none is computed twice."""
         places = [self._place[column.name] for column in columns]
@@ -187,6 +197,8 @@ class EncodedRows:
             for n, column in zip(places, columns, strict=True)
         }
         query = over(query, unit_of)
+        if only_units:
+            return exp.select(*map(s.name, unit_of)).from_(query.subquery("units", copy=False))
         guesses = {
             f"g{n}": guess
             for n, column in zip(places, columns, strict=True)
