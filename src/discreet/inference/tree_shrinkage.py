@@ -27,6 +27,8 @@ PSEUDO_COUNT = 2.0
 """How many splits the weights of the depth above count for."""
 MOST_VOTERS = 4096
 """Splits that take part in EM, taken evenly: more would not change the weights to be noticed."""
+FEWEST_VOTERS = 1024
+"""Nodes of a large layer whose splits vote, where not all are looked at; a node has several splits."""
 TINY = 1e-290
 _BLOCK = 1 << 13
 
@@ -46,8 +48,8 @@ def smoothed(tree: PrunedTree, upward: Upward | None = None) -> list[Floats]:
 def smoothed_last(tree: PrunedTree) -> Floats:
     """The estimates of the last layer, without the work that only others need.
 
-    Of each layer above, a node takes part if it has a child that is alive; besides, one in so many
-    that `MOST_VOTERS` of them vote. Where a layer has no more than that, all do, as in `smoothed`.
+    Of each layer above, a node takes part if it has a child that is alive; besides, `FEWEST_VOTERS`
+    nodes, taken evenly, which vote. A layer of up to `MOST_VOTERS` nodes is treated as in `smoothed`.
     """
     return _top_down(tree, None, only_last=True)[-1]
 
@@ -61,7 +63,7 @@ def _top_down(tree: PrunedTree, upward: Upward | None, *, only_last: bool) -> li
         rows, votes = np.arange(len(alive)), np.ones(len(alive), dtype=np.bool_)
         if only_last and place + 1 < len(tree.blocks) and len(alive) > MOST_VOTERS:
             votes[:] = False
-            votes[:: -(-len(alive) // MOST_VOTERS)] = True
+            votes[:: len(alive) // FEWEST_VOTERS] = True
             rows = np.union1d(np.flatnonzero(votes), block.parents(tree.layers[place + 1].alive))
         whole = counts[-1][alive[rows]][:, np.newaxis]
         for level in range(len(block.axes)):
