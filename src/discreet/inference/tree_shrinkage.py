@@ -161,11 +161,16 @@ def _laws(
         (_normal(seen, spread) + TINY, None),
         (sides / 2 + TINY, one_sided),
     ]
-    noise = spread**2
+    noise, exponent, squares = spread**2, -0.5 * seen**2, count**2
     for width in WIDTHS:
-        prior = (width * count) ** 2
-        both = prior + noise
-        found.append((_normal(seen, np.sqrt(both)) + TINY, prior / both * seen))
+        prior = width**2 * squares
+        precision = 1 / (prior + noise)
+        likelihood = np.exp(exponent * precision)
+        likelihood *= np.sqrt(precision)
+        likelihood += TINY
+        prior *= precision
+        prior *= seen
+        found.append((likelihood, prior))
     return found
 
 
