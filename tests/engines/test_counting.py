@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from reference import OPENERS
 
-from discreet.kernel.engines import Engine, duckdb_engine, duckdb_nodes
+from discreet.kernel.engines import Engine, duckdb_cells, duckdb_engine, duckdb_nodes
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.sorted_codes import Interleaving
 from discreet.privacy.adjacency import PrivacyUnit
@@ -247,3 +247,41 @@ def test_many_marginals_of_no_rows_are_zeros(tmp_path: Path) -> None:
         for names, counts in zip(sets, engine.marginals(sets), strict=True):
             assert counts.shape == declared.sizes(names)
             assert not counts.any()
+
+
+@pytest.mark.parametrize("unit", [None, PrivacyUnit("person", 2)], ids=["rows", "people"])
+@pytest.mark.parametrize("longest", [0, 1000], ids=["joined", "cast"])
+def test_a_category_is_looked_up_alike_by_a_join_and_by_a_cast(
+    longest: int, unit: PrivacyUnit | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts with quotes, blanks and case, numbers kept as numbers, values not declared, nulls."""
+    monkeypatch.setattr(duckdb_cells, "_MOST_ENUMERATED", longest)
+    columns = (
+        CategoryColumn("text", ("it's", "It's", "", " ", "ä", 'a"b', "value", "place")),
+        CategoryColumn("strict", ("b", "a"), other=False, nulls="exclude"),
+        CategoryColumn("number", ("1", "2.5", "x")),
+        IntegerColumn("small", 0, 3),
+    )
+    declared = Schema(dataset="ways", columns=columns, unit=unit or PrivacyUnit())
+    data: dict[str, list[Any]] = {
+        "person": [f"p{n % 9}" for n in range(60)],
+        "text": ["it's", "It's", "", " ", "ä", 'a"b', "value", "place", "A", None] * 6,
+        "strict": ["a", "b", "c", None, "B"] * 12,
+        "number": [1.0, 2.5, 3.0, None, float("nan"), -1.0] * 10,
+        "small": [0, 1, 2, 3, 4, None] * 10,
+    }
+    names = declared.names
+    sets = [*((name,) for name in names), *combinations(names, 2), names]
+    reference = opened("reference", data, declared, tmp_path)
+    with opened("duckdb-parquet", data, declared, tmp_path) as engine:
+        for found, right in zip(engine.marginals(sets), reference.marginals(sets), strict=True):
+            np.testing.assert_array_equal(found, right)
+        nodes = np.arange(9, dtype=np.uint64)[:, np.newaxis]
+        for name in names:
+            np.testing.assert_array_equal(
+                engine.node_counts((name,), (0,), nodes),
+                reference.node_counts((name,), (0,), nodes),
+            )
+        rows_found = np.concatenate([*engine.encoded_rows(names, 7)])
+        rows_right = np.concatenate([*reference.encoded_rows(names, 7)])
+        assert sorted(rows_found.tolist()) == sorted(rows_right.tolist())

@@ -47,9 +47,8 @@ class EncodedRows:
                 "No row was read. Make it a number or a text."
             )
         for place, column in enumerate(schema.columns):
-            declaration = cells.declaration(column, _declared(place))
-            if declaration is not None:
-                session.run(declaration)
+            for statement in cells.declarations(column, _declared(place)):
+                session.run(statement)
 
     def count(self) -> int:
         """How many rows the (bounded) table has."""
@@ -204,8 +203,17 @@ class EncodedRows:
             for n, column in zip(places, columns, strict=True)
             if (guess := cells.guess(column, s.name(f"u{n}"))) is not None
         }
+        joined = [
+            n
+            for n, column in zip(places, columns, strict=True)
+            if cells.is_joined(column, units.unit_type(column, types[n]))
+        ]
+        guesses |= {f"g{n}": s.name(_declared(n), "place") for n in joined}
         if guesses:
             query = over(query, guesses, *unit_of)
+        for n in joined:
+            same = s.equal(s.name("below", f"u{n}"), s.name(_declared(n), "value"))
+            query = query.join(exp.table_(_declared(n)), on=same, join_type="left", copy=False)
         if only_places:
             numbers = {
                 f"p{n}": cells.place(
