@@ -6,7 +6,8 @@ limit. Bounding sorts the rows by identifier, which spills too: 20 million rows 
 40 seconds of processor time, and a process of 866 MB, with a limit of 768 MB; once per engine. Any
 other source is scanned anew by each verb.
 
-Marginals of a pass are counted in one scan, by GROUPING SETS over one integer key per grouping.
+A few marginals are counted in one scan, by GROUPING SETS over one integer key per grouping; many are
+counted in memory, from the rows' codes (`coded_marginals`). Trees: see `duckdb_nodes`.
 """
 
 from __future__ import annotations
