@@ -18,7 +18,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.support.bars import bar
+
+ROOT = Path(__file__).resolve().parent.parent
 FACTOR_LIMIT, MEMORY_LIMIT = 3.0, 1000.0
 RUNS = 3
 
@@ -70,12 +74,6 @@ print(json.dumps({
 """
 
 
-def line(bar: str, value: float, limit: float) -> bool:
-    ok = value <= limit
-    print(json.dumps({"bar": bar, "value": round(value, 3), "limit": limit, "ok": ok}), flush=True)
-    return ok
-
-
 def run(how: str, path: Path, folder: Path) -> dict[str, float]:
     """One run in a process of its own, with a ledger that starts afresh: the data is generated."""
     for old in folder.glob("ledger.db*"):
@@ -118,8 +116,8 @@ def main() -> int:
     met = True
     for key in ("wall", "cpu"):
         factor = best["release", key] / best["scan", key]
-        met &= line(f"release / plain scan, {key}", factor, FACTOR_LIMIT)
-    met &= line("release, peak MB", max(each["peak"] for each in releases), MEMORY_LIMIT)
+        met &= bar(f"release / plain scan, {key}", factor, FACTOR_LIMIT)
+    met &= bar("release, peak MB", max(each["peak"] for each in releases), MEMORY_LIMIT)
     return 0 if met else 1
 
 

@@ -121,7 +121,7 @@ def asked(
     return random.permutation(np.concatenate([nodes, beside]))
 
 
-WAYS: dict[str, dict[str, int]] = {"sorted": {}, "scanned": {"MOST_SORTED_ROWS": -1}}
+WAYS: dict[str, dict[str, int]] = {"sorted": {}, "scanned": {"MOST_SORTED_BYTES": -1}}
 
 
 @pytest.mark.parametrize("unit", [None, PrivacyUnit("person", 2)], ids=["rows", "people"])
@@ -167,9 +167,7 @@ def test_a_key_holds_the_bits_of_its_codes_in_the_order_of_the_halvings(
     random = np.random.default_rng(4)
     declared = [IntegerColumn(f"c{n}", 0, (1 << min(many, 62)) - 1) for n, many in enumerate(bits)]
     interleaving = Interleaving.of(declared)
-    kept = [
-        many - shift for many, shift in zip(interleaving.bits, interleaving.shifts, strict=True)
-    ]
+    kept = interleaving.kept_bits
     codes = [random.integers(0, 1 << many, 50, dtype=np.uint64) for many in kept]
     keys = interleaving.keys(codes, len(interleaving.order))
     for number in range(50):

@@ -2,7 +2,8 @@
 
 Three ways, chosen by the schema, the shape of the tree and the number of rows; each is exact:
   - few cells: one grouping of the rows by cell, kept, which every level sums up;
-  - up to 33 million rows: their codes, fetched once and sorted (see `sorted_codes`);
+  - up to 33 million rows (of several columns, 22 million): their codes, fetched once and sorted (see
+    `sorted_codes`);
   - more rows, or levels that halve their columns in some other order: a grouping by a prefix for the
     levels near the root, and a scan joined with the asked nodes for each level below.
 """
@@ -22,7 +23,7 @@ from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.kernel.engines.prefixes import Prefixes, prefix_shifts
 from discreet.kernel.engines.protocol import Counts
-from discreet.kernel.engines.sorted_codes import MOST_SORTED_ROWS, Interleaving, SortedCodes
+from discreet.kernel.engines.sorted_codes import MOST_SORTED_BYTES, Interleaving, SortedCodes
 from discreet.kernel.engines.unit_lines import unit_line
 from discreet.queries.tree import bits_of
 from discreet.schema.column import Column
@@ -50,17 +51,19 @@ class NodeCounter:
         if sum(bits_of(column.value_cells) for column in columns) > GROUPED_BITS:
             interleaving = Interleaving.of(columns)
             depth = interleaving.depth(shifts)
-            if depth is not None and self._can_sort():
+            if depth is not None and self._can_sort(interleaving):
                 return self._sorted_codes(columns, interleaving).node_counts(depth, shifts, nodes)
         near = prefix_shifts(columns)
         if all(far >= shift for far, shift in zip(shifts, near, strict=True)):
             return self._grouped(columns, near).node_counts(shifts, nodes)
         return self._joined(columns, shifts, nodes)
 
-    def _can_sort(self) -> bool:
+    def _can_sort(self, interleaving: Interleaving) -> bool:
         if self._row_count is None:
             self._row_count = self._rows.count()
-        return self._row_count <= MOST_SORTED_ROWS
+        fetched = [cells.unsigned(1 << many)[1] for many in interleaving.kept_bits]
+        width = sum(fetched) if len(fetched) > 1 else 8
+        return width * self._row_count <= MOST_SORTED_BYTES
 
     def _sorted_codes(self, columns: Sequence[Column], interleaving: Interleaving) -> SortedCodes:
         names = tuple(column.name for column in columns)
@@ -78,10 +81,8 @@ class NodeCounter:
             if line is not None and query is not None:
                 (fetched,) = self._session.arrays(query)
                 return [line.codes(fetched.astype(np.int64, copy=False))]
-        kept = [
-            many - shift for many, shift in zip(interleaving.bits, interleaving.shifts, strict=True)
-        ]
-        return self._session.arrays(self._keyed(columns, interleaving.shifts, kept))
+        rows = self._keyed(columns, interleaving.shifts, interleaving.kept_bits)
+        return self._session.arrays(rows)
 
     def _grouped(self, columns: Sequence[Column], shifts: tuple[int, ...]) -> Prefixes:
         """One scan for all levels of a tree near its root; kept, for the levels come one by one."""

@@ -21,8 +21,8 @@ from discreet.queries.tree import bits_of
 from discreet.schema.column import Column
 
 MOST_BITS = 64
-MOST_SORTED_ROWS = 1 << 25
-"""Eight bytes each, and as much again while they are fetched: half a gigabyte."""
+MOST_SORTED_BYTES = 1 << 28
+"""Of codes, 33 million rows of one column; they take as much again while they are fetched."""
 _CHUNK_BITS = 12
 """Bits that one look into a table spreads: its 4,096 numbers stay in a processor's cache."""
 
@@ -47,7 +47,12 @@ class Interleaving:
     @property
     def shifts(self) -> tuple[int, ...]:
         """How many low bits of each column's codes no key holds."""
-        return tuple(many - self.order.count(axis) for axis, many in enumerate(self.bits))
+        return tuple(many - kept for many, kept in zip(self.bits, self.kept_bits, strict=True))
+
+    @property
+    def kept_bits(self) -> tuple[int, ...]:
+        """How many bits of each column's codes a key holds."""
+        return tuple(self.order.count(axis) for axis in range(len(self.bits)))
 
     def depth(self, shifts: Sequence[int]) -> int | None:
         """How many leading bits of a key make a node of these shifts; `None` where no number of them does."""
