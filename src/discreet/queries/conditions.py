@@ -164,7 +164,8 @@ def normal_form(condition: Condition, *, positive: bool = True) -> Normal:
             return Leaf(Comparison(column, COMPLEMENTS[sign], literal), True)
         case Inequality():
             raise BadQuestion(
-                "A linear inequality over columns stands alone in WHERE, without AND, OR and NOT."
+                "A linear inequality over columns is answered by a release of halfspaces(...) only, for "
+                "count(*) over these columns."
             )
         case atom:
             return Leaf(atom, positive)

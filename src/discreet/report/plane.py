@@ -57,21 +57,22 @@ def plane_of(release: Release, asked: Inequality, *, confidence: float = 0.95) -
     if len(asked.columns) != 2:
         raise BadInput("A plane has two columns.")
     reader = HalfspaceReader(Library(release))
-    found, grid = reader.one(asked, confidence=confidence, whole=True)
+    found, chosen, cells = reader.one(asked, confidence=confidence, whole=True)
     coefficients, bound, _ = asked.as_at_least()
     normal = np.array([float(each) for each in coefficients])
-    low, high = grid.boxes.bounds()
-    blocks: list[Block] = []
-    for i, j in np.ndindex(*grid.boxes.shape):
-        first = (float(grid.boxes.low[0][i]), float(grid.boxes.low[1][j]))
-        last = (float(grid.boxes.high[0][i]), float(grid.boxes.high[1][j]))
-        ends = np.sort(np.array([normal * np.array(first), normal * np.array(last)]), axis=0).sum(
-            axis=1
+    low, high = cells.edges
+    blocks = [
+        Block(
+            (float(first[0]), float(first[1])),
+            (float(last[0]), float(last[1])),
+            float(rows),
+            "inside" if inner else "cut" if outer else "outside",
         )
-        place = "inside" if ends[0] >= float(bound) else "cut"
-        place = "outside" if ends[1] < float(bound) else place
-        blocks.append(Block(first, last, float(grid.smooth[i, j]), place))
-    prior = float(grid.prior(normal[None, :], np.array([float(bound)]))[0])
+        for first, last, rows, inner, outer in zip(
+            *cells.pictured(), chosen.inner, chosen.outer, strict=True
+        )
+    ]
+    prior = float(cells.prior(normal[None, :], np.array([float(bound)]))[0])
     return Plane(
         columns=(asked.columns[0], asked.columns[1]),
         low=(float(low[0]), float(low[1])),
@@ -79,9 +80,9 @@ def plane_of(release: Release, asked: Inequality, *, confidence: float = 0.95) -
         blocks=tuple(blocks),
         line=_crossings(normal, float(bound), low, high),
         question=asked.text,
-        estimate=float(found.estimate),
-        lower=float(found.lower),
-        upper=float(found.upper),
+        estimate=float(found.estimate[0]),
+        lower=float(found.lower[0]),
+        upper=float(found.upper[0]),
         prior=prior,
     )
 
