@@ -11,7 +11,7 @@ May import errors, privacy, schema, queries, artifacts, inference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -31,6 +31,7 @@ from discreet.queries.conditions import (
     Every,
     NullTest,
     Opposite,
+    negated,
 )
 from discreet.queries.halfspaces import Inequality
 from discreet.queries.pieces import extents, pieces_of
@@ -42,7 +43,6 @@ Bools = npt.NDArray[np.bool_]
 
 POINTS = 64
 """Public points in each cut box at which a condition is looked at, to place the estimate."""
-NEGATED = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
 HELD = 1 << 62
 
 
@@ -53,28 +53,6 @@ class Chosen:
     inner: Bools
     outer: Bools
     share: Floats
-
-
-def leaves_of(condition: Condition) -> Iterator[Atom | Inequality]:
-    """Every atom and inequality of a condition."""
-    if isinstance(condition, Every | Either):
-        for part in condition.parts:
-            yield from leaves_of(part)
-    elif isinstance(condition, Opposite):
-        yield from leaves_of(condition.part)
-    elif not isinstance(condition, Constant):
-        yield condition
-
-
-def columns_named(condition: Condition) -> set[str]:
-    found: set[str] = set()
-    for leaf in leaves_of(condition):
-        found |= set(leaf.columns) if isinstance(leaf, Inequality) else {leaf.column}
-    return found
-
-
-def has_inequality(condition: Condition) -> bool:
-    return any(isinstance(leaf, Inequality) for leaf in leaves_of(condition))
 
 
 def never_null(condition: Condition, *, positive: bool = True) -> set[str] | None:
@@ -184,7 +162,7 @@ class Boxed:
 
     def _inequality(self, asked: Inequality, positive: bool) -> tuple[Bools, Bools]:
         """The least and greatest value of the form over each box, in integers."""
-        signed = asked if positive else _negated(asked)
+        signed = asked if positive else negated(asked)
         coefficients, bound, strict = signed.as_at_least()
         axes = [self._names.index(name) for name in signed.columns]
         low, high = [], []
@@ -237,7 +215,7 @@ class Boxed:
                 join = np.minimum if isinstance(condition, Every) is positive else np.maximum
                 return np.asarray(reduce(join, inside))
             case Inequality():
-                signed = condition if positive else _negated(condition)
+                signed = condition if positive else negated(condition)
                 coefficients, bound, strict = signed.as_at_least()
                 total = np.zeros(codes[0].shape)
                 for name, coefficient in zip(signed.columns, coefficients, strict=True):
@@ -274,8 +252,3 @@ def _summed(terms: Sequence[_Terms], scale: int, goal: int) -> Any:
     for term, table in zip(terms, tables, strict=True):
         total = total + np.array(table, dtype=kind)[term.place]
     return total
-
-
-def _negated(asked: Inequality) -> Inequality:
-    """False where the inequality is true; a null satisfies neither."""
-    return Inequality(asked.columns, asked.coefficients, NEGATED[asked.sign], asked.bound)

@@ -16,11 +16,7 @@ import numpy.typing as npt
 
 from discreet.answers.halfspace_cells import Cells, Counted, Grid, Leaves
 from discreet.answers.halfspace_conditions import (
-    NEGATED,
     Chosen,
-    columns_named,
-    has_inequality,
-    leaves_of,
     never_null,
 )
 from discreet.answers.ranges import RangeSource
@@ -33,7 +29,16 @@ from discreet.inference.combination import Terms
 from discreet.inference.halfspace_net import lifted, nearest_median
 from discreet.inference.halfspace_prior import Comparison
 from discreet.privacy.exact import exact
-from discreet.queries.conditions import Condition, Every, NullTest, Opposite
+from discreet.queries.conditions import (
+    Condition,
+    Every,
+    NullTest,
+    Opposite,
+    columns_named,
+    has_inequality,
+    leaves_of,
+    negated,
+)
 from discreet.queries.grid_counts import GridCounts
 from discreet.queries.halfspaces import NUMERIC_KINDS, Halfspaces, Inequality
 from discreet.queries.question import Question
@@ -316,7 +321,7 @@ def lone_inequality(condition: Condition) -> Inequality | None:
         inside = lone_inequality(condition.part)
         if inside is None:
             return None
-        return Inequality(inside.columns, inside.coefficients, NEGATED[inside.sign], inside.bound)
+        return negated(inside)
     if isinstance(condition, Every) and len(condition.parts) == 1:
         return lone_inequality(condition.parts[0])
     return condition if isinstance(condition, Inequality) else None

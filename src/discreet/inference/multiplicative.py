@@ -5,10 +5,14 @@ May import errors, privacy, schema, queries.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from discreet.inference.halfspace_reference import BIAS
+from discreet.inference.public_random import generator
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,3 +37,46 @@ def reweighted(
                 else np.full(len(weights), total / len(weights))
             )
     return weights
+
+
+def foreseen_error(
+    workload: npt.NDArray[np.bool_],
+    part: npt.NDArray[np.int64],
+    *,
+    rows: float,
+    rounds: int,
+    selecting: float,
+    noise: float,
+) -> float:
+    """The mean absolute error to expect over the predicates, in rows: the algorithm run on a public table.
+
+    The table is a cascade over the cells in their order: every halving gives one half `BIAS` of the
+    rows. `selecting` is the epsilon of one selection, for scores that one row moves by 1; `noise` the
+    standard deviation of one measured number. All draws are public ones.
+    """
+    draw = generator(rounds)
+    cells = np.bincount(part, minlength=workload.shape[1]).astype(np.float64)
+    truth = np.bincount(part, _cascade(len(part)) * rows, workload.shape[1])
+    weights = cells * (rows / cells.sum())
+    seen: list[npt.NDArray[np.bool_]] = []
+    answers: list[float] = []
+    exact = workload @ truth
+    for _ in range(rounds):
+        score = selecting / 2 * np.abs(exact - workload @ weights)
+        chosen = int(np.argmax(score + draw.gumbel(size=len(score))))
+        seen.append(workload[chosen])
+        answers.append(float(exact[chosen]) + noise * float(draw.laplace()) / math.sqrt(2))
+        weights = reweighted(weights, seen, answers, rows)
+    return float(np.abs(exact - workload @ weights).mean())
+
+
+def _cascade(cells: int) -> Floats:
+    """Shares of so many cells, which add to 1."""
+    draw = generator(0)
+    mass = np.ones(1)
+    while len(mass) < cells:
+        heavy = draw.random(len(mass)) < 0.5
+        left = np.where(heavy, BIAS, 1 - BIAS)
+        mass = np.stack([mass * left, mass * (1 - left)], axis=1).reshape(-1)
+    kept = mass[:cells]
+    return np.asarray(kept / kept.sum())

@@ -9,7 +9,7 @@ from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
 from discreet.releases.halfspaces_cells import HalfspaceCells
 from discreet.releases.halfspaces_choice import BestHalfspaces
-from discreet.releases.halfspaces_net import HalfspaceNet
+from discreet.releases.halfspaces_net import HalfspaceNet, LiteralNet
 from discreet.releases.halfspaces_tree import HalfspaceTree
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
 from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
@@ -43,7 +43,13 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "sums": (ClampedSums(),),
     "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
     "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
-    "halfspaces": (BestHalfspaces(), HalfspaceTree(), HalfspaceCells(), HalfspaceNet()),
+    "halfspaces": (
+        BestHalfspaces(),
+        HalfspaceTree(),
+        HalfspaceCells(),
+        HalfspaceNet(),
+        LiteralNet(),
+    ),
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 

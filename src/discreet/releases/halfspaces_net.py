@@ -32,15 +32,18 @@ from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.strategy import InequalityCounts
+from discreet.queries.tree import bits_of
 from discreet.releases.halfspaces_cells import halfspaces, rows_are_public
-from discreet.releases.halfspaces_theorem import theorem_parameters
+from discreet.releases.halfspaces_theorem import TheoremParameters, theorem_parameters
 from discreet.releases.noise_choice import check_drawable, mechanism_for, simultaneous_bound
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
 
 MOST_COUNTS = 50_000
-USUAL_EPSILON, USUAL_DELTA, USUAL_BITS = 0.1, 0.05, 8
+USUAL_EPSILON, USUAL_DELTA = 0.1, 0.05
 """For which the plan prints what the theorem asks for."""
+LARGEST_ALPHA = 1e6
+"""A budget beyond any use: what the theorem refuses here, it refuses everywhere."""
 EACH = "noise of one canonical count; the answer is about some gamma-close halfspace"
 
 
@@ -88,6 +91,57 @@ class HalfspaceNet:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class LiteralNet:
+    """The net with the theorem's own parameters: as many projections, to as many dimensions, as it asks for.
+
+    With the theorem's constants there is no table that large, so the refusal, which says what would
+    be needed, is what anybody gets; it comes before anything is charged.
+    """
+
+    name: ClassVar[str] = "theorem"
+    kind: ClassVar[str] = HalfspaceNet.kind
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        if not rows_are_public(schema):
+            return HalfspaceNet().refusal(query_class, schema)
+        return _needed(halfspaces(query_class), schema, LARGEST_ALPHA).refusal(schema.people)
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedNet:
+        asked = halfspaces(query_class)
+        needed = _needed(asked, schema, _alpha(share))
+        literal = Halfspaces(
+            *asked.columns,
+            gamma=asked.gamma,
+            projections=(needed.projections, needed.dimensions),
+            weight=asked.weight,
+        )
+        refusal = needed.refusal(schema.people) or HalfspaceNet().refusal(literal, schema)
+        if refusal is not None:
+            raise BadInput(refusal)
+        return HalfspaceNet().prepare(literal, schema, share=share, accounting=accounting)
+
+
+def _alpha(share: Budget) -> float:
+    """The epsilon of a share; a pure epsilon is epsilon^2/2-zCDP."""
+    pure = share.notion is Notion.EPSILON
+    return float(share.epsilon) if pure else math.sqrt(2 * float(share.rho))
+
+
+def _needed(asked: Halfspaces, schema: Schema, alpha: float) -> TheoremParameters:
+    """What the theorem asks for, of rows with as many bits as the schema's cells have."""
+    return theorem_parameters(
+        epsilon=USUAL_EPSILON,
+        delta=USUAL_DELTA,
+        gamma=float(asked.gamma),
+        alpha=alpha,
+        bits=max(1, *(bits_of(schema.column(name).value_cells) for name in asked.columns)),
+        columns=len(asked.columns) + 1,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedNet:
     """The canonical halfspaces with their noise."""
@@ -116,17 +170,7 @@ class PreparedNet:
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         many = len(self.query.bounds)
-        share = self.share  # a pure epsilon is epsilon^2/2-zCDP
-        pure = share.notion is Notion.EPSILON
-        alpha = float(share.epsilon) if pure else math.sqrt(2 * float(share.rho))
-        needed = theorem_parameters(
-            epsilon=USUAL_EPSILON,
-            delta=USUAL_DELTA,
-            gamma=float(self.query_class.gamma),
-            alpha=alpha,
-            bits=USUAL_BITS,
-            columns=len(self.query_class.columns) + 1,
-        )
+        needed = _needed(self.query_class, self.schema, _alpha(self.share))
         return ClassError(
             queries=many,
             unit="rows",
