@@ -34,7 +34,7 @@ from discreet.inference.halfspace_prior import (
     random_halfspaces,
     uniform_share,
 )
-from discreet.inference.halfspace_tree import TreeCells
+from discreet.inference.halfspace_tree import TreeCells, middle_edges
 from discreet.inference.rounding import plausible_counts
 from discreet.inference.tree_intervals import RangeEstimates
 from discreet.privacy.exact import exact
@@ -82,7 +82,7 @@ class Cells(Protocol):
         ...
 
     def pictured(self) -> tuple[Floats, Floats, Floats]:
-        """Of each cell: its lowest and highest values, and its estimated rows, never negative."""
+        """Of each cell: the box to draw, half-way to those beside it, and its rows, never negative."""
         ...
 
     def prior(self, normals: Floats, bounds: Floats) -> Floats: ...
@@ -169,9 +169,13 @@ class Grid:
         return self.boxes.bounds()
 
     def pictured(self) -> tuple[Floats, Floats, Floats]:
+        ends = [
+            middle_edges(low, high)
+            for low, high in zip(self.boxes.low, self.boxes.high, strict=True)
+        ]
         low, high = (
-            np.stack([each.reshape(-1) for each in np.meshgrid(*ends, indexing="ij")], axis=1)
-            for ends in (self.boxes.low, self.boxes.high)
+            np.stack([each.reshape(-1) for each in np.meshgrid(*sides, indexing="ij")], axis=1)
+            for sides in ([each[:-1] for each in ends], [each[1:] for each in ends])
         )
         return low, high, np.maximum(self.values, 0.0).reshape(-1)
 
@@ -289,7 +293,7 @@ class Leaves:
         )
 
     def pictured(self) -> tuple[Floats, Floats, Floats]:
-        return *self.cells.bounds(), self.cells.estimate
+        return *self.cells.edges(), self.cells.estimate
 
     @cached_property
     def comparison(self) -> Comparison:

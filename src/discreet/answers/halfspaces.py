@@ -24,7 +24,7 @@ from discreet.answers.sources import CombinedTable, Library
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.artifacts.measurement import Measurement
-from discreet.errors import BadInput, NotAnswerable
+from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.inference.combination import Terms
 from discreet.inference.halfspace_net import lifted, nearest_median
 from discreet.inference.halfspace_prior import Comparison
@@ -189,6 +189,10 @@ class HalfspaceReader:
             order = [[schema.column(name).name for name in columns].index(name) for name in names]
             up = lifted(schema, names, slopes[:, order], np.asarray(bounds, dtype=np.float64))
             values = measured.values.astype(np.float64)
+            if asked.projections == "theorem":
+                raise BadRelease(
+                    "a net with the theorem's own parameters cannot have been released."
+                )
             return nearest_median(up, values, asked.gamma, asked.projections)
         raise NotAnswerable(
             f"The release has no net of halfspaces over {', '.join(columns)}; it would have needed "

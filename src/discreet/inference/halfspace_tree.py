@@ -70,7 +70,7 @@ class TreeCells:
         extents: Sequence[tuple[Floats, Floats]],
     ) -> None:
         self._extents = tuple(extents)
-        self._edges = tuple(_edges(low, high) for low, high in extents)
+        self._edges = tuple(middle_edges(low, high) for low, high in extents)
         self._shifts = [
             tuple(bits - depth for bits, depth in zip(tree.bits, layer.depth, strict=True))
             for layer in tree.layers
@@ -342,7 +342,7 @@ def _places(lower: Layer, extra: Sequence[int], fan: int) -> Integers:
     return np.asarray(parent * fan + place)
 
 
-def _edges(low: Floats, high: Floats) -> Floats:
+def middle_edges(low: Floats, high: Floats) -> Floats:
     """Half-way between neighbouring cells; a point at an end reaches as far out as in."""
     middle = (high[:-1] + low[1:]) / 2
     edges = np.concatenate([[low[0]], middle, [high[-1]]])

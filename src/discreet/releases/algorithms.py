@@ -9,7 +9,7 @@ from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
 from discreet.releases.halfspaces_cells import HalfspaceCells
 from discreet.releases.halfspaces_choice import BestHalfspaces
-from discreet.releases.halfspaces_net import HalfspaceNet, LiteralNet
+from discreet.releases.halfspaces_net import HalfspaceNet
 from discreet.releases.halfspaces_tree import HalfspaceTree
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
 from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
@@ -48,7 +48,6 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         HalfspaceTree(),
         HalfspaceCells(),
         HalfspaceNet(),
-        LiteralNet(),
     ),
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }

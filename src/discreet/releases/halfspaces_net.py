@@ -61,10 +61,12 @@ class HalfspaceNet:
                 "the literal net divides by a public number of rows, which there is only under "
                 "change-one adjacency with one row a person."
             )
+        if asked.projections == "theorem":  # whatever the budget, so before anything is charged
+            refusal = _needed(asked, schema, LARGEST_ALPHA).refusal(schema.people)
+            if refusal is not None:
+                return refusal
         try:
-            counts = InequalityCounts.of(
-                schema, canonical(schema, asked.named(schema), asked.gamma, asked.projections)
-            )
+            counts = _canonical(asked, schema)
         except BadInput as error:
             return str(error)
         if len(counts.bounds) > MOST_COUNTS:
@@ -75,9 +77,11 @@ class HalfspaceNet:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedNet:
         asked = halfspaces(query_class)
-        query = InequalityCounts.of(
-            schema, canonical(schema, asked.named(schema), asked.gamma, asked.projections)
-        )
+        if asked.projections == "theorem":
+            refusal = _needed(asked, schema, _alpha(share)).refusal(schema.people)
+            if refusal is not None:
+                raise BadInput(f"{asked.text}: {refusal} Nothing was read or charged.")
+        query = _canonical(asked, schema)
         mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
         law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
         check_drawable(law, what=asked.text)
@@ -91,37 +95,13 @@ class HalfspaceNet:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LiteralNet:
-    """The net with the theorem's own parameters: as many projections, to as many dimensions, as it asks for.
-
-    With the theorem's constants there is no table that large, so the refusal, which says what would
-    be needed, is what anybody gets; it comes before anything is charged.
-    """
-
-    name: ClassVar[str] = "theorem"
-    kind: ClassVar[str] = HalfspaceNet.kind
-
-    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        if not rows_are_public(schema):
-            return HalfspaceNet().refusal(query_class, schema)
-        return _needed(halfspaces(query_class), schema, LARGEST_ALPHA).refusal(schema.people)
-
-    def prepare(
-        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
-    ) -> PreparedNet:
-        asked = halfspaces(query_class)
-        needed = _needed(asked, schema, _alpha(share))
-        literal = Halfspaces(
-            *asked.columns,
-            gamma=asked.gamma,
-            projections=(needed.projections, needed.dimensions),
-            weight=asked.weight,
-        )
-        refusal = needed.refusal(schema.people) or HalfspaceNet().refusal(literal, schema)
-        if refusal is not None:
-            raise BadInput(refusal)
-        return HalfspaceNet().prepare(literal, schema, share=share, accounting=accounting)
+def _canonical(asked: Halfspaces, schema: Schema) -> InequalityCounts:
+    projections = asked.projections
+    if projections == "theorem":
+        needed = _needed(asked, schema, LARGEST_ALPHA)  # k and m do not depend on it
+        projections = (needed.projections, needed.dimensions)
+    found = canonical(schema, asked.named(schema), asked.gamma, projections)
+    return InequalityCounts.of(schema, found)
 
 
 def _alpha(share: Budget) -> float:

@@ -248,9 +248,18 @@ def _foreseen(
     selecting: float,
     noise: float,
 ) -> float:
-    found = partition(Schema.loads(schema), conditions)
+    read = Schema.loads(schema)
+    found = partition(read, conditions)
+    columns = [read.column(name) for name in found.columns]
+    shape = [(column.cells, column.value_cells) for column in columns]
     return foreseen_error(
-        found.workload, found.part, rows=rows, rounds=rounds, selecting=selecting, noise=noise
+        found.workload,
+        found.part,
+        shape,
+        rows=rows,
+        rounds=rounds,
+        selecting=selecting,
+        noise=noise,
     )
 
 
