@@ -86,36 +86,29 @@ def cubed_sphere(
 ) -> dict[int, float]:
     """Errors of cells on the cube around the lifted rows (2 columns), by cells along an edge.
 
-    A row (x, y) scaled to [-1, 1] lies in the direction (x, y, lift). With a lift of at least 1 all of them
-    pass through one face, whose cells are a square grid over the columns.
+    A row (x, y) scaled to [-1, 1] lies in the direction (x, y, lift). With a lift above 1 all of them pass
+    through one face, whose cells are a square grid over the columns. Cells that no row can lie in are
+    left out; a cell counts by the middle of the places that lie in it.
     """
-    up = np.hstack([2 * rows / high - 1, np.full((len(rows), 1), lift)])
-    face = np.abs(up).argmax(axis=1)
-    size = np.abs(up).max(axis=1)
+    along = np.linspace(-1, 1, 401)
+    places = np.stack([each.reshape(-1) for each in np.meshgrid(along, along)], axis=1)
     errors = {}
     for side in SIDES:
-        on_face = up / size[:, None]
-        others = np.array([[1, 2], [0, 2], [0, 1]])[face]
-        both = np.take_along_axis(on_face, others, axis=1)
-        place = np.clip(((both + 1) / 2 * side).astype(np.int64), 0, side - 1)
-        positive = np.take_along_axis(up, face[:, None], axis=1)[:, 0] > 0
-        cells = ((face * 2 + positive) * side + place[:, 0]) * side + place[:, 1]
-        centres = _sphere_centres(side, lift)
-        errors[side] = answer(cells, (centres + 1) / 2 * high)
+        every = _sphere_cells(places, lift, side)
+        used, place, many = np.unique(every, return_inverse=True, return_counts=True)
+        centres = np.stack([np.bincount(place, places[:, axis]) / many for axis in (0, 1)], axis=1)
+        own = np.searchsorted(used, _sphere_cells(2 * rows / high - 1, lift, side))
+        own = np.minimum(own, len(used) - 1)
+        errors[side] = answer(own, (centres + 1) / 2 * high)
     return errors
 
 
-def _sphere_centres(side: int, lift: float) -> Any:
-    """The centres of all cells, brought back to the plane of the columns."""
-    middle = (np.arange(side) + 0.5) / side * 2 - 1
-    first, second = (each.reshape(-1) for each in np.meshgrid(middle, middle, indexing="ij"))
-    found = []
-    for face in range(3):
-        for sign in (-1.0, 1.0):
-            point = np.empty((side * side, 3))
-            others = [axis for axis in range(3) if axis != face]
-            point[:, face], point[:, others[0]], point[:, others[1]] = sign, first, second
-            below = point[:, 2] <= 0  # no row is lifted there
-            point[below, 2] = 1e-9
-            found.append(np.clip(point[:, :2] * (lift / point[:, 2:]), -1, 1))
-    return np.concatenate(found)
+def _sphere_cells(points: Any, lift: float, side: int) -> Any:
+    up = np.hstack([points, np.full((len(points), 1), lift)])
+    face = np.abs(up).argmax(axis=1)
+    on_face = up / np.abs(up).max(axis=1)[:, None]
+    others = np.array([[1, 2], [0, 2], [0, 1]])[face]
+    both = np.take_along_axis(on_face, others, axis=1)
+    place = np.clip(((both + 1) / 2 * side).astype(np.int64), 0, side - 1)
+    positive = np.take_along_axis(up, face[:, None], axis=1)[:, 0] > 0
+    return ((face * 2 + positive) * side + place[:, 0]) * side + place[:, 1]

@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-BATCH = 512
+BATCH = 1024
 """Halfspaces that go down together; their nodes then stay in a processor's cache."""
 MOST_EXACT = 3
 """Columns up to which a cut leaf's share is its exact volume."""
@@ -313,13 +313,17 @@ class _Step:
 
 def _ends(family: _Family, node: Integers, up: Floats, down: Floats) -> tuple[Floats, Floats]:
     """The least and greatest value of the forms over each child: columns apart, then added."""
-    least: Floats = np.zeros((len(node), 1))
-    most: Floats = np.zeros((len(node), 1))
+    least: Floats = np.zeros((0, 0))
+    most = least
     for axis, (lows, highs) in enumerate(zip(family.low, family.high, strict=True)):
         low, high = lows[node], highs[node]
         rise, fall = up[:, axis : axis + 1], down[:, axis : axis + 1]
-        least = (least[:, :, None] + (rise * low + fall * high)[:, None, :]).reshape(len(node), -1)
-        most = (most[:, :, None] + (rise * high + fall * low)[:, None, :]).reshape(len(node), -1)
+        own = rise * low + fall * high, rise * high + fall * low
+        if axis == 0:
+            least, most = own
+            continue
+        least = (least[:, :, None] + own[0][:, None, :]).reshape(len(node), -1)
+        most = (most[:, :, None] + own[1][:, None, :]).reshape(len(node), -1)
     return least, most
 
 
