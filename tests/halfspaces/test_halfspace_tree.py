@@ -242,6 +242,19 @@ def test_a_question_that_rows_with_nulls_could_satisfy_is_refused_with_the_remed
     ).only
 
 
+def test_a_question_about_fewer_columns_is_refused_with_what_to_add(tmp_path):
+    schema = square(people=400)
+    frame = polars.DataFrame({"a": [3] * 400, "b": [2] * 300 + [None] * 100})
+    made = release(
+        frame, schema, budget=NEARLY_EXACT, workload=ASKED,
+        algorithms={ASKED.text: "tree"}, ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    with pytest.raises(NotAnswerable, match="add AND b IS NOT NULL"):
+        made.ask("SELECT count(*) FROM square WHERE 2*a - a >= 1 + 0*a")
+    found = made.ask("SELECT count(*) FROM square WHERE 2*a >= 1 AND b IS NOT NULL").only
+    assert found.estimate == 300
+
+
 def test_rows_with_a_null_or_an_excluded_value_are_in_no_leaf(tmp_path):
     schema = square(people=300, a='outside = "exclude"')
     frame = polars.DataFrame({"a": [5] * 200 + [None] * 60 + [99] * 40, "b": [1] * 300})

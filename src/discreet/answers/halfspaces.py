@@ -42,6 +42,7 @@ from discreet.queries.conditions import (
 from discreet.queries.grid_counts import GridCounts
 from discreet.queries.halfspaces import NUMERIC_KINDS, Halfspaces, Inequality
 from discreet.queries.question import Question
+from discreet.queries.spelling import quoted
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -121,10 +122,19 @@ class HalfspaceReader:
     def _refusal(self, columns: tuple[str, ...]) -> str:
         library = self._library
         offered = ", ".join(dict.fromkeys(library.release.workload)) or "nothing"
-        return (
+        found = (
             f"The release cannot answer this: it would have needed {Halfspaces(*columns).text}, "
             f"and it was made for {offered}."
         )
+        for part in library.release.parts:
+            if isinstance(part.query_class, Halfspaces):
+                more = [
+                    name for name in part.query_class.named(library.schema) if name not in columns
+                ]
+                if more and len(more) + len(columns) == len(part.query_class.columns):
+                    asked = " ".join(f"AND {quoted(name)} IS NOT NULL" for name in more)
+                    return f"{found} It can count the rows that have all its columns: add {asked}."
+        return found
 
     def one(
         self, asked: Inequality, *, confidence: float, whole: bool
@@ -262,7 +272,7 @@ class HalfspaceReader:
             if name not in known and name not in question.group_by and column.nulls == "cell":
                 raise NotAnswerable(
                     f"Rows with a null in column {name!r} could satisfy this, and {self._made(cells)} does "
-                    f"not count them. Add AND {name} IS NOT NULL."
+                    f"not count them. Add AND {quoted(name)} IS NOT NULL."
                 )
         for leaf in leaves_of(question.condition):
             if isinstance(leaf, NullTest) and self._library.schema.column(leaf.column).has_other:
