@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import polars
-from halfspace_tables import QUESTIONS, Table, line, released, schema_text
+from halfspace_tables import QUESTIONS, Table, released, schema_text
+from support.bars import bar
 
 from discreet import Budget, Halfspaces, Predicates, Schema, plan
 from discreet.answers.halfspace_cells import Leaves
@@ -70,11 +71,11 @@ def declared_predicates(table: Table) -> bool:
                 f"{expected:,.0f}, seen {seen[name]:,.0f}"
             )
             off = max(expected / seen[name], seen[name] / expected)
-            met &= line(
+            met &= bar(
                 f"predicates, {rows:,} rows, epsilon {epsilon}: {name} off by a factor", off, 3.0
             )
         best = min(seen.values())
-        met &= line(
+        met &= bar(
             f"predicates, {rows:,} rows, epsilon {epsilon}: chosen / best in hindsight",
             seen["strategy"] / best,
             2.0,
@@ -136,7 +137,7 @@ def coverage(table: Table, name: str, draws: int) -> bool:
             f"  {name}, alpha {epsilon}: mean width {np.mean(width):.5f} beside a mean error of "
             f"{np.mean(error):.5f}; the coverage's own standard error is {np.std(held) / np.sqrt(draws):.4f}"
         )
-        met &= line(
+        met &= bar(
             f"{name}: coverage of 95% intervals, alpha {epsilon}, {draws} x {QUESTIONS:,}",
             float(np.mean(held)),
             0.95,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,6 @@ FIVE = {
     "capital-loss": 32,
     "hours-per-week": 32,
 }
-
-
-def line(bar: str, value: float, limit: float, *, at_least: bool = False) -> bool:
-    ok = bool(value >= limit if at_least else value <= limit)
-    shown = {"bar": bar, "value": round(float(value), 5), "limit": limit, "ok": ok}
-    print(json.dumps(shown), flush=True)
-    return ok
 
 
 def schema_text(columns: dict[str, int], people: int) -> str:

@@ -34,14 +34,9 @@ from halfspace_structures import (  # noqa: E402
     skewed_tables,
     voronoi,
 )
-from halfspace_tables import (  # noqa: E402
-    FIVE,
-    TWO,
-    Table,
-    adult,
-    line,
-    released,
-)
+from halfspace_tables import FIVE, TWO, Table, adult, released  # noqa: E402
+from support.bars import bar  # noqa: E402
+from support.data import add_option, data_folder  # noqa: E402
 
 from discreet import Halfspaces, Predicates  # noqa: E402
 from discreet.audits.halfspace_usefulness import strict_errors  # noqa: E402
@@ -113,11 +108,11 @@ def two_columns(table: Table, draws: int) -> bool:
             f"known exactly {single:.5f}"
         )
         if alpha == 1:
-            met &= line("2 columns, alpha 1, error / literal net's", error / best, 0.05)
-            met &= line("2 columns, alpha 1, error / prior's", error / prior, 0.01)
-            met &= line("2 columns, alpha 1, error / exact single columns'", error / single, 0.25)
+            met &= bar("2 columns, alpha 1, error / literal net's", error / best, 0.05)
+            met &= bar("2 columns, alpha 1, error / prior's", error / prior, 0.01)
+            met &= bar("2 columns, alpha 1, error / exact single columns'", error / single, 0.25)
         else:
-            met &= line("2 columns, alpha .1, error / prior's", error / prior, 0.05)
+            met &= bar("2 columns, alpha .1, error / prior's", error / prior, 0.05)
     return met
 
 
@@ -163,11 +158,11 @@ def structures(adult_table: Table, draws: int) -> bool:
                 f"lifted by .5 {sphere[0.5]:.5f}, by 1 (a square grid) {sphere[1.001]:.5f}"
             )
             spheres.append(ours / min(sphere.values()))
-        met &= line(f"Adult, alpha {alpha:g}: error / flat grid's", ratios["Adult"], 1.0)
+        met &= bar(f"Adult, alpha {alpha:g}: error / flat grid's", ratios["Adult"], 1.0)
         mean = float(np.exp(np.mean(np.log(spheres))))
-        met &= line(f"alpha {alpha:g}: error / best cubed sphere's, mean over tables", mean, 0.75)
+        met &= bar(f"alpha {alpha:g}: error / best cubed sphere's, mean over tables", mean, 0.75)
         mean = float(np.exp(np.mean(np.log(list(ratios.values())))))
-        met &= line(f"skewed tables, alpha {alpha:g}: error / flat grid's, mean", mean, 0.75)
+        met &= bar(f"skewed tables, alpha {alpha:g}: error / flat grid's, mean", mean, 0.75)
     return met
 
 
@@ -188,8 +183,8 @@ def five_columns(table: Table) -> bool:
         f"{float((found.upper - found.lower).mean()) / table.many:.4f}), declared {table.error(answers):.5f}, "
         f"prior {prior:.5f}"
     )
-    met = line("5 columns, error / prior's", error / prior, 0.25)
-    met &= line("5 columns, declared workload, error / prior's", table.error(answers) / prior, 0.1)
+    met = bar("5 columns, error / prior's", error / prior, 0.25)
+    met &= bar("5 columns, declared workload, error / prior's", table.error(answers) / prior, 0.1)
     grid = mean_error(table, "1", 1, "cells")
 
     def answer(cells: Any, centres: Any) -> float:
@@ -201,8 +196,8 @@ def five_columns(table: Table) -> bool:
     print(
         f"  5 columns, alpha 1: flat grid {grid:.5f}, best cells around random points {around:.5f}"
     )
-    met &= line("5 columns, error / flat grid's", error / grid, 0.5)
-    return met & line("5 columns, error / that of cells around random points", error / around, 0.5)
+    met &= bar("5 columns, error / flat grid's", error / grid, 0.5)
+    return met & bar("5 columns, error / that of cells around random points", error / around, 0.5)
 
 
 def speed(table: Table) -> bool:
@@ -216,7 +211,7 @@ def speed(table: Table) -> bool:
         best = max(best, len(bounds) / (time.perf_counter() - start))
         used = max(used, len(bounds) / (time.process_time() - cpu))
     print(f"  {used:,.0f} halfspace answers a second of CPU, {best:,.0f} a second of wall time")
-    return line("halfspace answers a second of CPU", used, 100_000, at_least=True)
+    return bar("halfspace answers a second of CPU", used, 100_000, at_least=True)
 
 
 def many_rows(rows: int) -> bool:
@@ -261,29 +256,27 @@ def many_rows(rows: int) -> bool:
     for place, kind in enumerate(("wall", "cpu")):
         ours, hand = (min(each[place] for each in times[how]) for how in ("release", "hand"))
         print(f"  {rows:,} rows: release {ours:.2f} s, by hand {hand:.2f} s, {kind}")
-        met &= line(f"release / grouped by hand, {kind}", ours / hand, 2.0)
+        met &= bar(f"release / grouped by hand, {kind}", ours / hand, 2.0)
     return met
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=ROOT / ".." / "shared" / "data")
+    add_option(parser)
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--rows", type=int, default=20_000_000)
     asked = parser.parse_args()
-    met = True
-    if (asked.data / "tables" / "adult.csv").exists():
-        two = Table(adult(asked.data, TWO), TWO, seed=7)
-        met &= two_columns(two, 3)
-        met &= structures(two, 3)
-        met &= five_columns(Table(adult(asked.data, FIVE), FIVE, seed=7))
-        met &= declared_predicates(two)
-        met &= speed(two)
-        met &= coverage(two, "Adult", asked.draws)
-        for name, rows, cells in skewed_tables():
-            met &= coverage(Table(rows, {"a": cells, "b": cells}, seed=7), name, asked.draws)
-    else:
-        print(f"  skipped: no Adult table under {asked.data}")
+    with tempfile.TemporaryDirectory() as scratch:
+        data = data_folder(asked.data, Path(scratch))
+        two, five = (Table(adult(data, columns), columns, seed=7) for columns in (TWO, FIVE))
+    met = two_columns(two, 3)
+    met &= structures(two, 3)
+    met &= five_columns(five)
+    met &= declared_predicates(two)
+    met &= speed(two)
+    met &= coverage(two, "Adult", asked.draws)
+    for name, rows, cells in skewed_tables():
+        met &= coverage(Table(rows, {"a": cells, "b": cells}, seed=7), name, asked.draws)
     met &= many_rows(asked.rows)
     return 0 if met else 1
 

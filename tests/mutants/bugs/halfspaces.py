@@ -100,8 +100,8 @@ HALFSPACES: tuple[Mutant, ...] = (
         name="a-box-that-one-of-two-conditions-fills-counts-as-inside-both",
         trap=42,
         file="src/discreet/answers/halfspace_conditions.py",
-        old="                    np.logical_and if isinstance(condition, Every) is positive else np.logical_or",
-        new="                    np.logical_or",
+        old="join = np.logical_and if isinstance(condition, Every) is positive else np.logical_or",
+        new="join = np.logical_or",
         tests=(
             f"{TREE}::test_joined_conditions_hold_between_the_cells_inside_and_the_cells_touched",
         ),
