@@ -35,5 +35,5 @@ NOT_YET = {
     28: "amplification by sampling: nothing in the product samples rows",
 }
 """Numbers of the list that nothing can be planted for, and why."""
-LAST = 41
+LAST = 42
 """The highest number of the list."""
