@@ -40,7 +40,8 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
     "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
-    "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
+    "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
+    "unions": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
     "halfspaces": (HalfspaceCells(), HalfspaceNet()),
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
