@@ -213,8 +213,8 @@ def speed(field: Field, folder: Path) -> None:
 def literal(folder: Path, *, draws: int, error: float = 0.1, delta: float = 0.05) -> None:
     """The literal mechanism beside the default, on each set as it is and at the theorem's n for it.
 
-    At its own n the literal mechanism promises nothing on most sets, and is run all the same, with the
-    searches that an error of 1 asks for; at the theorem's n each set is its own shape, enlarged.
+    At its own n a set is promised the error that the theorem gives for so many rows; at the theorem's n
+    for `error` it is its own shape, enlarged or made smaller.
     """
     field = Field(1)
     schema = histogram_schema(field.shape, adjacency="change-one")

@@ -13,6 +13,7 @@ import pytest
 from benchmarks.baselines.histogram_engine import HistogramEngine, histogram_schema
 from discreet.answers import open_release, verify
 from discreet.answers.range_pictures import bars, synthetic_codes
+from discreet.answers.ranges import RangeSource
 from discreet.answers.reader import ReleaseReader
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
@@ -473,3 +474,19 @@ def test_charts_and_synthetic_values_follow_the_release(people):
     for age in (20, 40, 60):
         share = (frame.age.clip(0, 99) < age).mean()
         assert (drawn[:, 0] < age).mean() == pytest.approx(share, abs=0.02)
+
+
+@pytest.mark.parametrize("epsilon", [300, 3000])
+@pytest.mark.parametrize("name", NAMES[:4])
+def test_noise_too_small_to_measure_is_no_accident(name, epsilon):
+    """Noise of variance 0 as far as floats go: the answer is the truth but for a chance below 1e-8."""
+    histogram = np.array([5, 0, 0, 7, 120, 3, 9, 0])
+    made = prepared(
+        (8,),
+        algorithm=algorithm_for(Intervals("x0"), histogram_schema((8,)), named=name),
+        epsilon=epsilon,
+    )
+    with drawing(histogram, made) as draw:
+        source = RangeSource(draw(), made.schema)
+    found = source.count(np.array([[3]], np.uint64), np.array([[7]], np.uint64), confidence=0.95)
+    assert (found.lower[0], found.estimate[0], found.upper[0]) == (139, 139, 139)
