@@ -51,7 +51,7 @@ def every_box(shape):
 def test_no_range_is_ever_off_by_more_than_the_bound_for_all(algorithm, shape, kind):
     """Five draws of each of 24 cases, all ranges: the bound fails with probability at most 1e-9 in each, so
     a false alarm in all of them has probability 1.2e-7. At 99.99% an answer is the clipped and rounded
-    one that readers get. Caught: leaves that hide rows taken for evenly spread; boundaries shifted."""
+    one that readers get. The bound is several times what errors are: what it is made of is tested below."""
     counts = histogram_of(kind, shape)
     first, last = every_box(shape)
     truth = counts_in(counts, first, last)
@@ -74,8 +74,49 @@ def convolved(pmf, many):
     return total
 
 
-@pytest.mark.parametrize("epsilon", ["1/8", "1/2", "2"])
-@pytest.mark.parametrize("many", [1, 3, 12])
+@pytest.mark.parametrize("algorithm", [AdaptiveTree(), TwoStageTree()], ids=lambda each: each.name)
+@pytest.mark.parametrize("shape", [(256,), (16, 16)], ids=str)
+def test_what_hides_in_a_leaf_is_bounded_however_much_it_is(shape, algorithm, monkeypatch):
+    """All nodes stop at the first level below the root, and a hundred thousand rows lie in one cell: its
+    estimate is off by nearly all of them. False alarm 1e-9 a run; a bound without the leaves' rows is
+    off by a hundred times."""
+    for place in ("ranges_adaptive", "ranges_two_stage"):
+        monkeypatch.setattr(
+            f"discreet.releases.{place}.thresholds",
+            lambda tree, shares, **_: (1e12,) * len(shares),
+        )
+    counts = np.zeros(shape, dtype=np.int64)
+    counts[(3,) * len(shape)] = 100_000
+    made = prepared(shape, algorithm=algorithm)
+    with drawing(counts, made) as draw:
+        source = RangeSource(draw(), made.schema)
+    first, last = every_box(shape)
+    off = np.abs(
+        source.count(first, last, confidence=0.95).estimate - counts_in(counts, first, last)
+    )
+    assert 50_000 < off.max() <= tree_bound(source, 1, RISK)[0] < 1_000_000
+
+
+@pytest.mark.parametrize("shape", [(16,), (4, 4)], ids=str)
+def test_where_estimates_are_the_measured_numbers_the_noise_alone_is_bounded(shape):
+    """Large uneven counts leave nothing to smooth: a bound that forgot the noise fails in each of 20 draws
+    with probability above .9. False alarm: 20 times 1e-9."""
+    generator = np.random.default_rng()
+    counts = generator.permutation(10 ** np.linspace(5, 9, 16)).astype(np.int64).reshape(shape)
+    made = prepared(shape, algorithm=FullTree(), epsilon="1/10")
+    first, last = every_box(shape)
+    truth = counts_in(counts, first, last)
+    with drawing(counts, made, draws=20) as draw:
+        for _ in range(20):
+            source = RangeSource(draw(), made.schema)
+            off = np.abs(source.fitted(first, last).estimate - truth).max()
+            assert off <= tree_bound(source, 1, RISK)[0]
+
+
+@pytest.mark.parametrize(
+    "epsilon, many",
+    [(epsilon, many) for epsilon in ("1/8", "1/2", "2") for many in (1, 3, 12)] + [("2", 100)],
+)
 def test_the_reach_of_a_sum_is_exceeded_no_more_often_than_it_says(epsilon, many):
     """Exact tails by convolution, cut where the rest is below 1e-14; no chance is involved."""
     law = DiscreteLaplaceLaw(scale=1 / Fraction(epsilon))
@@ -86,7 +127,7 @@ def test_the_reach_of_a_sum_is_exceeded_no_more_often_than_it_says(epsilon, many
     above = np.where(places > 0, pmf, 0.0)
     above[most] = pmf[: most + 1].sum()  # max(noise, 0)
     positive = convolved(above[most:], many)
-    for log_risk in (1.0, 4.0, 10.0):
+    for log_risk in (1.0, 4.0, 10.0, 22.0):
         far = reach(
             np.array([2 * many * float(law.scale) ** 2]), log_risk, np.array([float(law.scale)])
         )[0]
