@@ -173,6 +173,21 @@ def test_every_rectangle_is_within_the_promised_error(name):
     assert np.abs(source.fitted(first, last).estimate - truth).max() <= claim.bound
 
 
+def test_searches_end_with_the_budget_however_many_buckets_are_left():
+    """Ten times as many rows as were declared make forty buckets, and four searches of 9 counts are paid
+    for. A fifth one would be needed but for noise of seven times its scale in every search: 1e-9."""
+    counts = np.zeros(CELLS, dtype=np.int64)
+    counts[:40] = 250
+    schema = histogram_schema(counts.shape, adjacency="change-one")
+    made = NoisySearch().prepare(
+        Intervals("x0"), schema, share=Budget(epsilon=1), accounting=Accounting.BASIC
+    )
+    with opened_grant(counts, schema, made.share) as grant:
+        part, _ = made.finish(grant, (), public_rows=1000, confidence=0.95)
+    assert 4 < len(part.measurements) <= 4 * 9
+    assert sum(each.cost.epsilon for each in part.measurements) <= 1
+
+
 def test_the_theorems_n_is_the_corrected_formula():
     """n >= 4b/(alpha eps eps2) (ln 2b + ln 1/(eps1 delta)), but for the term of whole-number noise."""
     for error in (0.5, 0.1, 0.01):

@@ -490,3 +490,24 @@ def test_noise_too_small_to_measure_is_no_accident(name, epsilon):
         source = RangeSource(draw(), made.schema)
     found = source.count(np.array([[3]], np.uint64), np.array([[7]], np.uint64), confidence=0.95)
     assert (found.lower[0], found.estimate[0], found.upper[0]) == (139, 139, 139)
+
+
+def test_the_cuts_of_a_grid_hang_on_noisy_counts_alone():
+    """A row moves from a value that nobody else has to another such: the same boxes are counted."""
+    schema = Schema.loads(AUDITED.format(adjacency="change-one", unit=""))
+    others = tuple((str(value), "0.5") for value in (0, 1, 1, 2, 2, 2, 3))
+    header = ("integer", "number")
+    one = GeneratedTable(schema, header, (("-3", "-1.5"), *others))
+    other = GeneratedTable(schema, header, (("8", "2.5"), *others))
+
+    def run(path, ledger, progress):
+        return release(
+            path,
+            schema,
+            budget=Budget(epsilon=3),
+            workload="rectangles(integer, number)",
+            ledger=ledger,
+            algorithms={"rectangles(integer, number)": "noisy-search"},
+        )
+
+    check_neighbours(one, [other], run)
