@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from fractions import Fraction
@@ -9,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
 from benchmarks.baselines.workload import histograms
 from discreet.answers.buckets import BucketSource
 from discreet.answers.reader import ReleaseReader
 from discreet.artifacts.release import Release
+from discreet.cli.application import application
 from discreet.errors import BadInput, NotAnswerable
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
@@ -278,3 +281,21 @@ def test_the_literal_mechanism_is_refused_where_n_is_a_secret_or_columns_are_man
     many = histogram_schema((4, 4, 4, 4), adjacency="change-one")
     with pytest.raises(BadInput, match="at most 3 columns"):
         algorithm_for(Rectangles("x0", "x1", "x2", "x3"), many, named="noisy-search")
+
+
+def test_the_command_plans_the_literal_mechanism_and_names_what_it_cannot(tmp_path):
+    path = tmp_path / "people.toml"
+    path.write_text(
+        'dataset = "people"\nadjacency = "change-one"\n'
+        '[columns.age]\nkind = "integer"\nrange = [0, 99]\nnulls = "exclude"\n'
+    )
+    words = ["plan", str(path), "--epsilon", "1", "--for", "intervals(age)"]
+    chosen = ["--algorithm", "intervals(age)=noisy-search"]
+    done = CliRunner().invoke(application, [*words, *chosen, "--rows", "10000000"])
+    assert done.exit_code == 0 and "theorem 4.2" in done.output and "needs n = " in done.output
+    done = CliRunner().invoke(
+        application, [*words, *chosen, "--error", "10%", "--simultaneous", "--json"]
+    )
+    promise = Promise(cells=(100,), alpha=Fraction(1), delta=0.05)
+    assert json.loads(done.output)["rows"] == pytest.approx(promise.rows_needed(0.1), rel=1e-6)
+    assert CliRunner().invoke(application, [*words, "--algorithm", "noisy-search"]).exit_code == 2

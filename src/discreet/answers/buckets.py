@@ -74,6 +74,18 @@ class BucketSource:
             raise BadRelease("its buckets do not say how far off they are.") from None
         return error if confidence <= 1 - delta + 1e-12 else np.inf
 
+    def published_boxes(self) -> tuple[Codes, Codes, Floats]:
+        """First and last cells of the boxes, and the rows of each."""
+        edges, _ = self._table
+        starts = np.meshgrid(*(lines[:-1] for lines in edges), indexing="ij")
+        ends = np.meshgrid(*(lines[1:] - 1 for lines in edges), indexing="ij")
+        low, high = (
+            np.stack([each.reshape(-1) for each in side], axis=1).astype(np.uint64)
+            for side in (starts, ends)
+        )
+        counts = self.part.estimates["counts"].astype(np.float64).reshape(-1)
+        return low, high, np.maximum(counts, 0.0)
+
     def fitted(self, first: Codes, last: Codes) -> RangeEstimates:
         """Rows in boxes first..last (both included), spread evenly; inner and outer are the same."""
         low, high = first.astype(np.float64), last.astype(np.float64) + 1

@@ -151,6 +151,12 @@ class RangeSource:
     def boxes(self) -> BoxIndex:
         return BoxIndex(self.nodes)
 
+    def published_boxes(self) -> tuple[Codes, Codes, Floats]:
+        """First and last cells of the leaves, and the smoothed rows of each."""
+        nodes = self.nodes
+        leaves = np.flatnonzero(nodes.is_leaf)
+        return nodes.low[leaves], nodes.high[leaves], np.maximum(nodes.estimate[leaves], 0.0)
+
     def fitted(self, first: Codes, last: Codes) -> RangeEstimates:
         """Estimates of the boxes first..last (both included), which are not empty."""
         if len(self.columns) == 1:
