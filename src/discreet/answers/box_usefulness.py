@@ -77,7 +77,15 @@ def box_bound(source: RangeSource, delta: float) -> float:
         _crossed(nodes, leaves, nodes.estimate[leaves]),
         _crossed(nodes, leaves, shown[leaves]) + hidden_noise,
     )
-    return noise + max(apart["estimate"] + hidden, apart["count"]) + ROUNDING
+    bound = noise + max(apart["estimate"] + hidden, apart["count"])
+    return min(bound, _all_rows(measured.levels[0], nodes, risk)) + ROUNDING
+
+
+def _all_rows(top: MeasuredLevel, nodes: TreeNodes, risk: float) -> float:
+    """No more rows can be wrong than there are: estimated, or in truth by the sum of the top level."""
+    spread = np.array([top.variance.sum()]), risk, np.array([top.scale.max(initial=0.0)])
+    truly = float(top.numbers.sum()) + float(reach(*spread)[0]) + float(top.slack.sum())
+    return max(float(nodes.estimate[0]), float(np.abs(nodes.count[0])), truly)
 
 
 def positive_reach(many: float, scale: float, log_risk: float) -> float:
