@@ -82,10 +82,11 @@ def box_bound(source: RangeSource, delta: float) -> float:
 
 
 def _all_rows(top: MeasuredLevel, nodes: TreeNodes, risk: float) -> float:
-    """No more rows can be wrong than there are: estimated, or in truth by the sum of the top level."""
+    """No more rows can be wrong than there are: estimated, fitted, or in truth by the top level's sum."""
+    fitted = float(np.maximum(nodes.count[nodes.is_leaf], 0.0).sum())
     spread = np.array([top.variance.sum()]), risk, np.array([top.scale.max(initial=0.0)])
     truly = float(top.numbers.sum()) + float(reach(*spread)[0]) + float(top.slack.sum())
-    return max(float(nodes.estimate[0]), float(np.abs(nodes.count[0])), truly)
+    return max(float(nodes.estimate[0]), fitted, truly)
 
 
 def positive_reach(many: float, scale: float, log_risk: float) -> float:
