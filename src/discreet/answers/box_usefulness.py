@@ -44,6 +44,9 @@ def box_bound(source: RangeSource, delta: float) -> float:
     measured = measured_levels(source)
     nodes = source.nodes
     bits = measured.depths[-1]
+    ids_of = {
+        layer.depth: ids for layer, ids in zip(source.tree.layers, nodes.by_layer, strict=True)
+    }
     log_boxes = sum(2 * math.log(source.schema.column(name).value_cells) for name in source.columns)
     risk = math.log(3 * len(measured.levels) / delta) + log_boxes  # two sides, and what is hidden
     noise = hidden_noise = 0.0
@@ -63,7 +66,7 @@ def box_bound(source: RangeSource, delta: float) -> float:
         if level.depth != bits:
             every = np.ones(len(level.nodes))
             hidden_noise += positive_reach(min(len(every), _cut(level.nodes, every)), scale, risk)
-        ids = _ids(nodes, level, bits)
+        ids = ids_of[level.depth]
         for name in apart:
             off = np.abs(getattr(nodes, name)[ids] - level.numbers)
             if above == level.depth:
@@ -138,21 +141,3 @@ def _most_crossed(low: Codes, high: Codes, weights: Floats) -> float:
     # A leaf ends before another begins at the same place: places lie between cells.
     order = np.lexsort((change, edges))
     return float(np.cumsum(change[order]).max(initial=0.0))
-
-
-def _ids(nodes: TreeNodes, level: MeasuredLevel, bits: tuple[int, ...]) -> Integers:
-    """The numbers of a level's nodes among all binary nodes: those with the same box."""
-    first = [
-        level.nodes[:, axis] << np.uint64(whole - here)
-        if whole - here < 64
-        else level.nodes[:, axis]
-        for axis, (whole, here) in enumerate(zip(bits, level.depth, strict=True))
-    ]
-    last = [
-        np.minimum(low + np.uint64((1 << (whole - here)) - 1), nodes.last[axis])
-        for axis, (low, whole, here) in enumerate(zip(first, bits, level.depth, strict=True))
-    ]
-    wanted = np.concatenate([np.stack(first, axis=1), np.stack(last, axis=1)], axis=1)
-    offered = np.concatenate([nodes.low, nodes.high], axis=1)
-    places = {key.tobytes(): place for place, key in enumerate(offered)}
-    return np.array([places[key.tobytes()] for key in wanted], dtype=np.int64)

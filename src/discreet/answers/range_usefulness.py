@@ -42,9 +42,13 @@ THEOREM = (
 def interval_bound(source: RangeSource, delta: float) -> float:
     """What no interval's estimate is off by, with probability 1 - delta."""
     starts, ends = _boundaries(source, delta)
-    index = source.intervals
+    nodes = source.nodes
+    leaves = np.flatnonzero(nodes.is_leaf)
+    leaves = leaves[np.argsort(nodes.low[leaves, 0], kind="stable")]
+    wide = nodes.high[leaves, 0] > nodes.low[leaves, 0]
     bounds = []
-    for prefix, is_cut in ((index.prefix, index.widths > 1), (index.fitted_prefix, None)):
+    for counts, is_cut in ((nodes.estimate, wide), (nodes.count, None)):
+        prefix = np.concatenate([[0.0], np.cumsum(counts[leaves])])
         before, after = prefix[:-1] - starts.rows, prefix[1:] - ends.rows
         most = np.maximum(before + starts.reach, after + ends.reach)
         least = np.minimum(before - starts.reach, after - ends.reach)

@@ -9,9 +9,15 @@ from discreet.queries.ranges import Ranges
 from discreet.schema import Schema
 
 
+MOST_CLAIMED = 1 << 17
+"""Leaves of a tree whose bound is computed at once; of a larger one it is computed when asked for."""
+
+
 def tree_claims(part: Part, schema: Schema, confidence: float) -> tuple[ErrorClaim, ...]:
     """The claim of `answers.usefulness`, which anybody can compute again: post-processing, so free."""
     assert isinstance(part.query_class, Ranges)
+    if len(part.estimates["leaves"]) > MOST_CLAIMED:
+        return ()
     bound, theorem = tree_bound(RangeSource(part, schema), part.query_class.pieces, 1 - confidence)
     return (
         ErrorClaim(
