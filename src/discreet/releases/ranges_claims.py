@@ -8,7 +8,6 @@ from discreet.artifacts.release import ErrorClaim, Part
 from discreet.queries.ranges import Ranges
 from discreet.schema import Schema
 
-
 MOST_CLAIMED = 1 << 17
 """Leaves of a tree whose bound is computed at once; of a larger one it is computed when asked for."""
 
