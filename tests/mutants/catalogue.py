@@ -14,6 +14,7 @@ from tests.mutants.bugs.halfspaces import HALFSPACES
 from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
 from tests.mutants.bugs.randomness import RANDOMNESS
+from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
 from tests.mutants.mutant import Mutant
@@ -29,6 +30,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *FILES_AND_SIGNATURES,
     *HALFSPACES,
     *COUNTING,
+    *RANGES,
 )
 
 NOT_YET = {
