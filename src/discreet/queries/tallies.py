@@ -10,6 +10,9 @@ With M the greater bound in absolute value and m the rows of a unit:
 A changed row takes its old value out of one cell and puts its new one into the same cell (high -
 low at most) or another (M in each), and the m rows' changes add up at worst.
 
+Keys that were found on the way count as several cells, however many were found. A unit is seen in
+at most `max_groups` groups, which matters where people are counted: for rows it may be one group.
+
 May import errors, privacy, schema.
 """
 
@@ -31,6 +34,16 @@ from discreet.schema import Schema
 MOST_GROUPS = 1 << 20
 """Groups of one question."""
 MOST_GROUP_COLUMNS = 4
+Key = tuple[str, ...]
+"""The texts of some category columns, of a row or of a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundKeys:
+    """Groups that no schema lists: the keys over `columns` that partition selection named."""
+
+    columns: tuple[str, ...]
+    texts: tuple[Key, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +124,12 @@ class Tally:
     term: Term
     groups: tuple[str, ...] = ()
     condition: Expression = TRUE
+    found: FoundKeys | None = None
 
     def shape(self, schema: Schema) -> tuple[int, ...]:
-        """Cells of each group column, then buckets."""
-        sizes = [schema.column(name).cells for name in self.groups]
+        """Found keys, cells of each group column, then buckets."""
+        sizes = [] if self.found is None else [len(self.found.texts)]
+        sizes += [schema.column(name).cells for name in self.groups]
         if isinstance(self.term, Cells):
             sizes.append(self.term.buckets(schema))
         return tuple(sizes)
@@ -145,10 +160,10 @@ class Tally:
     def sensitivity(self, schema: Schema) -> Sensitivity:
         low, high = self.row_bounds(schema)
         furthest, width = max(-low, high, 1), max(high - low, 1)
-        cells = self.size(schema)
+        cells = self.size(schema) if self.found is None else MOST_CELLS
         rows = schema.unit.max_rows
         if isinstance(self.term, Persons):
-            return _sensitivity_of_persons(min(rows, cells), cells, schema.adjacency)
+            return _sensitivity_of_persons(min(schema.unit.groups, cells), cells, schema.adjacency)
         match schema.adjacency:
             case Adjacency.ADD_REMOVE:
                 return Sensitivity(l1=rows * furthest, l2_squared=(rows * furthest) ** 2)
@@ -166,6 +181,7 @@ class Tally:
             "kind": self.term.kind,
             **term,
             "groups": list(self.groups),
+            "found": None if self.found is None else list(self.found.columns),
             "condition": canonical(self.condition),
         }
 
@@ -201,8 +217,21 @@ class WeightedCounts:
         return np.concatenate([np.minimum(count, most) * weight for count, weight in weighted])
 
 
+def keys_touched(schema: Schema) -> int:
+    """How many keys' numbers of units one unit can move, each by 1.
+
+    Changed, it leaves up to `max_groups` keys and enters as many others.
+    """
+    match schema.adjacency:
+        case Adjacency.ADD_REMOVE:
+            return schema.unit.groups
+        case Adjacency.CHANGE_ONE:
+            return 2 * schema.unit.groups
+    assert_never(schema.adjacency)
+
+
 def _sensitivity_of_persons(touched: int, cells: int, adjacency: Adjacency) -> Sensitivity:
-    """A unit adds 1 to each group it has a row in, of which there are at most its rows.
+    """A unit adds 1 to each group it is seen in, at most `max_groups` and at most its rows.
 
     Changed, it leaves up to `touched` groups and enters as many others: each of them moves by 1.
     """

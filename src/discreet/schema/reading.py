@@ -38,6 +38,7 @@ class Parts:
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     identifier: str | None = None
     max_rows: int = 1
+    max_groups: int | None = None
     cap: Budget | None = None
     names: list[str] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
@@ -78,7 +79,7 @@ def read(text: str) -> Parts:
 def _unit(table: Table | None, parts: Parts) -> None:
     if table is None:
         return
-    table.only("identifier", "max_rows")
+    table.only("identifier", "max_rows", "max_groups")
     parts.identifier = table.text("identifier", None, hint="the column that identifies a person")
     rows = table.whole("max_rows", 1, hint="how many rows of a person are kept at most")
     if rows < 1:
@@ -87,6 +88,13 @@ def _unit(table: Table | None, parts: Parts) -> None:
         table.wrong("`max_rows` needs an `identifier`: without one, the unit is a single row.")
     else:
         parts.max_rows = rows
+    groups = table.whole("max_groups", None, hint="in how many groups a person counts at most")
+    if groups is not None and groups < 1:
+        table.wrong(f"`max_groups` is {groups}; it must be at least 1.")
+    elif groups is not None and "identifier" not in table.data:
+        table.wrong("`max_groups` needs an `identifier`: without one, the unit is a single row.")
+    else:
+        parts.max_groups = groups
 
 
 def _cap(table: Table | None, parts: Parts) -> None:
@@ -155,10 +163,11 @@ def _columns(tables: dict[str, Any], parts: Parts) -> None:
 
 
 def _category(name: str, table: Table) -> Column | None:
-    table.only("kind", "values", "other", "nulls")
-    values = table.category_values()
+    table.only("kind", "values", "other", "nulls", "undeclared")
+    undeclared = table.flag("undeclared", False)
+    values = () if undeclared and "values" not in table.data else table.category_values()
     other, nulls = table.flag("other", True), table.nulls()
-    return None if values is None else CategoryColumn(name, values, other, nulls)
+    return None if values is None else CategoryColumn(name, values, other, nulls, undeclared)
 
 
 def _boolean(name: str, table: Table) -> Column | None:

@@ -81,7 +81,7 @@ class Schema:
             dataset=parts.dataset,
             people=parts.people,
             adjacency=parts.adjacency,
-            unit=PrivacyUnit(parts.identifier, parts.max_rows),
+            unit=PrivacyUnit(parts.identifier, parts.max_rows, parts.max_groups),
             cap=parts.cap,
             columns=tuple(parts.columns),
             csv=parts.csv,

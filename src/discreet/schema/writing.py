@@ -40,6 +40,7 @@ def write(
             line("identifier", unit.identifier),
             line("max_rows", unit.max_rows),
         ]
+        lines += [] if unit.max_groups is None else [line("max_groups", unit.max_groups)]
     if cap is not None:
         # exact, as text: a TOML float would round a rational such as 1/3
         lines += [
@@ -65,6 +66,8 @@ def write(
 
 def _fields(column: Column) -> list[str]:
     match column:
+        case CategoryColumn(undeclared=True):
+            return [line("undeclared", True)]
         case CategoryColumn():
             return [line("values", list(column.values)), line("other", column.other)]
         case BooleanColumn():

@@ -61,6 +61,8 @@ def declaration(column: Column, declared: str) -> str | None:
     Both are long, so they are told to DuckDB once instead of in every query.
     """
     if isinstance(column, CategoryColumn):
+        if not column.values:
+            return None
         values = ", ".join(s.render(s.text(value)) for value in column.values)
         return f"CREATE TYPE {declared} AS ENUM ({values})"
     if isinstance(column, NumberColumn) and _is_guessed(column):
@@ -133,7 +135,7 @@ def ends(column: OrderedColumn) -> tuple[Sql, Sql]:
 
 
 def _category_place(column: CategoryColumn, unit: Sql, unit_type: str, enum: str) -> Sql:
-    if unit_type == "VARCHAR":
+    if unit_type == "VARCHAR" and column.values:
         return s.call("enum_code", s.try_cast(unit, enum))
     codes: dict[float, int] = {}
     for place, declared in enumerate(column.values):

@@ -24,6 +24,7 @@ from discreet.kernel.engines import duckdb_cells as cells
 from discreet.kernel.engines import duckdb_sql as s
 from discreet.kernel.engines import duckdb_units as units
 from discreet.kernel.engines.duckdb_expressions import Compiler
+from discreet.kernel.engines.duckdb_keys import held_keys
 from discreet.kernel.engines.duckdb_scan import Scan, describe, open_scan
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
@@ -40,8 +41,8 @@ from discreet.kernel.engines.protocol import (
     checked_sum,
 )
 from discreet.kernel.engines.sources import Source, csv_names, refuse_row_as_header
-from discreet.queries.expressions import ColumnValue
-from discreet.queries.tallies import Tally
+from discreet.queries.expressions import Expression
+from discreet.queries.tallies import Key, Tally
 from discreet.schema.column import Column
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
@@ -206,21 +207,11 @@ class DuckDBEngine:
             tallies, self._schema, self._session, self._tally_rows, self._number_categories()
         )
 
-    def texts(self, column: str) -> tuple[list[str], Counts]:
-        chosen = self._schema.column(column)
-        value = Compiler(self._schema, self._number_categories()).sql(
-            ColumnValue(chosen.name, "text")
+    def held_keys(self, columns: Sequence[str], condition: Expression) -> tuple[list[Key], Counts]:
+        compiler = Compiler(self._schema, self._number_categories())
+        return held_keys(
+            columns, condition, self._schema, self._session, self._tally_rows, compiler
         )
-        held = exp.alias_(s.cast(value, "VARCHAR"), "held")
-        whose = [s.name("identifier")] if self._schema.unit.identifier is not None else []
-        rows = exp.select(held, *whose).from_(self._tally_rows([chosen])).subquery("rows")
-        units_held: Sql = exp.Count(this=exp.Star())
-        if whose:
-            units_held = exp.Count(this=exp.Distinct(expressions=[s.name("identifier")]))
-        query = exp.select(s.name("held"), units_held).from_(rows)
-        query = query.where(exp.Not(this=s.is_null(s.name("held")))).group_by(s.name("held"))
-        found = sorted(self._session.rows(query))
-        return [text for text, _ in found], np.array([n for _, n in found], dtype=np.int64)
 
     def _number_categories(self) -> frozenset[str]:
         """Categories whose field is a number."""
