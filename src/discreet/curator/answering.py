@@ -211,11 +211,11 @@ class _Reader:
         total = each.terms[0]
         assert isinstance(total, Total)
         values, law = self._of(total)
-        half = law.half_width(self.confidence) / total.grid
+        half = law.half_width(self.confidence) / total.grid + float(total.rounding)
         low, high = bounds_of(total.column, self.schema)
         least = 0.0 if low >= 0 else -np.inf
         most = 0.0 if high <= 0 else np.inf
-        found = values / total.grid
+        found = (values + (0.5 if total.bits else 0.0)) / total.grid
         return AnswerColumn(
             name=each.aggregate.name,
             estimate=np.clip(found, least, most),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isqrt, prod
+from math import ceil, isqrt, prod
 
 from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.kernel.mechanisms import Exponential, PartitionSelection
@@ -52,6 +52,8 @@ MOST_KEYS = 100_000
 """Found keys of one question."""
 USUAL_KEYS = 256
 """For how many of them a quantile's buckets leave room; more keys are then cut off."""
+ROW_BITS = 60
+"""A row's value in a sum is rounded to so many: 2^40 rows then move it by 2^-21 of a bound at most."""
 SQUARE_BITS = 24
 """A row's square is kept to so many bits."""
 
@@ -327,7 +329,11 @@ def _total(
     if schema.column(column).kind == "boolean":
         return Total(column, 2, 1) if centred else Total(column, 1, 0)
     query = fixed_point_sum(column, schema, centred=centred, share=share, accounting=accounting)
-    return Total(column, query.grid, int(query.center * query.grid))
+    bits = 0
+    if schema.column(column).kind == "number" and not centred:
+        widest = max(map(abs, bounds_of(column, schema))) * query.grid
+        bits = max(1, ROW_BITS - ceil(widest).bit_length())
+    return Total(column, query.grid, int(query.center * query.grid), bits)
 
 
 def _squares(total: Total, schema: Schema) -> Squares:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil, floor, prod
 from typing import Any, ClassVar, assert_never
 
@@ -34,6 +35,8 @@ from discreet.schema import Schema
 MOST_GROUPS = 1 << 20
 """Groups of one question."""
 MOST_GROUP_COLUMNS = 4
+MOST_ROWS = 1 << 40
+"""Rows that a sum's rounding is bounded for."""
 Key = tuple[str, ...]
 """The texts of some category columns, of a row or of a group."""
 
@@ -71,13 +74,26 @@ class Valued:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """round(grid * clamped value) - grid * center for each valued row."""
+    """round(grid * clamped value) - grid * center for each valued row.
+
+    With `bits`, each row is rounded to a grid 2^bits times as fine, and only the sum is rounded down
+    to this one. A sum that moves by d fine steps moves by at most d / 2^bits steps, rounded up, so
+    no row counts for more than its bounds in steps, rounded outwards.
+    """
 
     column: str
     grid: int
     center: int
     """In steps of the grid."""
+    bits: int = 0
     kind: ClassVar[str] = "total"
+
+    @property
+    def rounding(self) -> Fraction:
+        """How far rounding can move the sum, either way, once half a step is added to it."""
+        if not self.bits:
+            return Fraction(0)
+        return (Fraction(1, 2) + Fraction(MOST_ROWS, 2 << self.bits)) / self.grid
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from discreet.kernel.engines.duckdb_expressions import Compiler
 from discreet.kernel.engines.duckdb_keys import lookup, within_groups
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
+from discreet.kernel.engines.duckdb_units import divided_down
 from discreet.queries.expressions import TRUE, Expression, columns_of
 from discreet.queries.tallies import (
     Cells,
@@ -256,10 +257,10 @@ class _Scan:
                 return self._unit(column)
             case Valued(column=column):
                 return self._value(column)
-            case Total(column=column, grid=grid):
+            case Total(column=column, grid=grid, bits=bits):
                 if self.schema.column(column).kind != "number":
                     return self._value(column)  # multiplied by the grid once, in the sum
-                return self._fixed_point(column, grid)
+                return self._fixed_point(column, grid << bits)
             case Squares(column=column, grid=grid, center=center, shift=shift):
                 _, most = Tally(Squares(column, grid, center, 0)).row_bounds(self.schema)
                 wide = "BIGINT" if most < _FARTHEST else "HUGEINT"
@@ -278,10 +279,12 @@ class _Scan:
                 made = exp.Count(this=exp.Distinct(expressions=[name]))
             case Present() | Valued():
                 made = exp.Count(this=name)
-            case Total(column=column, grid=grid, center=center):
+            case Total(column=column, grid=grid, center=center, bits=bits):
                 made = _sum(name)
                 if self.schema.column(column).kind != "number" and grid > 1:
                     made = s.multiply(made, s.whole(grid))
+                if bits:
+                    made = divided_down(made, 1 << bits)
                 if center:
                     rows = s.cast(exp.Count(this=name.copy()), "HUGEINT")
                     made = s.subtract(made, s.multiply(rows, s.whole(center)))
