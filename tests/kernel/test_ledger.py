@@ -422,7 +422,7 @@ def synced(monkeypatch):
 
     def wait(descriptor):
         real(descriptor)
-        found.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        found.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
 
     monkeypatch.setattr(os, "fdatasync", wait)
     return found

@@ -32,7 +32,7 @@ from discreet.curator.planning import (
 )
 from discreet.errors import AlreadyAsked, AnswerLost, BadBudget, BadInput, EntryTaken
 from discreet.kernel.engines import open_engine
-from discreet.kernel.engines.sources import recognise
+from discreet.kernel.engines.opening import source_of
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.mechanisms import AboveThreshold, PartitionSelection
 from discreet.kernel.vault import Grant, Vault
@@ -82,7 +82,7 @@ class Curator:
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
         try:
             self._cap = self._declared(cap, analyst_cap)
-            self._version = data_version if data_version is not None else version_of(source)
+            self._version = data_version if data_version is not None else version_of(source, schema)
             limits: dict[str, Any] = {} if memory_limit is None else {"memory_limit": memory_limit}
             self._engine = open_engine(source, schema, threads=threads, **limits)
         except BaseException:
@@ -437,12 +437,12 @@ def _chargeable(budget: Budget, accounting: Accounting) -> tuple[Budget, Budget]
     return allowed, allowed
 
 
-def version_of(source: object) -> str:
+def version_of(source: object, schema: Schema) -> str:
     """The state of a source: for files their places and times of change, never what is in them.
 
     A table in memory has no version that outlives its curator.
     """
-    found = recognise(source)
+    found = source_of(source, schema)
     if not found.files:
         return f"in memory {uuid.uuid4().hex}"
     times = [f"{path} {Path(path).stat().st_mtime_ns}" for path in found.files]

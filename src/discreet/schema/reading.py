@@ -23,6 +23,7 @@ from discreet.schema.temporal import (
     DatetimeColumn,
 )
 from discreet.schema.values import Instant, microseconds_of, plain
+from discreet.schema.views import View
 
 MOST_BYTES = 64 * 2**20
 """A schema longer than this is a mistake, or an attack on the parser."""
@@ -43,6 +44,7 @@ class Parts:
     names: list[str] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
     csv: CsvOptions = field(default_factory=CsvOptions)
+    view: View | None = None
     mistakes: list[str] = field(default_factory=list)
 
 
@@ -61,7 +63,7 @@ def read(text: str) -> Parts:
         parts.mistakes.append(f"it is not TOML: {error}.")
         return parts
     top = Table(data, "At the top", parts.mistakes)
-    top.only("dataset", "people", "adjacency", "unit", "cap", "csv", "columns")
+    top.only("dataset", "people", "adjacency", "unit", "cap", "csv", "view", "columns")
     # a name of the wrong type has its mistake already; the stand-in avoids a second one
     parts.dataset = top.text("dataset", "?" if "dataset" in data else "", hint="the dataset's name")
     parts.people = top.whole("people", None, hint="roughly how many people the table is about")
@@ -69,6 +71,7 @@ def read(text: str) -> Parts:
     _unit(top.table("unit"), parts)
     _cap(top.table("cap"), parts)
     _csv(top.table("csv"), parts)
+    _view(top.table("view"), parts)
     columns = top.table("columns")
     parts.names = [] if columns is not None or "columns" not in data else ["?"]
     if columns is not None:
@@ -130,6 +133,23 @@ def _csv(table: Table | None, parts: Parts) -> None:
             null_strings=table.texts("null_strings", usual.null_strings),
             encoding=table.text("encoding", usual.encoding),
         )
+    except BadSchema as error:
+        parts.mistakes += error.mistakes
+
+
+def _view(table: Table | None, parts: Parts) -> None:
+    if table is None:
+        return
+    table.only("sql", "tables", "public")
+    sql = table.text("sql", "", hint="the SELECT that joins the tables")
+    files = table.table("tables")
+    listed = {} if files is None else files.data
+    if not all(isinstance(file, str) for file in listed.values()):
+        table.wrong('`tables` names a file for each table, as in { visits = "visits.parquet" }.')
+        return
+    public = table.texts("public", (), hint="the tables that hold nothing about anyone")
+    try:
+        parts.view = View(sql, tuple(listed.items()), public, parts.identifier or "")
     except BadSchema as error:
         parts.mistakes += error.mistakes
 

@@ -13,6 +13,7 @@ from discreet.schema.csv_options import CsvOptions
 from discreet.schema.named import BooleanColumn, CategoryColumn
 from discreet.schema.numeric import IntegerColumn, NumberColumn
 from discreet.schema.temporal import DateColumn, DatetimeColumn
+from discreet.schema.views import View
 
 Scalar = str | bool | int | float | date | datetime
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -27,6 +28,7 @@ def write(
     unit: PrivacyUnit,
     cap: Budget | None,
     csv: CsvOptions,
+    view: View | None,
     columns: Sequence[Column],
 ) -> str:
     lines = [line("dataset", dataset)]
@@ -58,6 +60,10 @@ def write(
             line("trim", csv.trim),
         ]
         lines += [line("null_strings", list(csv.null_strings)), line("encoding", csv.encoding)]
+    if view is not None:
+        tables = ", ".join(f"{key(name)} = {quoted(file)}" for name, file in view.tables)
+        lines += ["", "[view]", line("sql", view.sql), f"tables = {{ {tables} }}"]
+        lines += [line("public", list(view.public))] if view.public else []
     for column in columns:
         lines += ["", f"[columns.{key(column.name)}]", line("kind", column.kind), *_fields(column)]
         lines.append(line("nulls", column.nulls))

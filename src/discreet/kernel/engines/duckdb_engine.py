@@ -29,6 +29,7 @@ from discreet.kernel.engines.duckdb_scan import Scan, describe, open_scan
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.kernel.engines.duckdb_tallies import tallied
+from discreet.kernel.engines.duckdb_views import open_view
 from discreet.kernel.engines.passes import Grouping, groupings, passes
 from discreet.kernel.engines.prefixes import Prefixes, prefix_shifts
 from discreet.kernel.engines.protocol import (
@@ -64,7 +65,8 @@ def open_source(
     """The engine of a source, once every declared column is found in it."""
     session = Session(memory_limit=memory_limit, threads=threads, progress=progress)
     try:
-        return DuckDBEngine(session, schema, open_scan(session, source, schema))
+        opener = open_scan if source.format != "view" else open_view
+        return DuckDBEngine(session, schema, opener(session, source, schema))
     except BaseException:
         session.close()
         raise
