@@ -278,7 +278,14 @@ def test_a_view_is_asked_on_the_command_line(tmp_path: Path) -> None:
     path.write_text(SCHEMA.format(sql=JOIN, unit=UNIT), encoding="utf-8")
     done = CliRunner().invoke(
         application,
-        ["curator", "ask", str(folder), "SELECT count(*) FROM care", "--schema", str(path)]
-        + ["--epsilon", "1", "--cap", "1", "--ledger", str(tmp_path / "l.db"), "--json"],
+        [
+            *["curator", "ask"],
+            str(folder),
+            "SELECT count(*) FROM care",
+            "--schema",
+            str(path),
+            *["--epsilon", "1", "--cap", "1", "--json", "--ledger"],
+            str(tmp_path / "l.db"),
+        ],
     )
     assert done.exit_code == 0, done.output

@@ -7,6 +7,7 @@ that of the list in docs/trust.md; a guarantee that is added brings the bugs tha
 from __future__ import annotations
 
 from tests.mutants.bugs.accounting import ACCOUNTING
+from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
 from tests.mutants.bugs.halfspaces import HALFSPACES
@@ -27,6 +28,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *SIDE_CHANNELS,
     *FILES_AND_SIGNATURES,
     *HALFSPACES,
+    *CURATOR,
 )
 
 NOT_YET = {
