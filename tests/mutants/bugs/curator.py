@@ -175,8 +175,8 @@ CURATOR = (
         name="groups-of-a-person-unbounded",
         trap=3,
         file="src/discreet/kernel/engines/duckdb_tallies.py",
-        old="        bounded = unit.max_groups is not None and unit.max_groups < unit.max_rows\n",
-        new="        bounded = False\n",
+        old="        return unit.max_groups is not None and unit.max_groups < unit.max_rows\n",
+        new="        return unit.max_rows < 0\n",
         tests=(TOUCHED,),
     ),
     Mutant(

@@ -114,7 +114,8 @@ class _Scan:
         plain = [term for term in terms if not isinstance(term, Cells)]
         rows = source(self._columns(terms))
         met = [] if self.condition == TRUE else [self.compiler.sql(self.condition)]
-        met += [exp.Not(this=s.is_null(self._code(name))) for name in self.groups]
+        if self._bounds_groups:  # else a row that has no group makes one of its own, left out below
+            met += [exp.Not(this=s.is_null(self._code(name))) for name in self.groups]
         if place_of_key is not None:
             met.append(exp.Not(this=s.is_null(place_of_key)))
         group = self._key(place_of_key)
@@ -124,7 +125,8 @@ class _Scan:
                 return self._ungrouped(plain, rows, met, session)
             rows = self._keyed([exp.alias_(group, "k0"), *self._inputs(plain)], rows, met)
             query = exp.select(
-                s.name("k0"), *(self._aggregate(n, term, plain) for n, term in enumerate(plain))
+                s.call("coalesce", s.name("k0"), s.whole(-1)),
+                *(self._aggregate(n, term, plain) for n, term in enumerate(plain)),
             )
             arrays = session.arrays(
                 query.from_(rows, copy=False).group_by(s.name("k0"), copy=False)
@@ -181,6 +183,7 @@ class _Scan:
     def _placed(
         self, terms: Sequence[Term], arrays: Sequence[NDArray[np.generic]], mine: NDArray[np.bool_]
     ) -> dict[Term, Counts]:
+        mine = mine & (arrays[0] >= 0)
         cells = arrays[0][mine].astype(np.int64)
         found: dict[Term, Counts] = {}
         for term, values in zip(terms, arrays[1:], strict=True):
@@ -211,13 +214,16 @@ class _Scan:
 
     def _keyed(self, chosen: Sequence[exp.Expr], rows: Sql, met: Sequence[Sql]) -> Sql:
         """The rows that meet the condition, each unit's in no more groups than the schema says."""
-        unit = self.schema.unit
-        bounded = unit.max_groups is not None and unit.max_groups < unit.max_rows
-        whose = [s.name("identifier")] if bounded else []
+        whose = [s.name("identifier")] if self._bounds_groups else []
         query = exp.select(*chosen, *whose).from_(rows, copy=False).where(*met, copy=False)
-        if bounded:
-            query = within_groups(query, [s.name("k0")], unit.groups)
+        if self._bounds_groups:
+            query = within_groups(query, [s.name("k0")], self.schema.unit.groups)
         return query.subquery("keyed", copy=False)
+
+    @property
+    def _bounds_groups(self) -> bool:
+        unit = self.schema.unit
+        return unit.max_groups is not None and unit.max_groups < unit.max_rows
 
     def _key(self, place_of_key: Sql | None = None) -> Sql:
         key, step = s.cast(s.whole(0), "BIGINT"), 1
