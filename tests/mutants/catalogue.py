@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.mutants.bugs.accounting import ACCOUNTING
 from tests.mutants.bugs.counting import COUNTING
+from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
 from tests.mutants.bugs.halfspaces import HALFSPACES
@@ -31,6 +32,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *HALFSPACES,
     *COUNTING,
     *RANGES,
+    *CURATOR,
 )
 
 NOT_YET = {
