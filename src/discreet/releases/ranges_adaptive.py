@@ -37,6 +37,7 @@ from discreet.queries.ranges import DEEP, Ranges, range_tree
 from discreet.queries.tree import Tree
 from discreet.releases.noise_choice import check_drawable
 from discreet.releases.protocol import ClassError
+from discreet.releases.ranges_claims import tree_claims
 from discreet.releases.ranges_error import ADAPTIVE_NOTE, class_error
 from discreet.releases.ranges_shares import best_shares, rounded_shares
 from discreet.schema import Schema
@@ -196,7 +197,7 @@ class PreparedTree:
         best = best_shares(self.tree)
         scale = 2 / float(self.path) ** 2
         return class_error(
-            self.tree,
+            self.query_class,
             self.schema,
             mean=scale * best.mean_variance,
             worst=scale * best.worst_variance,
@@ -231,7 +232,7 @@ class PreparedTree:
                 "estimates": "leaves are smoothed non-negative counts of the stopped nodes, level by level"
             },
         )
-        return part, ()
+        return part, tree_claims(part, self.schema, confidence)
 
 
 def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> npt.NDArray[np.float64]:

@@ -34,6 +34,7 @@ from discreet.queries.ranges import Ranges, range_tree
 from discreet.queries.tree import Tree
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError
+from discreet.releases.ranges_claims import tree_claims
 from discreet.releases.ranges_error import class_error
 from discreet.releases.ranges_shares import best_shares, level_variance
 from discreet.releases.splitting import shares
@@ -118,7 +119,7 @@ class PreparedFullTree:
         variances = dict(zip(self.levels, (law.variance for law in self.laws), strict=True))
         mean, worst = level_variance(self.tree, variances)
         return class_error(
-            self.tree, self.schema, mean=mean, worst=worst, rows=rows, confidence=confidence
+            self.query_class, self.schema, mean=mean, worst=worst, rows=rows, confidence=confidence
         )
 
     def finish(
@@ -143,7 +144,7 @@ class PreparedFullTree:
             estimates={"leaves": tree.leaves(smoothed(tree))},
             facts={"estimates": "leaves are smoothed non-negative counts of the cells"},
         )
-        return part, ()
+        return part, tree_claims(part, self.schema, confidence)
 
 
 def _ranges(query_class: QueryClass) -> Ranges:

@@ -70,6 +70,8 @@ def declarations(column: Column, declared: str) -> list[str]:
     They are long, so they are told to DuckDB once instead of in every query.
     """
     if isinstance(column, CategoryColumn):
+        if not column.values:
+            return []
         values = s.render(s.one_of(map(s.text, column.values)))[1:-1]
         made = f"CREATE TYPE {declared} AS ENUM ({values})"
         if len(column.values) <= _MOST_ENUMERATED:
@@ -179,7 +181,7 @@ def _category_place(
 ) -> Sql:
     if is_joined(column, unit_type):
         return joined
-    if unit_type == "VARCHAR":
+    if unit_type == "VARCHAR" and column.values:
         return s.call("enum_code", s.try_cast(unit, enum))
     codes: dict[float, int] = {}
     for place, declared in enumerate(column.values):

@@ -24,12 +24,14 @@ from discreet.kernel.engines import duckdb_cells as cells
 from discreet.kernel.engines import duckdb_sql as s
 from discreet.kernel.engines.coded_marginals import counted
 from discreet.kernel.engines.duckdb_expressions import Compiler
+from discreet.kernel.engines.duckdb_keys import held_keys
 from discreet.kernel.engines.duckdb_nodes import NodeCounter
 from discreet.kernel.engines.duckdb_rows import EncodedRows
 from discreet.kernel.engines.duckdb_scan import Scan, describe, open_scan
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.kernel.engines.duckdb_tallies import tallied
+from discreet.kernel.engines.duckdb_views import open_view
 from discreet.kernel.engines.passes import Grouping, alone, groupings, passes, slots
 from discreet.kernel.engines.protocol import (
     Counts,
@@ -41,8 +43,8 @@ from discreet.kernel.engines.protocol import (
     checked_sum,
 )
 from discreet.kernel.engines.sources import Source, csv_names, refuse_row_as_header
-from discreet.queries.expressions import ColumnValue
-from discreet.queries.tallies import Tally
+from discreet.queries.expressions import Expression
+from discreet.queries.tallies import Key, Tally
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
@@ -66,7 +68,8 @@ def open_source(
     """The engine of a source, once every declared column is found in it."""
     session = Session(memory_limit=memory_limit, threads=threads, progress=progress)
     try:
-        return DuckDBEngine(session, schema, open_scan(session, source, schema))
+        opener = open_scan if source.format != "view" else open_view
+        return DuckDBEngine(session, schema, opener(session, source, schema))
     except BaseException:
         session.close()
         raise
@@ -149,21 +152,11 @@ class DuckDBEngine:
             self._rows.number_categories(),
         )
 
-    def texts(self, column: str) -> tuple[list[str], Counts]:
-        chosen = self._schema.column(column)
-        value = Compiler(self._schema, self._rows.number_categories()).sql(
-            ColumnValue(chosen.name, "text")
+    def held_keys(self, columns: Sequence[str], condition: Expression) -> tuple[list[Key], Counts]:
+        compiler = Compiler(self._schema, self._rows.number_categories())
+        return held_keys(
+            columns, condition, self._schema, self._session, self._rows.tally_rows, compiler
         )
-        held = exp.alias_(s.cast(value, "VARCHAR"), "held")
-        whose = [s.name("identifier")] if self._schema.unit.identifier is not None else []
-        rows = exp.select(held, *whose).from_(self._rows.tally_rows([chosen])).subquery("rows")
-        units_held: Sql = exp.Count(this=exp.Star())
-        if whose:
-            units_held = exp.Count(this=exp.Distinct(expressions=[s.name("identifier")]))
-        query = exp.select(s.name("held"), units_held).from_(rows)
-        query = query.where(exp.Not(this=s.is_null(s.name("held")))).group_by(s.name("held"))
-        found = sorted(self._session.rows(query))
-        return [text for text, _ in found], np.array([n for _, n in found], dtype=np.int64)
 
     def encoded_rows(self, columns: Sequence[str], batch_rows: int) -> Iterator[Counts]:
         chosen = checked_encoding(self._schema, columns, batch_rows)
