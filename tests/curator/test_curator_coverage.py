@@ -176,3 +176,25 @@ def test_the_quick_width_of_two_laplace_draws_agrees_with_the_convolved_one(
     slow = combination_half_width([(unit, above), (t, below)], Fraction(confidence))
     assert quick is not None
     assert abs(quick - slow) <= 2e-3 * slow + max(unit, t)
+
+
+def test_a_sums_interval_covers_what_rounding_every_row_alike_takes_away() -> None:
+    """Without noise: 200,000 rows that all lie just below a middle between two steps of the grid."""
+    schema = dc.Schema.loads(SCHEMA.format(adjacency="add-remove", last=1))
+    question = parse_curator_question("SELECT sum(pay) FROM people", schema)
+    planned = plan_question(
+        question, schema, budget=dc.Budget(epsilon=20_000), notion=dc.Budget(epsilon=1).notion
+    )
+    grid = planned.requests[0].query.term.grid  # type: ignore[union-attr]
+    value, rows = 3 + 0.499 / grid, 200_000
+    frame = pd.DataFrame({"place": 0, "age": 1, "pay": np.full(rows, value)})
+    with open_engine(frame, schema) as engine:
+        exact = engine.tally([request.query for request in planned.requests])
+    measured = Measured(values=tuple(exact), laws=planned.laws)
+    answer = answers_from(planned, measured, confidence=0.95).only
+    truth = math.fsum(frame["pay"])
+    assert answer.lower <= truth <= answer.upper
+    assert (
+        answer.upper - answer.lower < 3
+    )  # bounds of 1,000 at epsilon 20,000: rounding adds little
+    assert rows * 0.499 / grid > 3  # what rounding row by row would have lost

@@ -10,7 +10,7 @@ from discreet.answers.ranges import RangeSource, spread_factor
 from discreet.inference.tree_boxes import BoxIndex
 from discreet.inference.tree_intervals import IntervalIndex
 from discreet.inference.tree_layers import PrunedTree, layers_of
-from discreet.inference.tree_shrinkage import smoothed
+from discreet.inference.tree_shrinkage import smoothed, smoothed_last
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.ranges import range_tree
@@ -202,3 +202,18 @@ def test_a_full_tree_measures_the_levels_that_expect_less(shape):
     mean, worst = level_variance(made.tree, laws)
     assert variance.mean() <= 1.1 * mean and variance.max() <= worst
     assert claims[0].bound > 0
+
+
+def test_the_last_layer_alone_is_smoothed_as_within_the_whole_tree(monkeypatch):
+    """With any noise: the voters are held fixed, so what is left out changes nothing."""
+    generator = np.random.default_rng()
+    made = prepared((4096,))
+    with drawing(spiky((4096,), generator), made) as draw:
+        (measured,) = draw().measurements
+    tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=made.schema)
+    np.testing.assert_array_equal(smoothed_last(tree), smoothed(tree)[-1])
+    monkeypatch.setattr("discreet.inference.tree_shrinkage._voted", lambda _, weights: weights)
+    whole = smoothed(tree)[-1]
+    for name, value in (("MOST_VOTERS", 4), ("FEWEST_VOTERS", 2), ("_BLOCK", 7)):
+        monkeypatch.setattr(f"discreet.inference.tree_shrinkage.{name}", value)
+    np.testing.assert_allclose(smoothed_last(tree), whole, rtol=1e-9, atol=1e-9)

@@ -29,6 +29,7 @@ from discreet.inference.tree_intervals import IntervalIndex, RangeEstimates
 from discreet.inference.tree_layers import Layer, PrunedTree, full_layers, layers_of
 from discreet.inference.tree_nodes import TreeNodes
 from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.measurable import BlockCounts
 from discreet.queries.ranges import Ranges, range_tree
 from discreet.schema import Schema
@@ -92,7 +93,7 @@ class RangeSource:
     columns: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        assert isinstance(self.part.query_class, Ranges)
+        assert isinstance(self.part.query_class, Ranges | Halfspaces)
         self.columns = self.part.query_class.named(self.schema)
 
     @property
@@ -135,12 +136,16 @@ class RangeSource:
         gaussian = laws and all(not isinstance(law, DiscreteLaplaceLaw) for law in laws)
         return 0.0 if gaussian else KURTOSIS
 
-    @cached_property
-    def nodes(self) -> TreeNodes:
+    @property
+    def leaf_estimates(self) -> Floats:
         if "leaves" not in self.part.estimates:
             raise BadRelease("a tree has no estimates of its leaves.")
+        return self.part.estimates["leaves"]
+
+    @cached_property
+    def nodes(self) -> TreeNodes:
         last = tuple(self.schema.column(name).value_cells - 1 for name in self.columns)
-        return TreeNodes(self.tree, self.part.estimates["leaves"], last)
+        return TreeNodes(self.tree, self.leaf_estimates, last)
 
     @cached_property
     def intervals(self) -> IntervalIndex:

@@ -38,7 +38,7 @@ class Discovery:
     column: str
     values: tuple[str, ...]
     threshold: int
-    """People who must hold a value, noise included, for it to be named."""
+    """People who make a value sure to be named; fewer make it likely."""
     charged: Budget
 
 

@@ -71,6 +71,10 @@ class Block:
         """The inverse of `spread`."""
         return dense.reshape(-1)[self.place]
 
+    def parents(self, children: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The rows of this block that some children, given by their place in their layer, lie in."""
+        return np.unique(self.place[children] // self.shape[1])
+
 
 @dataclass(slots=True, eq=False)
 class Upward:

@@ -18,12 +18,14 @@ from typing import ClassVar
 
 from discreet.errors import BadInput
 from discreet.queries.spelling import checked_weight, quoted
-from discreet.queries.tree import MOST_BITS, MOST_COLUMNS, Tree, bits_of
+from discreet.queries.tree import MOST_BITS, Tree, bits_of
 from discreet.schema import Schema
 
 STEP_BITS, DEEP_STEP_BITS = 4, 5
 """Halvings between two measured levels, in domains up to `DEEP` bits and beyond."""
 DEEP = 32
+MOST_COLUMNS = 4
+"""Of a rectangle; trees for halfspaces have more."""
 MOST_PIECES = 1000
 """Ranges in one union."""
 

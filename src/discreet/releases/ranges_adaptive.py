@@ -26,7 +26,7 @@ from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.inference.tree_layers import PrunedTree, layers_of, shown_layers
-from discreet.inference.tree_shrinkage import smoothed
+from discreet.inference.tree_shrinkage import smoothed, smoothed_last
 from discreet.kernel.refining import LevelView, Schedule, path_epsilon
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
@@ -67,7 +67,7 @@ class StoppingRule:
             self.tree, view.above, view.level, view.nodes, view.first, float(view.first_epsilon)
         )
         tree = PrunedTree(layers, columns=self.tree.columns, schema=self.schema)
-        return np.asarray(smoothed(tree)[-1] < self.thresholds[view.level])
+        return np.asarray(smoothed_last(tree) < self.thresholds[view.level])
 
 
 def thresholds(

@@ -12,11 +12,13 @@ from discreet.errors import NotAnswerable
 from discreet.privacy.budget import Notion
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import Means, Sums
+from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.measurable import ClampedSum, Marginal
 from discreet.queries.ranges import Ranges
 from discreet.report.content import Content, Fact, Figure, Table, clipped
 from discreet.report.drawing import heat_figure, histogram_figure
 from discreet.report.loss import loss_figure
+from discreet.report.plane import plane_figure
 from discreet.report.ranges import range_figures
 from discreet.report.scale import shown
 from discreet.schema import OrderedColumn, Schema
@@ -132,13 +134,7 @@ def _facts(release: Release) -> list[Fact]:
     name = "epsilon" if budget.notion is Notion.EPSILON else "rho"
     slack = "pure" if budget.is_pure else f"delta {float(budget.delta):.3g}"
     numbers = sum(measurement.values.size for measurement in _measurements(release))
-    numbers += sum(
-        level.values.size
-        for part in release.parts
-        for each in part.measurements
-        if isinstance(each, TreeMeasurement)
-        for level in each.levels
-    )
+    numbers += sum(_tree_numbers(part) for part in release.parts)
     return [
         Fact("Privacy budget", str(budget).split(",")[0], f"{slack}; {name} of the whole release"),
         Fact("Protects", clipped(who), neighbours),
@@ -159,6 +155,11 @@ def _parts(release: Release) -> Table:
     return Table(("for", "measured", "noise added to each number"), rows)
 
 
+def _tree_numbers(part: Part) -> int:
+    trees = (each for each in part.measurements if isinstance(each, TreeMeasurement))
+    return sum(level.values.size for tree in trees for level in tree.levels)
+
+
 def _nodes(trees: Sequence[TreeMeasurement]) -> str:
     nodes = sum(len(level.nodes) for tree in trees for level in tree.levels)
     leaves = sum(int(level.stopped.sum()) for level in trees[-1].levels)
@@ -175,7 +176,7 @@ def _tree_noise(trees: Sequence[TreeMeasurement]) -> str:
 
 
 def _measured(part: Part, measured: Sequence[Measurement]) -> str:
-    numbers = sum(each.values.size for each in measured)
+    numbers = sum(each.values.size for each in measured) + _tree_numbers(part)
     tables = sum(isinstance(each.query, Marginal) for each in measured)
     if not tables:
         return f"{numbers:,} number{'s' * (numbers != 1)}"
@@ -246,7 +247,7 @@ def _numbers(reader: ReleaseReader, confidence: float) -> Table:
 
 
 def _figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
-    """Histograms of single columns first, then tables of two columns."""
+    """Histograms of single columns first, then tables of two columns, then planes of halfspaces."""
     schema = reader.release.schema
     sets = [
         each.query.columns
@@ -277,6 +278,16 @@ def _figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
         sql = f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"
         yield heat_figure(f"heat{place}", down, across, reader.ask(sql, confidence=confidence))
         place += 1
+    planes = {
+        part.query_class.named(schema)
+        for part in reader.release.parts
+        if isinstance(part.query_class, Halfspaces) and part.kind != "halfspace-net"
+    }
+    for place, names in enumerate(sorted(planes)):
+        if len(names) == 2:
+            figure = plane_figure(f"plane{place}", reader, (names[0], names[1]))
+            if figure is not None:
+                yield figure
 
 
 def _sql_examples(release: Release) -> list[str]:
