@@ -54,6 +54,8 @@ class BucketSource:
             counts = counts.reshape([len(each) for each in starts])
         except (KeyError, TypeError, ValueError):
             raise BadRelease("its buckets are not readable.") from None
+        if not np.isfinite(counts).all():
+            raise BadRelease("its buckets hold no numbers of rows.")
         edges = []
         for name, each in zip(self.columns, starts, strict=True):
             lines = np.append(each, float(self.schema.column(name).value_cells))

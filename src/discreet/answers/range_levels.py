@@ -70,7 +70,7 @@ def measured_levels(source: RangeSource) -> MeasuredLevels:
             tuple(_final(tree.tree.depths[level.level], level) for level in tree.levels),
             is_adaptive=False,
         )
-    whole = range_tree(source.columns, source.schema)
+    whole = range_tree(source.columns, source.schema, every=True)
     laws = {
         whole.depths[_level_of(whole.depths, each.query.shifts)]: each.law
         for each in source.part.measurements

@@ -115,7 +115,7 @@ class RangeSource:
 
     def _levels(self) -> list[Layer]:
         """A tree of which whole levels were measured."""
-        tree = range_tree(self.columns, self.schema)
+        tree = range_tree(self.columns, self.schema, every=True)
         places = {tree.shifts(level): level for level in range(len(tree.depths))}
         levels: dict[int, tuple[npt.NDArray[np.int64], float]] = {}
         for each in self.part.measurements:

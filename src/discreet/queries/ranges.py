@@ -151,12 +151,15 @@ def measured_cuts(bits: int) -> tuple[int, ...]:
     return tuple(round(step * bits / steps) for step in range(steps + 1)) if steps else (0,)
 
 
-def range_tree(columns: Sequence[str], schema: Schema) -> Tree:
-    """The tree over the cells of `columns`, from the whole domain to single cells."""
+def range_tree(columns: Sequence[str], schema: Schema, *, every: bool = False) -> Tree:
+    """The tree over the cells of `columns`, from the whole domain to single cells.
+
+    `every`: with all halvings as levels, among which are those of the usual tree.
+    """
     bits = [bits_of(schema.column(name).value_cells) for name in columns]
     order = halvings(bits)
     depths = []
-    for cut in measured_cuts(len(order)):
+    for cut in range(len(order) + 1) if every else measured_cuts(len(order)):
         depths.append(tuple(order[:cut].count(axis) for axis in range(len(bits))))
     return Tree(columns=tuple(columns), depths=tuple(depths))
 
