@@ -70,8 +70,8 @@ def group_by_hand(path: str, schema: Any, names: tuple[str, ...]) -> None:
     engine: Any = open_engine(path, schema)
     with engine:
         columns = [schema.column(name) for name in names]
-        codes = [engine._code(column) for column in columns]
-        query = exp.select(*codes, "count(*)").from_(engine._encoded(columns)).group_by(*codes)
+        codes = [engine._rows.code(column) for column in columns]
+        query = exp.select(*codes, "count(*)").from_(engine._rows.encoded(columns)).group_by(*codes)
         engine._session.arrays(render(query))
 
 

@@ -50,6 +50,18 @@ RANGE_NOTE = (
 )
 
 
+SEPARATE_NOTE = (
+    "The interval is nominal for this question alone: the noise has its exact standard deviation, the "
+    "tree was found with noise of its own, and what hides inside its leaves is covered whatever it is."
+)
+"""Of two stages."""
+WHOLE_NOTE = (
+    "The interval is nominal for this question alone: the noise has its exact standard deviation, and no "
+    "row decided which numbers are measured."
+)
+"""Of a tree of which whole levels are measured."""
+
+
 def spread_factor(confidence: float, kurtosis: float = KURTOSIS) -> float:
     """How many standard deviations an interval reaches: 2.05 at 0.95 (Cornish and Fisher 1938)."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -84,6 +96,12 @@ class RangeSource:
         assert isinstance(self.part.query_class, Ranges | Halfspaces)
         self.columns = self.part.query_class.named(self.schema)
 
+    @property
+    def note(self) -> str:
+        """What its intervals stand on."""
+        trees = sum(isinstance(each, TreeMeasurement) for each in self.part.measurements)
+        return (WHOLE_NOTE, RANGE_NOTE, SEPARATE_NOTE)[min(trees, 2)]
+
     @cached_property
     def tree(self) -> PrunedTree:
         trees = [each for each in self.part.measurements if isinstance(each, TreeMeasurement)]
@@ -97,7 +115,7 @@ class RangeSource:
 
     def _levels(self) -> list[Layer]:
         """A tree of which whole levels were measured."""
-        tree = range_tree(self.columns, self.schema)
+        tree = range_tree(self.columns, self.schema, every=True)
         places = {tree.shifts(level): level for level in range(len(tree.depths))}
         levels: dict[int, tuple[npt.NDArray[np.int64], float]] = {}
         for each in self.part.measurements:
@@ -137,6 +155,12 @@ class RangeSource:
     @cached_property
     def boxes(self) -> BoxIndex:
         return BoxIndex(self.nodes)
+
+    def published_boxes(self) -> tuple[Codes, Codes, Floats]:
+        """First and last cells of the leaves, and the smoothed rows of each."""
+        nodes = self.nodes
+        leaves = np.flatnonzero(nodes.is_leaf)
+        return nodes.low[leaves], nodes.high[leaves], np.maximum(nodes.estimate[leaves], 0.0)
 
     def fitted(self, first: Codes, last: Codes) -> RangeEstimates:
         """Estimates of the boxes first..last (both included), which are not empty."""

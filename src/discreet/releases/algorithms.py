@@ -42,7 +42,8 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
     "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
-    "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
+    "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
+    "unions": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
     "halfspaces": (
         BestHalfspaces(),
         HalfspaceTree(),
