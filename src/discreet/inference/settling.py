@@ -11,6 +11,7 @@ May import errors, privacy, schema, queries, artifacts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Protocol
@@ -34,8 +35,8 @@ LOOKED_AT = 512
 """Rows that are looked at in one step."""
 FIRST_MOVED = 32
 """Rows that are moved in the first step: all that would gain, at once, would overshoot."""
-PASSES = 100
-"""Steps for each column, at most."""
+PASSES, STEPS = 60, 2000
+"""Steps for each column, and in all, at most."""
 CHECK_EVERY, WORTH = 10, 0.01
 """After so many, this share of the squared distance must be gone, or it is near its least."""
 MOST_COUNTED = 1 << 28
@@ -114,7 +115,7 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Floats, generator: Gen
     missing = wanted - _counts(drawn, edges)
     batch = np.full(columns, FIRST_MOVED)
     distance = np.inf
-    for sweep in range(PASSES):
+    for sweep in range(min(PASSES, math.ceil(STEPS / columns))):
         if sweep % CHECK_EVERY == 0:
             before, distance = distance, float(np.vdot(missing, missing))
             if distance > (1 - WORTH) * before:

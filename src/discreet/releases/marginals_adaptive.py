@@ -58,7 +58,7 @@ KIND = "model"
 ONE_WAY, LOOKING, AUDIT = Fraction(40, 100), Fraction(10, 100), Fraction(3, 100)
 """Shares of the budget for one-way tables, for finding pairs, and for the model's own error."""
 ROUNDS = 2
-STEPS = (60, 140)
+STEPS = (40, 140)
 FITTED = 0.9
 LEVELS = (4, 8, 16, 32)
 """Bins of a column; beside its own cells."""
