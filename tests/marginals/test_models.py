@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from itertools import combinations, product
@@ -15,6 +16,7 @@ from discreet.answers.linear_tables import ModelTable
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.files import write_release
 from discreet.errors import BadInput, NotAnswerable
+from discreet.inference.fitting import WHOLE_STEPS
 from discreet.inference.log_linear import LogLinear
 from discreet.inference.mixture import Mixture, Target, even_bins, model_counts, smooth_shares
 from discreet.inference.public_random import generator
@@ -265,6 +267,38 @@ def test_the_log_linear_model_finds_the_table_of_most_entropy_for_its_pairs():
     model.fit(targets_of(table, 1e-5), steps=2000)
     assert np.abs(model.table.ravel() - table.ravel()).sum() < 0.01
     assert np.allclose(model.marginal((2, 0)), table.sum(axis=1).T, atol=1e-3)
+
+
+def test_the_log_linear_fit_ends_where_empty_cells_are_measured_with_little_noise():
+    """No table has such residuals: noise makes empty cells negative. The mean total variation of the six
+    tables is .0096 +- .0008 in 12 draws, and Lipschitz in hundreds of them: false alarm far below 1e-6.
+    Penalised by the square of the noise alone it was .059 and more.
+    """
+    source = np.random.default_rng()
+    table = np.zeros((12, 10, 9, 4))
+    for age in range(12):
+        table[age, age * 10 // 12, :, :] = source.dirichlet(np.ones(9))[:, None] / 48
+        table[age, age * 10 // 12, age % 9, :] += 1 / 96
+    table /= table.sum()
+    noisy = [
+        replace(
+            each,
+            table=centred(each.table + source.normal(size=each.table.shape) * 5e-4).astype(
+                np.float32
+            ),
+        )
+        for each in targets_of(table, 5e-4)
+    ]
+    model = LogLinear(table.shape)
+    model.fit(noisy, steps=WHOLE_STEPS)
+    missed = [
+        np.abs(
+            model.marginal(own) - table.sum(axis=tuple(a for a in range(4) if a not in own))
+        ).sum()
+        / 2
+        for own in combinations(range(4), 2)
+    ]
+    assert np.mean(missed) < 0.025
 
 
 def test_a_mixture_reproduces_the_pairs_that_it_is_fitted_to():
