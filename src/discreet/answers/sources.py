@@ -188,6 +188,7 @@ ANSWERERS: dict[str, Answerer] = {
     "model": _model,
     "halfspaces": _measured,
     "halfspace-net": _measured,
+    "halfspace-tree": lambda part, schema: Sources(ranges=[RangeSource(part, schema)]),
     "predicates": _measured,
 }
 

@@ -14,6 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answers.asking import Asking
+from discreet.answers.box_usefulness import THEOREM as BOX_THEOREM
+from discreet.answers.box_usefulness import box_bound
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.range_usefulness import THEOREM as RANGE_THEOREM
 from discreet.answers.range_usefulness import interval_bound
@@ -25,7 +27,7 @@ from discreet.inference.combination import half_width
 from discreet.privacy.exact import Exactable, exact
 from discreet.queries.classes import Marginals, Means, QueryClass, Sums
 from discreet.queries.measurable import Marginal
-from discreet.queries.ranges import Intervals
+from discreet.queries.ranges import Ranges
 from discreet.queries.sql import Aggregate, Question
 
 THEOREM = "exact noise laws of the single queries, and the union bound over the class"
@@ -43,8 +45,8 @@ def usefulness(library: Library, query_class: QueryClass, *, delta: Exactable) -
             bound = _marginals_bound(library, query_class, share)
         case Means() | Sums():
             bound = _one_number_bound(library, query_class, share)
-        case Intervals():
-            bound, theorem = _intervals_bound(library, query_class, share), RANGE_THEOREM
+        case Ranges():
+            bound, theorem = _ranges_bound(library, query_class, share)
         case _:
             raise NotAnswerable(f"No simultaneous bound is known for {query_class.text}.")
     return ErrorClaim(
@@ -75,16 +77,26 @@ def _marginals_bound(library: Library, query_class: Marginals, delta: Fraction) 
     return float(max((math.ceil(width - 1e-9) for width in widths.values()), default=0))
 
 
-def _intervals_bound(library: Library, query_class: Intervals, delta: Fraction) -> float:
+def _ranges_bound(library: Library, query_class: Ranges, delta: Fraction) -> tuple[float, str]:
     columns = query_class.named(library.schema)
-    found = [
-        source
-        for source in library.ranges
-        if isinstance(source, RangeSource) and source.columns == columns
-    ]
+    found = [source for source in library.ranges if set(source.columns) == set(columns)]
     if not found:
         raise NotAnswerable(library.refusal(columns, also=f" or {query_class.text}"))
-    return interval_bound(found[0], float(delta))
+    if isinstance(found[0], RangeSource):
+        return tree_bound(found[0], query_class.pieces, float(delta))
+    bound = found[0].error_at(float(1 - delta))
+    if bound == math.inf:
+        raise NotAnswerable(
+            f"The theorem that came with {query_class.text} promises less: ask with a larger delta."
+        )
+    return query_class.pieces * bound, str(found[0].part.facts.get("theorem", ""))
+
+
+def tree_bound(source: RangeSource, pieces: int, delta: float) -> tuple[float, str]:
+    """The simultaneous bound of a released tree for unions of `pieces` ranges, and why it holds."""
+    if len(source.columns) == 1:
+        return pieces * interval_bound(source, delta), RANGE_THEOREM
+    return pieces * box_bound(source, delta), BOX_THEOREM
 
 
 def _one_number_bound(library: Library, query_class: Means | Sums, delta: Fraction) -> float:

@@ -41,6 +41,7 @@ def possible(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
     """Every (class, algorithm) that the tables offer for a schema."""
     names = [column.name for column in schema.columns]
     arguments = ["1", "2", *names, *(", ".join(pair) for pair in combinations(names, 2))]
+    arguments += [f"{argument}, 2" for argument in arguments[2:]]
     seen = set()
     for class_name in CLASSES:
         for argument in arguments:

@@ -7,7 +7,8 @@ Invariants, for every engine:
   - no row can make a verb fail, and nothing about a row appears in an error: cells come from total
     expressions, and an engine's own messages are never passed on;
   - with an identifier as the unit, every verb sees the same bounded table (see `bounding_key`);
-  - what is done, in which order and in how many passes, depends on the schema and the request only.
+  - what is done, in which order and in how many passes, depends on the schema and the request only;
+    and where memory is the limit on the number of rows, which the time of any scan shows as well.
 
 May import errors, privacy, schema, queries.
 """
