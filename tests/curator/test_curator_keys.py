@@ -272,6 +272,33 @@ def test_a_declared_column_may_be_grouped_by_what_is_found(tmp_path: Path) -> No
     assert [row.group["sex"] for row in answers] == ["a", "unlisted"]
 
 
+def test_means_of_found_groups_are_divided_by_their_own_rows_under_change_one(
+    tmp_path: Path,
+) -> None:
+    """600 people in each of two towns at epsilon 90: the mean of either is off by 1 with probability
+    below 1e-12, and divided by all rows it would be half of that."""
+    frame = frame_of(["n", "m"] * 600, age=[80, 40] * 600)
+    text = SCHEMA.format(adjacency="change-one", unit="").replace(
+        "range = [0, 99]", 'range = [0, 99]\nnulls = "exclude"'
+    )
+    schema = dc.Schema.loads(text)
+    with dc.Curator(frame, schema, ledger=tmp_path / "l.db", cap=CAP) as curator:
+        answers = curator.ask(
+            "SELECT avg(age) FROM people GROUP BY town",
+            budget=dc.Budget(epsilon=90, delta="1e-9"),
+        )
+    for row, mean in zip(answers, (40, 80), strict=True):
+        assert abs(row.answer.estimate - mean) < 1
+
+
+def test_an_alert_watches_no_found_groups(tmp_path: Path) -> None:
+    with dc.Curator(frame_of(["a"]), schema_of(), ledger=tmp_path / "l.db", cap=CAP) as curator:
+        with pytest.raises(dc.BadQuestion, match="single count"):
+            curator.check_count("SELECT count(*) FROM people GROUP BY town")
+        with pytest.raises(dc.BadQuestion, match="single count"):
+            curator.choose({"a": "SELECT count(*) FROM people GROUP BY town"}, budget=BUDGET)
+
+
 @pytest.mark.parametrize(
     ("rows", "groups", "seen"), [(5, None, 5), (5, 2, 2), (2, 5, 2), (1, 1, 1)]
 )

@@ -78,7 +78,7 @@ def written(found: dict[str, pd.DataFrame], folder: Path) -> Path:
 def joined_rows(folder: Path, schema: dc.Schema) -> Counter[tuple[Any, ...]]:
     """The rows of the join, before they are bounded."""
     with open_engine(folder, schema) as engine:
-        scan = engine._scan  # type: ignore[attr-defined]
+        scan = engine._rows._scan  # type: ignore[attr-defined]
         names = ", ".join(f'"{name}"' for name, _ in scan.fields)
         sql = f"SELECT {names} FROM {scan.table.sql(dialect='duckdb')}"
         return Counter(engine._session.rows(sql))  # type: ignore[attr-defined]

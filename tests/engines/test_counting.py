@@ -201,7 +201,7 @@ def test_a_deep_tree_is_counted_from_one_scan(
 
 
 @pytest.mark.parametrize("unit", [None, PrivacyUnit("person", 2)], ids=["rows", "people"])
-@pytest.mark.parametrize("batch_bytes", [None, 50], ids=["fetched at once", "in batches"])
+@pytest.mark.parametrize("batch_bytes", [None, 400], ids=["fetched at once", "in batches"])
 def test_many_marginals_are_counted_as_the_reference_counts_them(
     batch_bytes: int | None,
     unit: PrivacyUnit | None,

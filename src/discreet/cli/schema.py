@@ -172,7 +172,7 @@ def check(ctx: click.Context, schema_path: Path, as_json: bool) -> None:
     person = (
         "one row"
         if unit.identifier is None
-        else f"at most {unit.max_rows} rows of a {unit.identifier}"
+        else f"at most {unit.max_rows} rows of a {unit.identifier}, in {unit.groups} groups"
     )
     print_table(
         ("column", "kind", "cells", "nulls"),

@@ -318,6 +318,7 @@ def rows_divide(question: CuratorQuestion, schema: Schema, column: str) -> bool:
         schema.adjacency is Adjacency.CHANGE_ONE
         and schema.unit.identifier is None
         and not question.groups
+        and not question.unlisted
         and question.condition == TRUE
         and schema.column(column).nulls == "exclude"
     )

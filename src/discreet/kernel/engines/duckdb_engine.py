@@ -195,11 +195,12 @@ class DuckDBEngine:
                 code = s.call("coalesce", code, s.cast(s.whole(column.cells), type_))
             taken.append(exp.alias_(code, f"b{axis}"))
         query = exp.select(*taken).from_(self._rows.encoded(columns))
-        batch_rows = max(1, MOST_FETCHED_BYTES // self._slot_bytes(names))
-        if self._rows.count() <= batch_rows:
+        width = self._slot_bytes(names)
+        if width * self._rows.count() <= MOST_FETCHED_BYTES:
             yield dict(zip(names, self._session.arrays(query), strict=True))
             return
-        for arrays in self._batched(query, batch_rows):
+        # Small batches, for the table that they come from fills the engine's memory.
+        for arrays in self._batched(query, max(1, MOST_FETCHED_BYTES // (8 * width))):
             yield dict(zip(names, arrays, strict=True))
 
     def row_count(self) -> int:

@@ -2,7 +2,7 @@
 
 Three ways, chosen by the schema, the shape of the tree and the number of rows; each is exact:
   - few cells: one grouping of the rows by cell, kept, which every level sums up;
-  - up to 33 million rows (of several columns, 22 million): their codes, fetched once and sorted (see
+  - up to 52 million rows (of several columns, 20 million): their codes, fetched once and sorted (see
     `sorted_codes`);
   - more rows, or levels that halve their columns in some other order: a grouping by a prefix for the
     levels near the root, and a scan joined with the asked nodes for each level below.
@@ -62,7 +62,9 @@ class NodeCounter:
         if self._row_count is None:
             self._row_count = self._rows.count()
         fetched = [cells.unsigned(1 << many)[1] for many in interleaving.kept_bits]
-        width = sum(fetched) if len(fetched) > 1 else 8
+        width = (
+            8 + sum(fetched) if len(fetched) > 1 else 8
+        )  # a key beside its codes, or in their place
         return width * self._row_count <= MOST_SORTED_BYTES
 
     def _sorted_codes(self, columns: Sequence[Column], interleaving: Interleaving) -> SortedCodes:

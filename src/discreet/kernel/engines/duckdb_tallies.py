@@ -183,9 +183,9 @@ class _Scan:
     def _placed(
         self, terms: Sequence[Term], arrays: Sequence[NDArray[np.generic]], mine: NDArray[np.bool_]
     ) -> dict[Term, Counts]:
-        keys = arrays[0].astype(np.int64)
-        mine = mine & (keys >= 0)
-        cells = keys[mine]
+        groups = arrays[0].astype(np.int64)
+        mine = mine & (groups >= 0)
+        cells = groups[mine]
         found: dict[Term, Counts] = {}
         for term, values in zip(terms, arrays[1:], strict=True):
             counts = self._zeros(term)
