@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.repairing import possible_rows
 from discreet.answers.sources import Library, published_model
 from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.fitting import RowModel, model_of_residuals, model_of_tables
@@ -121,7 +122,7 @@ def synthesize(library: Library, *, rows: int | None, seed: int | None) -> Synth
     if many > MOST_ROWS:
         raise BadInput(f"{many:,} rows are more than the {MOST_ROWS:,} that are drawn at once.")
     source = generator(seed)
-    codes = model.sample(many, source)
+    codes = possible_rows(model.sample(many, source), library.schema, names, source)
     return SyntheticTable(
         library.schema, tuple(names), codes, source.integers(0, PLACES, codes.shape)
     )

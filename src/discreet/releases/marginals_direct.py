@@ -15,9 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
@@ -149,12 +146,6 @@ class PreparedMarginals:
             query_class=self.query_class,
             algorithm=self.algorithm,
             measurements=tuple(measured),
-            estimates={
-                f"counts {place}": non_negative(each.values) for place, each in enumerate(measured)
-            },
-            facts={
-                "estimates": "counts i are the noisy counts of measurement i, with negative ones set to 0"
-            },
         )
         claims = (
             ErrorClaim(
@@ -173,15 +164,6 @@ class PreparedMarginals:
             ),
         )
         return part, claims
-
-
-def non_negative(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Counts that look like counts: whole, since the noise is, and never below 0.
-
-    Post-processing, so free. It biases sums of many cells upwards, so intervals are taken from
-    the measurements instead; a true count is never negative, so no single count's error grows.
-    """
-    return np.maximum(values, 0)
 
 
 def _marginals(query_class: QueryClass) -> Marginals:

@@ -14,6 +14,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.exact import LONGEST
 from discreet.schema.column import Column, folded, text_mistakes
 from discreet.schema.csv_options import CsvOptions, clashes
+from discreet.schema.impossible import Impossible, impossible_mistakes
 from discreet.schema.reading import MOST_BYTES, Parts, read
 from discreet.schema.writing import write
 
@@ -31,6 +32,8 @@ class Schema:
     cap: Budget | None = None
     """The most that may ever be spent on this dataset."""
     csv: CsvOptions = field(default_factory=CsvOptions)
+    impossible: tuple[Impossible, ...] = ()
+    """Combinations that no row can have: their cells are empty by declaration."""
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -42,6 +45,8 @@ class Schema:
             identifier=self.unit.identifier,
             cap=self.cap,
             csv=self.csv,
+            columns=list(self.columns),
+            impossible=list(self.impossible),
         )
         if found := joint_mistakes(parts):
             raise BadSchema(found)
@@ -85,6 +90,7 @@ class Schema:
             cap=parts.cap,
             columns=tuple(parts.columns),
             csv=parts.csv,
+            impossible=tuple(parts.impossible),
         )
 
     def dumps(self) -> str:
@@ -97,6 +103,7 @@ class Schema:
             cap=self.cap,
             csv=self.csv,
             columns=self.columns,
+            impossible=self.impossible,
         )
 
     def digest(self) -> str:
@@ -168,6 +175,8 @@ def joint_mistakes(parts: Parts) -> list[str]:
         len(str(number)) > LONGEST for number in (parts.cap.amount, parts.cap.delta)
     ):
         found.append(f"[cap]: a number is longer than {LONGEST} characters; round it.")
+    declared = {column.name: column for column in parts.columns}
+    found += impossible_mistakes(parts.impossible, declared, set(parts.names) - set(declared))
     return found
 
 
