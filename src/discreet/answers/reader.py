@@ -11,11 +11,12 @@ import numpy.typing as npt
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
 from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
+from discreet.answers.parities import ParityReader
 from discreet.answers.predicates import PredicateReader
 from discreet.answers.sources import Library
 from discreet.answers.synthetic import SyntheticTable, synthesize
 from discreet.answers.usefulness import usefulness
-from discreet.artifacts.answer import Covers
+from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.files import read_release
 from discreet.artifacts.release import ErrorClaim, Release
@@ -36,6 +37,7 @@ class ReleaseReader:
         self._batch = Batch(self._library)
         self._halfspaces = HalfspaceReader(self._library)
         self._predicates = PredicateReader(self._library)
+        self._parities = ParityReader(self._library)
 
     @property
     def schema(self) -> Schema:
@@ -54,7 +56,12 @@ class ReleaseReader:
         """
         if isinstance(question, str):
             question = parse_question(question, self.schema)
-        declared = self._predicates.answers(question, confidence=confidence, whole=whole)
+        found = [
+            reader.answers(question, confidence=confidence, whole=whole)
+            for reader in (self._predicates, self._parities)
+        ]
+        options = [each for each in found if each is not None]
+        declared = min(options, key=lambda each: float(each.columns[0].std[0]), default=None)
         if declared is None:
             return self._undeclared(question, confidence, whole)
         try:
@@ -116,6 +123,13 @@ class ReleaseReader:
     ) -> ManyCounts:
         """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
         return self._batch.boxes(tuple(columns), first, last, confidence=confidence)
+
+    def parity(self, *names: str, confidence: float = 0.95) -> Answer:
+        """Rows for which an even number of `names` is true, less those for which an odd one is.
+
+        The names are splits that the release was made for, or columns of two cells.
+        """
+        return self._parities.parity(names, confidence=confidence)
 
     def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""

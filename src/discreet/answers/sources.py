@@ -189,6 +189,7 @@ ANSWERERS: dict[str, Answerer] = {
     "halfspaces": _measured,
     "halfspace-net": _measured,
     "predicates": _measured,
+    "split-parities": lambda part, schema: Sources(),
 }
 
 

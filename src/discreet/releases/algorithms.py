@@ -15,6 +15,7 @@ from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.marginals_fourier import FourierMarginals
 from discreet.releases.marginals_residual import EvenResidualMarginals, ResidualMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
+from discreet.releases.parities_splits import SplitParities
 from discreet.releases.predicates_mwem import MwemPredicates
 from discreet.releases.predicates_strategy import BestPredicates, IndependentPredicates
 from discreet.releases.protocol import Algorithm, ClassError, Prepared
@@ -36,7 +37,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         AdaptiveMarginals(),
         FourierMarginals(),
     ),
-    "parities": (FourierMarginals(),),
+    "parities": (FourierMarginals(), SplitParities()),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
     "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),

@@ -65,8 +65,9 @@ class DirectMarginals:
     ) -> PreparedMarginals:
         queries = [Marginal(columns) for columns in _marginals(query_class).sets(schema)]
         sizes = [query.size(schema) for query in queries]
-        # All sets have the same sensitivity, so only their sizes weigh.
-        weights = weights_for_least_squares(sizes, [1.0] * len(sizes), accounting)
+        # All sets have the same sensitivity, so only their sizes and declared weights matter.
+        matters = [float(weight) for weight in _marginals(query_class).weights(schema)]
+        weights = weights_for_least_squares(sizes, matters, accounting)
         requests: list[Request] = []
         laws: list[NoiseLaw] = []
         for query, size, part in zip(queries, sizes, shares(share, weights), strict=True):
