@@ -10,6 +10,7 @@ from discreet.queries.classes import QueryClass
 from discreet.releases.halfspaces_cells import HalfspaceCells
 from discreet.releases.halfspaces_net import HalfspaceNet
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
+from discreet.releases.marginals_all_cells import AllCells
 from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.marginals_fourier import FourierMarginals
@@ -32,6 +33,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         AutomaticMarginals(),
         EvenAutomaticMarginals(),
         DirectMarginals(),
+        AllCells(),
         ResidualMarginals(),
         EvenResidualMarginals(),
         AdaptiveMarginals(),

@@ -1,7 +1,7 @@
 """Marginals of binary columns by noise on their Fourier coefficients, and the nearest true table.
 
-The third of the classical releases of a contingency table (noise on all cells is `marginals` of all
-columns, noise on each marginal is `direct`), and the only one of them whose tables agree.
+The third of the classical releases of a contingency table (noise on all cells is `all-cells`,
+noise on each marginal is `direct`), and the only one of them whose tables agree.
 
 Guarantee:   the share: epsilon-DP (discrete Laplace), (epsilon, delta)-DP (rounded Gaussian), or
              rho-zCDP (discrete Gaussian).
