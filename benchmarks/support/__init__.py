@@ -1,0 +1,1 @@
+"""What the benchmarks share: their data and how they print their bars."""
