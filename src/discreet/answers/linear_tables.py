@@ -46,6 +46,10 @@ class WeightedTable(ABC):
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
         """Half the width of the interval, and the standard deviation, of one weighted sum."""
 
+    def deviation(self, weights: Floats) -> float:
+        """The standard deviation of one weighted sum."""
+        return self.reach(weights, 0.95)[1]
+
     def widths(
         self, weights: npt.NDArray[np.generic], group_axes: tuple[int, ...], confidence: Exactable
     ) -> tuple[Floats, Floats]:
@@ -95,6 +99,9 @@ class LinearTable(WeightedTable):
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
         rows = self._tables.coefficients(self.columns, weights)
         return repeated_half_width(rows, confidence), math.sqrt(variance_of_repeated(rows))
+
+    def deviation(self, weights: Floats) -> float:
+        return math.sqrt(variance_of_repeated(self._tables.coefficients(self.columns, weights)))
 
     def terms(self, weights: Floats) -> Terms:
         return tuple(repeated_terms(self._tables.coefficients(self.columns, weights)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
 from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
+from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.parities import ParityReader
 from discreet.answers.predicates import PredicateReader
 from discreet.answers.sources import Library
@@ -130,6 +132,23 @@ class ReleaseReader:
         The names are splits that the release was made for, or columns of two cells.
         """
         return self._parities.parity(names, confidence=confidence)
+
+    def noisy_table(self, columns: Sequence[str]) -> tuple[npt.NDArray[np.float64], float]:
+        """The estimated table over `columns` as it was measured, and the deviation of a cell.
+
+        Unbiased, so cells may be negative or fractional; one axis a column, in the order given.
+        """
+        names = tuple(self.schema.column(name).name for name in columns)
+        ordered = tuple(name for name in self.schema.names if name in names)
+        table = self._library.table(ordered)
+        counts = table.counts.reshape([self.schema.column(name).cells for name in ordered])
+        if isinstance(table, WeightedTable):
+            one = np.zeros(counts.shape)
+            one[(0,) * one.ndim] = 1.0
+            std = table.deviation(one)
+        else:
+            std = math.sqrt(table.cell_variance)
+        return np.transpose(counts, [ordered.index(name) for name in names]), std
 
     def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""

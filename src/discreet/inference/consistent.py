@@ -46,7 +46,7 @@ class _Combined:
     table: Floats
     own: float
     """Of the measured residual, or of the public number of rows."""
-    direct: tuple[tuple[int, float], ...]
+    direct: dict[int, float]
 
 
 class ConsistentTables:
@@ -82,7 +82,7 @@ class ConsistentTables:
         if 1 in shape:
             return None
         if not own and self._rows is not None:
-            return _Combined(np.array(float(self._rows)), 1.0, ())
+            return _Combined(np.array(float(self._rows)), 1.0, {})
         estimates: list[Floats] = []
         variances: list[float] = []
         piece = self._residuals.pieces.get(own)
@@ -104,7 +104,7 @@ class ConsistentTables:
         total = sum(w * each for w, each in zip(weights, estimates, strict=True))
         mine = weights[0] if piece is not None else 0.0
         others = weights[1:] if piece is not None else weights
-        used = tuple((place, w) for place, w in zip(places, others, strict=True) if w)
+        used = {place: w for place, w in zip(places, others, strict=True) if w}
         return _Combined(np.asarray(total, dtype=np.float64), mine, used)
 
     def table(self, columns: Columns) -> Floats:
@@ -154,7 +154,7 @@ class ConsistentTables:
         row = np.zeros(shape)
         for own in subsets(common):
             combined = self._piece(own)
-            weight = 0.0 if combined is None else dict(combined.direct).get(place, 0.0)
+            weight = 0.0 if combined is None else combined.direct.get(place, 0.0)
             if weight and own in inside:
                 row += weight * _spread(inside[own], own, common, shape)
         return row

@@ -156,13 +156,13 @@ def model_of_tables(
     """The same from directly measured tables: each one's totals, one-way and two-way residuals.
 
     Residuals of one table are projections of independent draws onto orthogonal spaces, so they are
-    independent too; those of several tables are fitted side by side.
+    independent too; those that several tables have are combined by inverse variance.
     """
     places = {name: place for place, name in enumerate(names)}
     totals = [(float(counts.sum()), law.variance * counts.size) for _, counts, law in tables]
     weights = inverse_variance_weights([variance for _, variance in totals])
     rows = max(1.0, sum(w * total for w, (total, _) in zip(weights, totals, strict=True)))
-    targets: list[Target] = []
+    found: dict[tuple[str, ...], list[tuple[npt.NDArray[np.float64], float]]] = {}
     summed: dict[str, list[tuple[npt.NDArray[np.float64], float]]] = {}
     for columns, counts, law in tables:
         for own in subsets(columns):
@@ -173,17 +173,27 @@ def model_of_tables(
             std = math.sqrt(law.variance * counts.size / table.size)
             if len(own) == 1:
                 summed.setdefault(own[0], []).append((table, std))
-            targets.append(
-                Target(
-                    columns=tuple(places[name] for name in own),
-                    bins=(None,) * len(own),
-                    table=(centred(table) / rows).astype(np.float32),
-                    std=max(std, 1e-3) / rows,
-                )
-            )
+            found.setdefault(own, []).append((centred(table), max(std, 1e-3)))
+    targets = [_combined_target(own, each, places, rows) for own, each in found.items()]
     shares = []
     for name in names:
         size = schema.column(name).cells
         best = min(summed.get(name, [(np.full(size, rows / size), 1.0)]), key=lambda each: each[1])
         shares.append(smooth_shares(best[0], max(best[1], 1e-3), rows))
     return fitted_model(shares, targets, rows), rows
+
+
+def _combined_target(
+    own: tuple[str, ...],
+    estimates: Sequence[tuple[npt.NDArray[np.float64], float]],
+    places: dict[str, int],
+    rows: float,
+) -> Target:
+    weights = [1 / std**2 for _, std in estimates]
+    table = sum(w * each for w, (each, _) in zip(weights, estimates, strict=True)) / sum(weights)
+    return Target(
+        columns=tuple(places[name] for name in own),
+        bins=(None,) * len(own),
+        table=(np.asarray(table) / rows).astype(np.float32),
+        std=1 / math.sqrt(sum(weights)) / rows,
+    )
