@@ -1,6 +1,6 @@
 """Live questions: each against the exact DuckDB query, cold starts, many processes, kill -9, coverage.
 
-    python benchmarks/curator.py [--rows 10000000] [--seconds 60] [--processes 16] [--only NAME]
+    python benchmarks/curator.py [--rows 10000000] [--seconds 60] [--processes 16] [--draws 420] [--only NAME]
 
 One JSON line a figure. The table is made in a temporary folder and removed.
 """
@@ -21,7 +21,10 @@ from pathlib import Path
 
 import duckdb
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import discreet as dc
+from tests.curator.coverage import WHAT, missed
 
 SCHEMA = """
 dataset = "people"
@@ -65,7 +68,7 @@ with dc.Curator(folder + "/small.parquet", schema, ledger=folder + "/race.db", t
     curator._ledger._journal._patience = 120
     os.write(1, b"ready\\n")
     sys.stdin.readline()
-    end, asked = time.monotonic() + seconds, 0
+    end, asked, used = time.monotonic() + seconds, 0, time.process_time()
     while time.monotonic() < end:
         limit = number * 1_000_000 + asked
         try:
@@ -75,11 +78,15 @@ with dc.Curator(folder + "/small.parquet", schema, ledger=folder + "/race.db", t
             break
         asked += 1
         os.write(1, f"left {number} {asked} {answer.estimate}\\n".encode())
-    os.write(1, f"done {asked}\\n".encode())
+    os.write(1, f"used {time.process_time() - used}\\n".encode())
 """
 
 
+_missed: list[str] = []
+
+
 def say(bar: str, value: float, limit: float, ok: bool, **more: object) -> None:
+    _missed.extend([] if ok else [bar])
     print(
         json.dumps({"bar": bar, "value": value, "limit": limit, "ok": bool(ok), **more}), flush=True
     )
@@ -204,6 +211,28 @@ def race(folder: Path, processes: int, seconds: float, *, kill: bool) -> None:
     say(f"{what}: no overspend, nothing lost or doubled", int(sound), 1, sound, **counts)
     if not kill:
         say(f"{what}: asks a second, 50,000 rows", round(rate, 1), 100, rate >= 100)
+        # What an idle machine would do: the wall time above is shared with whatever else runs.
+        words = [line.split() for text in outputs for line in text.splitlines()]
+        cpu = sum(float(word[1]) for word in words if word[0] == "used") * 1000 / max(left, 1)
+        ceiling = 1000 * THREADS / 100
+        say(f"{what}: ms of CPU an ask", round(cpu, 2), ceiling, cpu <= ceiling)
+
+
+def coverage(draws: int) -> None:
+    """Skewed values, groups of 0, 1, 2, 5, 40 and 600 rows; each pair of a draw and a group counts."""
+    for adjacency in ("add-remove", "change-one"):
+        for what in WHAT:
+            misses, pairs, width = missed(
+                what, draws, adjacency=adjacency, budget=dc.Budget(epsilon=1)
+            )
+            held = 1 - misses / pairs
+            say(
+                f"{what}, {adjacency}: coverage of 95% intervals, {pairs:,} pairs",
+                round(held, 4),
+                0.945,
+                held >= 0.945,
+                width=round(width, 3),
+            )
 
 
 def main() -> None:
@@ -211,7 +240,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--processes", type=int, default=16)
-    parser.add_argument("--only", choices=["speed", "cold", "race", "kill"])
+    parser.add_argument("--draws", type=int, default=420)
+    parser.add_argument("--only", choices=["speed", "cold", "race", "kill", "coverage"])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as name:
         folder = Path(name)
@@ -223,6 +253,9 @@ def main() -> None:
             race(folder, arguments.processes, arguments.seconds, kill=False)
         if arguments.only in (None, "kill"):
             race(folder, 4, min(arguments.seconds, 6), kill=True)
+        if arguments.only in (None, "coverage"):
+            coverage(arguments.draws)
+    sys.exit(1 if _missed else 0)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@
 DPBench's protocol: 2,000 random ranges (seed 9001), epsilon 0.1 and 1, mean absolute error over draws.
 The baselines run in the same process, on float noise and with a public n; ours runs through the kernel,
 with its exact noise, from an engine that holds the histogram. Intervals are compared with those of the
-tree without adaptivity. Needs numba, for DAWA.
+tree without adaptivity. The literal mechanism of Blum, Ligett and Roth is printed beside the default, with
+the rows that its theorem asks for. Needs numba, for DAWA. A line of JSON for each bar; exit code 1 if
+one is missed.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import argparse
 import math
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -28,11 +31,17 @@ from benchmarks.baselines import grids, hierarchies
 from benchmarks.baselines.dawa import Dawa, RangeWorkload, hilbert_order
 from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
 from benchmarks.baselines.workload import histograms, random_ranges, range_sums
+from benchmarks.support.bars import bar
+from benchmarks.support.data import add_option, data_folder
+from discreet.answers.buckets import BucketSource
 from discreet.answers.ranges import RangeSource, spread_factor
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.ranges import Intervals, Rectangles
+from discreet.queries.tree import bits_of
 from discreet.releases.ranges_adaptive import AdaptiveTree
+from discreet.releases.ranges_search import NoisySearch
+from discreet.releases.ranges_theorem import Promise
 from discreet.releases.ranges_tree import FullTree
 
 EPSILONS = ("1/10", "1")
@@ -105,7 +114,7 @@ class Field:
         return self.first.astype(np.uint64), self.last.astype(np.uint64)
 
 
-def errors(field: Field, folder: Path, *, draws: int, slow_draws: int) -> None:
+def errors(field: Field, folder: Path, *, draws: int, slow_draws: int) -> list[bool]:
     """Mean absolute errors and their ratio to the best baseline, chosen with hindsight."""
     generator = np.random.RandomState(1)
     ratios, shipped = [], []
@@ -142,18 +151,24 @@ def errors(field: Field, folder: Path, *, draws: int, slow_draws: int) -> None:
                 f"{name:14} {value:4g}  ours {ours:8.2f}  ratio {ours / best:.3f}  | {listed}",
                 flush=True,
             )
-    bar = 0.62 if field.dimensions == 1 else 0.55
-    print(f"geometric mean {geometric(ratios):.3f} (bar {bar}), worst {max(ratios):.3f} (bar 1.05)")
+    where = f"{field.dimensions}-D"
+    limit = 0.62 if field.dimensions == 1 else 0.55
+    met = [
+        bar(f"{where} error against the best baseline, geometric mean", geometric(ratios), limit),
+        bar(f"{where} error against the best baseline, worst", max(ratios), 1.05),
+    ]
     if shipped:
-        print(f"against shipped DAWA, which is not epsilon-DP: {geometric(shipped):.3f} (bar 0.85)")
+        name = f"{where} error against shipped DAWA (not epsilon-DP), geometric mean"
+        met.append(bar(name, geometric(shipped), 0.85))
+    return met
 
 
-def coverage(field: Field, folder: Path, *, draws: int) -> None:
+def coverage(field: Field, folder: Path, *, draws: int) -> list[bool]:
     """How often 95% intervals cover, and how wide they are beside those of the full tree."""
     sets = histograms(folder, field.dimensions)
     if field.dimensions == 1:
         sets |= {name: make() for name, make in HOSTILE_1D.items()}
-    pooled, narrowing = [], []
+    pooled, hostile, narrowing = [], [], []
     print(f"\n{field.dimensions}-D: coverage and width of 95% intervals, {draws} draws")
     for name, counts in sets.items():
         truth = range_sums(counts, field.first, field.last)
@@ -165,7 +180,9 @@ def coverage(field: Field, folder: Path, *, draws: int) -> None:
                 found = source.count(*field.codes, confidence=0.95)
                 shares.append(((found.lower <= truth) & (truth <= found.upper)).mean())
                 widths.append((found.upper - found.lower).mean())
-            if name not in HOSTILE_1D:
+            if name in HOSTILE_1D:
+                hostile.append(np.mean(shares))
+            else:
                 pooled.append(np.mean(shares))
                 narrowing.append(np.mean(widths) / plain)
             print(
@@ -173,14 +190,20 @@ def coverage(field: Field, folder: Path, *, draws: int) -> None:
                 f"width {np.mean(widths):9.1f}  of the full tree's {np.mean(widths) / plain:.3f}",
                 flush=True,
             )
-    bar = 0.80 if field.dimensions == 1 else 0.50
-    print(
-        f"pooled coverage {np.mean(pooled):.4f} (bar .950), least {min(pooled):.4f} (bar .94); "
-        f"mean width {np.mean(narrowing):.3f} of the full tree's (bar {bar})"
-    )
+    where = f"{field.dimensions}-D"
+    limit = 0.80 if field.dimensions == 1 else 0.50
+    met = [
+        bar(f"{where} coverage, pooled", np.mean(pooled), 0.95, at_least=True),
+        bar(f"{where} coverage, least of the sets", min(pooled), 0.94, at_least=True),
+        bar(f"{where} mean width of intervals, of the full tree's", np.mean(narrowing), limit),
+    ]
+    if hostile:
+        name = f"{where} coverage, least of the sets made against the stopping rule"
+        met.append(bar(name, min(hostile), 0.94, at_least=True))
+    return met
 
 
-def speed(field: Field, folder: Path) -> None:
+def speed(field: Field, folder: Path) -> list[bool]:
     """Answers with bounds per second, one process, on the set with the most leaves."""
     sources = [
         next(iter(field.draws(AdaptiveTree(), counts, "1", 1)))
@@ -198,38 +221,98 @@ def speed(field: Field, folder: Path) -> None:
     start = time.perf_counter()
     source.count(first, last, confidence=0.95)
     rate = many / (time.perf_counter() - start)
-    bar = 1_000_000 if field.dimensions == 1 else 20_000
+    limit = 1_000_000 if field.dimensions == 1 else 20_000
     leaves = len(source.part.estimates["leaves"])
+    name = f"{field.dimensions}-D answers with bounds a second, {leaves} leaves"
+    return [bar(name, rate, limit, at_least=True)]
+
+
+def literal(folder: Path, *, draws: int, error: float = 0.1, delta: float = 0.05) -> list[bool]:
+    """The literal mechanism beside the default, on each set as it is and at the theorem's n for it.
+
+    At its own n a set is promised the error that the theorem gives for so many rows; at the theorem's n
+    for `error` it is its own shape, enlarged or made smaller.
+    """
+    field = Field(1)
+    schema = histogram_schema(field.shape, adjacency="change-one")
+    low, high = field.codes
     print(
-        f"\n{field.dimensions}-D: {rate:,.0f} answers with bounds a second, {leaves} leaves (bar {bar:,})"
+        f"\nLiteral mechanism against the default, change-one, epsilon 1: mean absolute error of 2,000 random "
+        f"ranges, {draws} draws; worst of all intervals as a part of n (promise: {error:g} at delta {delta:g})"
     )
+    bits = bits_of(field.shape[0] + 1)
+    largest = []
+    for name, counts in histograms(folder, 1).items():
+        promise = Promise(cells=field.shape, alpha=Fraction(1), delta=delta)
+        needed = math.ceil(promise.rows_needed(error))
+        rows = int(counts.sum())
+        larger = np.rint(counts / rows * needed).astype(np.int64)
+        larger[int(np.argmax(counts))] += max(0, needed - int(larger.sum()))
+        line = f"{name:14} n {rows:>10,}  theorem's n {needed:,} (b {bits})"
+        for label, histogram in (("own n", counts), ("theorem's n", larger)):
+            total = int(histogram.sum())
+            truth = range_sums(histogram, field.first, field.last)
+            found: dict[str, list[float]] = {"literal": [], "default": []}
+            worst: dict[str, list[float]] = {"literal": [], "default": []}
+            for algorithm, key in ((NoisySearch(), "literal"), (AdaptiveTree(), "default")):
+                made = algorithm.prepare(
+                    field.query_class, schema, share=Budget(epsilon=1), accounting=Accounting.BASIC
+                )
+                with opened_grant(histogram, schema, made.share.times(draws)) as grant:
+                    for _ in range(draws):
+                        part, _ = made.finish(grant, (), public_rows=total, confidence=1 - delta)
+                        kind = BucketSource if key == "literal" else RangeSource
+                        source = kind(part, schema)
+                        found[key].append(np.abs(source.fitted(low, high).estimate - truth).mean())
+                        cells = np.arange(field.shape[0], dtype=np.uint64)[:, np.newaxis]
+                        off = np.cumsum(source.fitted(cells, cells).estimate - histogram)
+                        worst[key].append(np.ptp([0.0, *off]) / total)
+            one, two = np.mean(found["literal"]), np.mean(found["default"])
+            line += (
+                f" | {label}: literal {one:,.1f}, default {two:,.1f}, {one / two:,.0f} times; worst "
+                f"{max(worst['literal']):.4f} and {max(worst['default']):.6f}"
+            )
+        print(line, flush=True)
+        largest.append(max(worst["literal"]))
+    return [
+        bar("literal mechanism, worst interval as a part of the theorem's n", max(largest), error)
+    ]
 
 
 def geometric(numbers: list[float]) -> float:
     return math.exp(np.mean(np.log(numbers)))
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    root = Path(__file__).resolve().parent.parent
-    parser.add_argument("--data", type=Path, default=root.parent / "shared" / "data")
+    add_option(parser)
     parser.add_argument("--quick", action="store_true", help="a few draws, to see that it runs")
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--coverage-draws", type=int, default=400)
-    parser.add_argument("--only", choices=("errors", "coverage", "speed"))
+    parser.add_argument("--only", choices=("errors", "coverage", "speed", "literal"))
     parser.add_argument("--dimensions", type=int, choices=(1, 2))
     chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="discreet-data-") as scratch:
+        met = _chosen(chosen, data_folder(chosen.data, Path(scratch)))
+    return 0 if all(met) else 1
+
+
+def _chosen(chosen: argparse.Namespace, folder: Path) -> list[bool]:
+    met: list[bool] = []
     draws, covering = (3, 5) if chosen.quick else (chosen.draws, chosen.coverage_draws)
     for dimensions in (1, 2) if chosen.dimensions is None else (chosen.dimensions,):
         field = Field(dimensions)
         slow = min(draws, 30 if dimensions == 1 else 5)
         if chosen.only in (None, "errors"):
-            errors(field, chosen.data, draws=draws, slow_draws=slow)
+            met += errors(field, folder, draws=draws, slow_draws=slow)
         if chosen.only in (None, "coverage"):
-            coverage(field, chosen.data, draws=covering)
+            met += coverage(field, folder, draws=covering)
         if chosen.only in (None, "speed"):
-            speed(field, chosen.data)
+            met += speed(field, folder)
+    if chosen.only in (None, "literal") and chosen.dimensions != 2:
+        met += literal(folder, draws=min(draws, 3))
+    return met
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -111,8 +111,10 @@ def group_by_hand(path: str, schema: Any) -> None:
     with engine:
         for names in PAIRS:
             columns = [schema.column(name) for name in names]
-            codes = [engine._code(column) for column in columns]
-            query = exp.select(*codes, "count(*)").from_(engine._encoded(columns)).group_by(*codes)
+            codes = [engine._rows.code(column) for column in columns]
+            query = (
+                exp.select(*codes, "count(*)").from_(engine._rows.encoded(columns)).group_by(*codes)
+            )
             engine._session.arrays(render(query))
 
 

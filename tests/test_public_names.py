@@ -25,12 +25,14 @@ PUBLIC = [
     "BudgetExceeded",
     "Curator",
     "DiscreetError",
+    "Halfspaces",
     "Ledger",
     "LedgerError",
     "Marginals",
     "Means",
     "NotAnswerable",
     "Plan",
+    "Predicates",
     "PrivacyUnit",
     "Refused",
     "ReleaseReader",
@@ -47,7 +49,8 @@ PUBLIC = [
 
 def test_the_public_names_are_these() -> None:
     assert sorted(discreet.__all__) == sorted(PUBLIC)
-    assert len(PUBLIC) <= 32  # about thirty
+    # About thirty, and one for each query class: a workload cannot be written without their names.
+    assert len(PUBLIC) <= 36
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -17,6 +17,7 @@ import numpy as np
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting
 from discreet.schema import Schema
 
 
@@ -67,12 +68,20 @@ def histogram_schema(shape: Sequence[int], *, adjacency: str = "add-remove") -> 
 
 
 @contextmanager
-def opened_grant(histogram: np.ndarray, schema: Schema, budget: Budget) -> Iterator[Grant]:
+def opened_grant(
+    histogram: np.ndarray,
+    schema: Schema,
+    budget: Budget,
+    *,
+    accounting: Accounting = Accounting.BASIC,
+) -> Iterator[Grant]:
     """A grant on the histogram, charged to a ledger of its own."""
     with (
         tempfile.TemporaryDirectory(prefix="discreet-bench-") as folder,
         Ledger.open(Path(folder) / "ledger.db") as ledger,
     ):
         vault = Vault(HistogramEngine(histogram, schema), schema, ledger)  # type: ignore[arg-type]
-        with vault.charge(budget, purpose="benchmark", request="benchmark") as grant:
+        with vault.charge(
+            budget, purpose="benchmark", request="benchmark", accounting=accounting
+        ) as grant:
             yield grant

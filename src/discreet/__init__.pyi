@@ -21,6 +21,8 @@ from discreet.kernel.ledger import Ledger
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import Marginals, Means, Sums
+from discreet.queries.halfspaces import Halfspaces
+from discreet.queries.predicates import Predicates
 from discreet.releases import Plan, plan
 from discreet.releases.publishing import release, release_to_file
 from discreet.report import render_report
@@ -42,12 +44,14 @@ __all__ = [
     "BudgetExceeded",
     "Curator",
     "DiscreetError",
+    "Halfspaces",
     "Ledger",
     "LedgerError",
     "Marginals",
     "Means",
     "NotAnswerable",
     "Plan",
+    "Predicates",
     "PrivacyUnit",
     "Refused",
     "ReleaseReader",

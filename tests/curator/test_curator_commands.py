@@ -15,6 +15,8 @@ from click.testing import CliRunner
 import discreet as dc
 from discreet.cli.application import application
 from discreet.curator import learn_schema
+from discreet.curator.learning import LearntValues
+from discreet.privacy.adjacency import PrivacyUnit
 from tests.curator.conftest import SCHEMA
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +68,81 @@ def test_bounds_are_learnt_for_the_stated_budget(tmp_path: Path) -> None:
         assert ledger.spent("people") == dc.Budget(epsilon=1)
     assert (pay.low, pay.high) == (-32, 1024)
     assert not none.found
+
+
+def test_values_are_learnt_for_the_stated_budget(tmp_path: Path) -> None:
+    """Sure to be named from 300 people on; each of 40 people alone with 1e-9: a false alarm of 4e-8."""
+    frame = pd.DataFrame(
+        {
+            "town": ["a"] * 300 + ["b'"] * 400 + [f"only {n}" for n in range(40)],
+            "pay": 100.0,
+            "who": range(740),
+        }
+    )
+    budget = dc.Budget(epsilon=2, delta="1e-9")
+    with dc.Ledger.open(tmp_path / "ledger.db") as ledger:
+        pay, town = learn_schema(
+            frame,
+            dataset="people",
+            columns=["pay"],
+            categories=["town"],
+            budget=budget,
+            unit=PrivacyUnit("who", 2),
+            ledger=ledger,
+            confidence=1 - 1e-9,
+        )
+        assert ledger.spent("people") == budget
+    assert isinstance(town, LearntValues)
+    assert town.values == ("a", "b'")
+    assert town.threshold < 300
+    assert pay.charged + town.charged == budget
+    with pytest.raises(dc.BadBudget, match="delta"):
+        learn_schema(
+            frame,
+            dataset="others",
+            categories=["town"],
+            budget=dc.Budget(epsilon=1),
+            ledger=tmp_path / "ledger.db",
+        )
+
+
+def test_values_are_learnt_on_the_command_line(tmp_path: Path) -> None:
+    """400 people: sure to be named."""
+    frame = pd.DataFrame({"town": ["a"] * 400, "pay": 100.0})
+    frame.to_parquet(tmp_path / "people.parquet")
+    words = ["schema", "learn", str(tmp_path / "people.parquet"), "--dataset", "people"]
+    words += ["--category", "town", "--column", "pay", "--epsilon", "2", "--delta", "1e-9"]
+    words += ["--cap", "9", "--cap-delta", "1e-6", "--ledger", str(tmp_path / "l.db")]
+    done = CliRunner().invoke(application, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)[1]["values"] == ["a"]
+    shown = CliRunner().invoke(application, words)
+    assert shown.exit_code == 0, shown.output
+    assert 'values = ["a"]' in shown.output
+
+
+def test_an_alert_on_the_command_line_stops_at_the_first_count_above(run: Any) -> None:
+    """400 and 0 against 200, with noise of scales 1 and 2: wrong with probability below 1e-30."""
+    low = "SELECT count(*) FROM people WHERE age > 500"
+    high = "SELECT count(*) FROM people"
+    done = run("alert", low, high, low, "--threshold", "200", "--epsilon", "2", "--json")
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert [one["answer"] for one in said["answers"]] == ["below", "above"]
+    assert said["left"] == {"epsilon": "1", "delta": "0"}
+    refused = run("alert", low, "SELECT avg(age) FROM people", "--threshold", "9", "--epsilon", "1")
+    assert isinstance(refused.exception, dc.BadQuestion)
+    assert "epsilon 1 is left" in run("left").output
+
+
+def test_groups_are_found_on_the_command_line(run: Any) -> None:
+    """100 rows of each of four: sure to be named."""
+    sql = "SELECT sex, count(*) FROM people GROUP BY sex"
+    words = ("--epsilon", "2", "--delta", "1e-9", "--undeclared", "sex", "--json")
+    done = run("ask", sql, *words, "--cap-delta", "1e-6")
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["group"]["sex"] for row in rows] == ["F", "M", "X"]
 
 
 def test_the_pricing_example_hardly_ever_takes_the_bad_price() -> None:

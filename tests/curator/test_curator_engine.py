@@ -208,3 +208,26 @@ def test_an_empty_table_is_tallied_like_any_other() -> None:
     with open_engine(frame, schema_of()) as engine:
         for tally, found in zip(tallies, engine.tally(tallies), strict=True):
             assert found.tolist() == [0] * tally.size(schema_of())
+
+
+def test_a_sum_is_rounded_down_once_and_a_row_moves_it_by_no_more_than_its_bounds() -> None:
+    """All groups of two rows with negative and positive values, within the bounds and outside."""
+    schema = dc.Schema.loads(
+        'dataset = "t"\n[columns.y]\nkind = "number"\nbounds = [-1.3, 2.7]\nbits = 4\n'
+        '[columns.g]\nkind = "integer"\nrange = [0, 99]\nnulls = "exclude"\n'
+    )
+    term = Total("y", 2, 0, 30)
+    low, high = Tally(term).row_bounds(schema)
+    values = [-5.0, -1.3, -0.7, -1e-9, 0.0, 1e-9, 0.49, 2.69999, 9.0]
+    tables = [(), *((x,) for x in values), *((x, y) for x in values for y in values)]
+    rows = [(place, x) for place, table in enumerate(tables) for x in table]
+    with open_engine(pd.DataFrame(rows, columns=["g", "y"]), schema) as engine:
+        (found,) = engine.tally([Tally(term, ("g",))])
+    sums = dict(zip(tables, found.tolist(), strict=False))
+    for table in tables:
+        fine = sum(round(min(max(x, -1.3), 2.7) * 2 * 2**30) for x in table)
+        assert sums[table] == fine >> 30
+    moves = [sums[table] - sums[table[:-1]] for table in sums if table]
+    assert (low, high) == (-3, 6)
+    assert low <= min(moves) == -3
+    assert max(moves) == high

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from discreet.audits.replay import check_charged
 from discreet.audits.tables import GeneratedTable, neighbours, random_table, written
 from discreet.curator.planning import plan_question
 from discreet.kernel.ledger import Ledger
+from discreet.privacy.budget import Notion
 from discreet.privacy.cost import Accounting
 from discreet.queries import tallies
 from discreet.queries.curator_sql import parse_curator_question
@@ -36,6 +38,22 @@ CONDITIONS = {
     "date": "extract(month FROM date) < 3",
 }
 NUMERIC = ("integer", "integer_wide", "number")
+
+
+def random_unit(table: GeneratedTable, generator: Any) -> GeneratedTable:
+    """Sometimes with a bound on the groups of a person."""
+    unit = table.schema.unit
+    if unit.identifier is None or not generator.integers(2):
+        return table
+    bounded = replace(unit, max_groups=int(generator.integers(1, 4)))
+    return replace(table, schema=replace(table.schema, unit=bounded))
+
+
+def random_unlisted(schema: dc.Schema, budget: dc.Budget, generator: Any) -> list[str]:
+    """Sometimes the categories' groups are those that are found."""
+    if budget.notion is Notion.RHO or not budget.delta or not generator.integers(4):
+        return []
+    return [column.name for column in schema.columns if column.kind == "category"]
 
 
 def random_question(schema: dc.Schema, generator: Any) -> str:
@@ -66,7 +84,11 @@ def random_budget(generator: Any) -> tuple[dc.Budget, dc.Budget]:
 
 
 def asked(
-    table: GeneratedTable, question: str, prices: tuple[dc.Budget, dc.Budget], tape: Tape | None
+    table: GeneratedTable,
+    question: str,
+    prices: tuple[dc.Budget, dc.Budget],
+    tape: Tape | None,
+    unlisted: list[str],
 ) -> tuple[Tape, str]:
     """What a run did, and all that an onlooker could see of it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +98,7 @@ def asked(
             with dc.Curator(
                 path, table.schema, ledger=ledger, cap=prices[1], data_version="1"
             ) as curator:
-                answers = curator.ask(question, budget=prices[0])
+                answers = curator.ask(question, budget=prices[0], undeclared=unlisted)
                 seen = f"{answers.to_dict()} {curator.left}"
             charges = [(e.cost, e.state, e.request, e.digest) for e in ledger.entries()]
     return done, f"{seen} {charges}"
@@ -87,13 +109,14 @@ def check_pairs(pairs: int, generator: Any) -> Counter[str]:
     largest = Fraction(0)
     checked = 0
     while checked < pairs:
-        table = random_table(generator)
+        table = random_unit(random_table(generator), generator)
         question, prices = random_question(table.schema, generator), random_budget(generator)
-        tape, seen = asked(table, question, prices, None)
-        parsed = parse_curator_question(question, table.schema)
+        unlisted = random_unlisted(table.schema, prices[0], generator)
+        tape, seen = asked(table, question, prices, None, unlisted)
+        parsed = parse_curator_question(question, table.schema, unlisted=unlisted)
         planned = plan_question(parsed, table.schema, budget=prices[0], notion=prices[1].notion)
         for neighbour in neighbours(table, generator, most=3):
-            replayed, seen_there = asked(neighbour, question, prices, tape)
+            replayed, seen_there = asked(neighbour, question, prices, tape, unlisted)
             if seen != seen_there:
                 raise Divergence("two neighbouring tables look different with the same noise")
             if tape.questions != replayed.questions:
@@ -103,6 +126,7 @@ def check_pairs(pairs: int, generator: Any) -> Counter[str]:
             largest = max(largest, *(loss.rho for loss in losses))
             checked += 1
         kinds.update(one.kind for one in parsed.aggregates)
+        kinds.update(["found keys"] if parsed.unlisted else [])
     assert largest > 0, "no neighbour moved anything: the audit looked at nothing"
     return kinds
 
@@ -124,6 +148,7 @@ def test_no_neighbour_is_told_apart_by_any_kind_of_question() -> None:
         "quantile",
         "histogram",
         "top",
+        "found keys",
     } <= set(kinds)
 
 

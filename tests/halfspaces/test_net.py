@@ -14,6 +14,7 @@ from discreet.audits.halfspace_usefulness import strict_errors
 from discreet.errors import BadInput
 from discreet.inference.halfspace_net import canonical, lifted, net, projection, unlifted
 from discreet.privacy.budget import Budget
+from discreet.queries.classes import parse_class
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.strategy import InequalityCounts
 from discreet.releases.algorithms import algorithm_for
@@ -124,6 +125,23 @@ def test_the_theorem_asks_for_more_rows_than_there_are_atoms():
         algorithms={"halfspaces(a, b)": "net"},
     ).classes  # fmt: skip
     assert "theorem 6.5" in row.error.note
+
+
+def test_the_theorems_own_mechanism_is_refused_with_its_numbers_before_anything_is_charged(
+    tmp_path,
+):
+    asked = Halfspaces("a", "b", gamma="9/10", projections="theorem")
+    assert parse_class(asked.text) == asked
+    frame = polars.DataFrame({"a": [1] * 1000, "b": [0] * 1000})
+    for epsilon in ("1/10", "1000"):
+        with pytest.raises(
+            BadInput, match=r"projections to k = .* 10\^.*Nothing was read or charged"
+        ):
+            release(
+                frame, square(), budget=Budget(epsilon=epsilon), workload=[asked],
+                algorithms={asked.text: "net"}, ledger=tmp_path / "l.db",
+            )  # fmt: skip
+    assert not list(tmp_path.iterdir())  # not even a ledger was opened
 
 
 def test_a_net_of_halfspaces_is_charged_for_every_count():

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import numpy as np
 import polars
 
-from discreet import release
+from discreet import release, render_report
 from discreet.privacy.budget import Budget
-from discreet.queries.halfspaces import Inequality
+from discreet.queries.halfspaces import Halfspaces, Inequality
 from discreet.report.plane import plane_of, plane_picture
 from discreet.schema import Schema
 
@@ -48,5 +48,30 @@ def test_a_chart_of_the_plane_shows_blocks_inside_cut_and_outside_and_the_line(t
     assert plane.lower <= plane.estimate <= plane.upper
     root = ElementTree.fromstring(str(plane_picture("plane", plane)))
     classes = {each.get("class") for each in root.iter()}
-    assert {"block inside", "block cut", "curve"} <= classes
+    assert {"block inside", "block cut", "curve c2"} <= classes
     assert "a&lt;b" in str(plane_picture("plane", plane))
+
+
+def test_the_report_of_a_release_of_halfspaces_shows_its_plane_whichever_cells_it_has(tmp_path):
+    draw = np.random.default_rng(2)
+    frame = polars.DataFrame({"a<b": draw.integers(0, 12, 900), "y": draw.integers(0, 9, 900)})
+    schema = Schema.loads(
+        'dataset = "t"\npeople = 900\nadjacency = "change-one"\n'
+        '[columns."a<b"]\nkind = "integer"\nrange = [0, 11]\n'
+        '[columns.y]\nkind = "integer"\nrange = [0, 8]\n'
+    )
+    asked = Halfspaces("a<b", "y")
+    for algorithm in ("tree", "cells"):
+        opened = release(
+            frame, schema, budget=Budget(epsilon=2), workload=[asked],
+            algorithms={asked.text: algorithm}, ledger=tmp_path / f"{algorithm}.db",
+        )  # fmt: skip
+        page = render_report(opened)
+        drawn = page[page.index('id="charts"') :].split("<svg")[1:]
+        pictures = [
+            ElementTree.fromstring("<svg" + each[: each.index("</svg>") + 6]) for each in drawn
+        ]
+        classes = {each.get("class") for root in pictures for each in root.iter()}
+        assert {"block inside", "curve c2"} <= classes
+        assert "a&lt;b and y" in page
+        assert ".cut{" in page

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet import release
+from discreet import plan, release
 from discreet.answers.predicates import PredicateReader
 from discreet.answers.sources import Library
 from discreet.answers.verify import verify
@@ -21,6 +21,7 @@ from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.strategies import strategies
 from discreet.kernel.noise import DrawnNoise
+from discreet.kernel.vault import Grant
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
@@ -324,3 +325,94 @@ def test_a_table_with_less_noise_answers_before_a_declared_predicate(tmp_path):
         )  # fmt: skip
         answers.append(opened.ask("SELECT count(*) FROM people WHERE sex = 'f'").only.std)
     assert answers[1] < answers[0]
+
+
+def test_every_selection_and_measurement_of_a_model_is_paid_for(tmp_path, monkeypatch):
+    """What the grant was asked for adds up to the whole share, one entry for each use of the rows."""
+    paid: list[Fraction] = []
+    real = Grant._spend
+
+    def spend(self, costs):
+        paid.extend(cost.epsilon for cost in costs)
+        return real(self, costs)
+
+    monkeypatch.setattr(Grant, "_spend", spend)
+    asked = Predicates(CONDITIONS)
+    opened = release(
+        polars.DataFrame(people(100)), schema_of("add-remove"), budget=Budget(epsilon=2),
+        workload=[asked], algorithms={asked.text: "mwem"}, ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    rounds = opened.release.parts[0].facts["rounds"]
+    assert len(paid) == 2 * rounds + 3
+    assert sum(paid) == 2
+
+
+WIDE = """
+dataset = "people"
+people = 200
+[columns.age]
+kind = "integer"
+range = [0, 19]
+{width}
+[columns.kids]
+kind = "integer"
+range = [0, 4]
+[columns.sex]
+kind = "category"
+values = ["f", "m"]
+"""
+
+
+def test_a_declared_inequality_that_cuts_a_cell_is_refused_alone_and_joined():
+    for text in ("age + kids >= 9", "sex = 'f' AND NOT age + kids >= 9"):
+        with pytest.raises(BadInput, match="cuts through cells of column 'age'"):
+            plan(
+                Schema.loads(WIDE.format(width="width = 5")),
+                workload=Predicates([text]),
+                budget=Budget(epsilon=1),
+            )
+
+
+def test_a_declared_inequality_is_joined_with_other_conditions_and_negated(tmp_path):
+    draw = np.random.default_rng(3)
+    rows = [
+        {"age": int(a), "kids": None if k > 4 else int(k), "sex": "fm"[s]}
+        for a, k, s in zip(
+            draw.integers(0, 20, 200),
+            draw.integers(0, 6, 200),
+            draw.integers(0, 2, 200),
+            strict=True,
+        )
+    ]
+    texts = {
+        "sex = 'f' AND age + 2*kids >= 12": lambda r: r["sex"] == "f" and r["age"] + 2 * r["kids"] >= 12,
+        "NOT (sex = 'f' OR age + 2*kids >= 12)": lambda r: r["sex"] == "m" and r["age"] + 2 * r["kids"] < 12,
+    }  # fmt: skip
+    opened = release(
+        polars.DataFrame(rows), Schema.loads(WIDE.format(width="")), budget=Budget(epsilon=200),
+        workload=[Predicates(list(texts))], ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    for text, holds_of in texts.items():
+        truth = sum(holds_of(row) for row in rows if row["kids"] is not None)
+        found = opened.ask(f"SELECT count(*) FROM people WHERE {text}", confidence=1 - 1e-9).only
+        assert found.lower <= truth <= found.upper
+        assert abs(found.estimate - truth) <= 1
+
+
+def test_mwem_is_chosen_where_it_expects_less_and_only_there():
+    """Sixty intervals: at a tiny budget any model beats noise as large as the table, at a large one none does."""
+    schema = Schema.loads(WIDE.format(width=""))
+    asked = Predicates([f"age BETWEEN {a} AND {b}" for a in range(8) for b in range(a + 2, a + 9)])
+    chosen = {}
+    for epsilon in ("1/200", "20"):
+        (row,) = plan(schema, workload=asked, budget=Budget(epsilon=epsilon)).classes
+        chosen[epsilon] = row.algorithm
+        expected = [
+            plan(
+                schema, workload=asked, budget=Budget(epsilon=epsilon), algorithms={asked.text: name}
+            ).classes[0].error.expected
+            for name in ("mwem", "independent")
+        ]  # fmt: skip
+        assert row.error.expected <= min(expected)
+    assert chosen["1/200"] == "mwem"
+    assert chosen["20"] != "mwem"

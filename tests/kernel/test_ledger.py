@@ -30,6 +30,7 @@ from discreet.errors import (
 )
 from discreet.kernel.ledger import Entry, EntryState, Ledger, default_place, steps
 from discreet.kernel.ledger.loss import GRAINS, Loss, loss_in
+from discreet.kernel.ledger.store import Store
 from discreet.privacy.budget import Budget
 
 
@@ -405,19 +406,60 @@ def test_names_and_purposes_in_any_script_come_back_as_they_were(ledger):
 
 
 def test_commits_wait_for_the_disk(ledger):
-    """A kill cannot show a missing fsync, only a power cut can; so the setting itself is pinned."""
+    """A kill cannot show a missing fsync, only a power cut can; so the waits themselves are watched.
+
+    SQLite waits before it moves events from the log to the file (NORMAL); for the log we wait.
+    """
     with ledger._journal.newest() as (_, store):
-        assert store.sql.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert store.sql.execute("PRAGMA synchronous").fetchone() == (1,)
         assert store.sql.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_the_mark_is_synced_once_for_every_event(ledger, monkeypatch):
+@pytest.fixture
+def synced(monkeypatch):
+    """The files that were waited for, in order."""
+    found, real = [], os.fdatasync
+
+    def wait(descriptor):
+        real(descriptor)
+        found.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+
+    monkeypatch.setattr(os, "fdatasync", wait)
+    return found
+
+
+def test_log_and_then_mark_are_synced_once_for_every_event(ledger, synced):
     ledger.declare("people", Budget(epsilon=9))
-    synced, real = [], os.fdatasync
-    monkeypatch.setattr(os, "fdatasync", lambda descriptor: synced.append(real(descriptor)))
+    synced.clear()
+    log, mark = f"{ledger.path.name}-wal", f"{ledger.path.name}.mark"
     for number in range(3):
         pay(ledger, Budget(epsilon=1), f"q{number}")
-        assert len(synced) == number + 1
+        assert synced == [log, mark] * (number + 1)
+
+
+def test_an_answer_that_another_process_wrote_a_moment_ago_is_waited_for(
+    ledger, synced, monkeypatch
+):
+    """The other was stopped between its commit and its wait: what it wrote is visible, and may be lost."""
+    ledger.declare("people", Budget(epsilon=9))
+    entry = ledger.charge(
+        "people", Budget(epsilon=1), purpose="p", request="q", once=True, reading=True
+    )
+
+    class Stopped(Exception):
+        pass
+
+    def stop(*_):
+        raise Stopped
+
+    with Ledger.open(ledger.path) as other:
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "wait_for_disk", stop)
+            with pytest.raises(Stopped):
+                other.record_answer(entry, b"42")
+        synced.clear()
+        assert ledger.recorded_answer("people", "q") == b"42"
+        assert synced == [f"{ledger.path.name}-wal"]
 
 
 def test_nothing_stored_is_a_float(ledger):

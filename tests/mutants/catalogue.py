@@ -7,12 +7,15 @@ that of the list in docs/trust.md; a guarantee that is added brings the bugs tha
 from __future__ import annotations
 
 from tests.mutants.bugs.accounting import ACCOUNTING
+from tests.mutants.bugs.counting import COUNTING
+from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
 from tests.mutants.bugs.halfspaces import HALFSPACES
 from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
 from tests.mutants.bugs.randomness import RANDOMNESS
+from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
 from tests.mutants.mutant import Mutant
@@ -27,11 +30,14 @@ MUTANTS: tuple[Mutant, ...] = (
     *SIDE_CHANNELS,
     *FILES_AND_SIGNATURES,
     *HALFSPACES,
+    *COUNTING,
+    *RANGES,
+    *CURATOR,
 )
 
 NOT_YET = {
     28: "amplification by sampling: nothing in the product samples rows",
 }
 """Numbers of the list that nothing can be planted for, and why."""
-LAST = 41
+LAST = 42
 """The highest number of the list."""

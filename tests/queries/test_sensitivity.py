@@ -16,6 +16,7 @@ from discreet.kernel.mechanisms import AboveThreshold, DiscreteLaplace
 from discreet.kernel.noise import DrawnNoise
 from discreet.kernel.vault import Request, Vault
 from discreet.privacy.budget import Budget
+from discreet.queries.cut_counts import CutCounts
 from discreet.queries.grid_counts import GridCounts
 from discreet.queries.measurable import (
     QUERIES,
@@ -94,6 +95,7 @@ def evaluated(schema):
         BlockCounts(("x",), (2,), (15,)),
         RangeCount("x", 2, 9),
         GridCounts(("x",), (4,), (15,)),
+        CutCounts(("x", "y"), ((0, 1, 7), (0, 2)), (15, schema.column("y").value_cells)),
         Residual(()),
         Residual(("y",)),
         Residual(("x", "y")),
@@ -105,7 +107,7 @@ def evaluated(schema):
     )
 
 
-TIGHT = (BlockCounts, RangeCount, GridCounts, Residual, ModelDistance, Parity)
+TIGHT = (BlockCounts, RangeCount, GridCounts, CutCounts, Residual, ModelDistance, Parity)
 """Whose stated sensitivity some pair of rows reaches; the others state a bound that holds for any conditions."""
 
 

@@ -23,7 +23,7 @@ from discreet.queries.classes import Marginals, Means, Sums
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.parities import Parities
 from discreet.queries.predicates import Predicates
-from discreet.queries.ranges import Intervals, Rectangles
+from discreet.queries.ranges import Intervals, Rectangles, Unions
 from discreet.releases.algorithms import ALGORITHMS, algorithm_for
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.noise_choice import mean_absolute, mean_absolute_of_two, simultaneous_bound
@@ -47,6 +47,7 @@ EXAMPLES = {
     ],
     "intervals": [Intervals("age"), Intervals("income")],
     "rectangles": [Rectangles("age", "income")],
+    "unions": [Unions("age", 3), Unions("age", "income", 2)],
     "halfspaces": [Halfspaces("age"), Halfspaces("age", "income")],
     "predicates": [
         Predicates("age >= 50"),

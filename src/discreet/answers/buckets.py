@@ -1,4 +1,4 @@
-"""Intervals from a sanitised database: rows in buckets, spread evenly, off by at most a known fraction.
+"""Ranges from a sanitised database: rows in boxes, spread evenly, off by at most a known number.
 
 May import errors, privacy, schema, queries, artifacts, inference.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -21,42 +22,99 @@ from discreet.schema import Schema
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]
 
+BUCKET_NOTE = (
+    "The interval holds for all ranges at once, by the theorem that came with the release, and at no "
+    "higher confidence than that one's."
+)
+
 
 @dataclass(eq=False)
 class BucketSource:
-    """What a noisy search over one column released."""
+    """What noisy searches released: first cells along each column, and the rows of each box."""
 
     part: Part
     schema: Schema
     columns: tuple[str, ...] = field(init=False)
     kurtosis: float = 0.0
+    note: str = BUCKET_NOTE
 
     def __post_init__(self) -> None:
         assert isinstance(self.part.query_class, Ranges)
         self.columns = self.part.query_class.named(self.schema)
 
     @cached_property
-    def _table(self) -> tuple[Floats, Floats, float]:
-        """First cell of each bucket (and the end), rows before it, and the error of any interval."""
+    def _table(self) -> tuple[list[Floats], Floats]:
+        """The lines of the grid in each column, and the rows before each of its corners."""
         try:
-            starts = self.part.estimates["starts"].astype(np.float64)
+            starts = [
+                self.part.estimates[f"starts {axis}"].astype(np.float64)
+                for axis in range(len(self.columns))
+            ]
             counts = self.part.estimates["counts"].astype(np.float64)
-            error = float(self.part.facts["error"])
+            counts = counts.reshape([len(each) for each in starts])
         except (KeyError, TypeError, ValueError):
             raise BadRelease("its buckets are not readable.") from None
-        cells = float(self.schema.column(self.columns[0]).value_cells)
-        edges = np.append(starts, cells)
-        if starts.ndim != 1 or len(starts) != len(counts) or (np.diff(edges) <= 0).any():
-            raise BadRelease("its buckets are not in order.")
-        return edges, np.concatenate([[0.0], np.cumsum(counts)]), error
+        if not np.isfinite(counts).all():
+            raise BadRelease("its buckets hold no numbers of rows.")
+        edges = []
+        for name, each in zip(self.columns, starts, strict=True):
+            lines = np.append(each, float(self.schema.column(name).value_cells))
+            if each.ndim != 1 or lines[0] != 0 or (np.diff(lines) <= 0).any():
+                raise BadRelease("its buckets are not in order.")
+            edges.append(lines)
+        rows = np.zeros([len(each) for each in edges])
+        for axis in range(counts.ndim):
+            counts = counts.cumsum(axis=axis)
+        rows[(slice(1, None),) * counts.ndim] = counts
+        return edges, rows
+
+    def error_at(self, confidence: float) -> float:
+        """By how much no range is off; unbounded beyond the confidence of the theorem's claim."""
+        try:
+            error, delta = float(self.part.facts["error"]), float(self.part.facts["delta"])
+        except (KeyError, TypeError, ValueError):
+            raise BadRelease("its buckets do not say how far off they are.") from None
+        return error if confidence <= 1 - delta + 1e-12 else np.inf
+
+    def published_boxes(self) -> tuple[Codes, Codes, Floats]:
+        """First and last cells of the boxes, and the rows of each."""
+        edges, _ = self._table
+        starts = np.meshgrid(*(lines[:-1] for lines in edges), indexing="ij")
+        ends = np.meshgrid(*(lines[1:] - 1 for lines in edges), indexing="ij")
+        low, high = (
+            np.stack([each.reshape(-1) for each in side], axis=1).astype(np.uint64)
+            for side in (starts, ends)
+        )
+        counts = self.part.estimates["counts"].astype(np.float64).reshape(-1)
+        return low, high, np.maximum(counts, 0.0)
 
     def fitted(self, first: Codes, last: Codes) -> RangeEstimates:
-        edges, rows, error = self._table
-        ends = [first[:, 0].astype(np.float64), last[:, 0].astype(np.float64) + 1]
-        before, through = (np.interp(end, edges, rows) for end in ends)
-        estimate = through - before
+        """Rows in boxes first..last (both included), spread evenly; inner and outer are the same."""
+        low, high = first.astype(np.float64), last.astype(np.float64) + 1
+        estimate = np.zeros(len(first))
+        for corner in product((0, 1), repeat=len(self.columns)):
+            at = np.where(np.array(corner, dtype=np.bool_), low, high)
+            estimate += (-1) ** sum(corner) * self._before(at)
         nothing = np.zeros(len(estimate))
-        return RangeEstimates(estimate, estimate - error, estimate + error, nothing, nothing)
+        return RangeEstimates(estimate, estimate, estimate, nothing, nothing)
+
+    def _before(self, corner: Floats) -> Floats:
+        """Rows below each corner in all columns: linear between the lines of the grid."""
+        edges, rows = self._table
+        places, parts = [], []
+        for axis, lines in enumerate(edges):
+            place = np.clip(
+                np.searchsorted(lines, corner[:, axis], side="right") - 1, 0, len(lines) - 2
+            )
+            places.append(place)
+            parts.append((corner[:, axis] - lines[place]) / (lines[place + 1] - lines[place]))
+        total = np.zeros(len(corner))
+        for side in product((0, 1), repeat=len(edges)):
+            weight = np.prod(
+                [part if up else 1 - part for part, up in zip(parts, side, strict=True)], axis=0
+            )
+            total += weight * rows[tuple(p + up for p, up in zip(places, side, strict=True))]
+        return total
 
     def count(
         self,
@@ -67,9 +125,24 @@ class BucketSource:
         public_rows: int | None = None,
         whole: bool = True,
     ) -> CountedRanges:
-        """Rows in each interval, off by at most the theorem's error, whatever `confidence` is asked."""
+        """Rows in each range, off by at most the theorem's error."""
         empty: npt.NDArray[np.bool_] = np.any(first > last, axis=1)
         found = self.fitted(np.where(empty[:, None], 0, first), np.where(empty[:, None], 0, last))
         return bounded(
-            found.estimate, found, empty=empty, factor=0.0, public_rows=public_rows, whole=whole
+            found.estimate,
+            widened(found, self.error_at(confidence)),
+            empty=empty,
+            factor=0.0,
+            public_rows=public_rows,
+            whole=whole,
         )
+
+
+def widened(found: RangeEstimates, error: float) -> RangeEstimates:
+    return RangeEstimates(
+        found.estimate,
+        found.inner - error,
+        found.outer + error,
+        found.inner_std,
+        found.outer_std,
+    )

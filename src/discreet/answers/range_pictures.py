@@ -1,4 +1,4 @@
-"""A released tree as plain data for charts, and as synthetic values.
+"""A release of ranges as plain data for charts, and as synthetic values.
 
 May import errors, privacy, schema, queries, artifacts, inference.
 """
@@ -6,17 +6,24 @@ May import errors, privacy, schema, queries, artifacts, inference.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.buckets import BucketSource
 from discreet.answers.ranges import RangeSource
-from discreet.errors import BadInput
+from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.public_random import generator
 from discreet.queries.tree import bits_of
 
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]
+
+MOST_BARS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,14 +37,24 @@ class Bars:
     upper: Floats
     shape: tuple[int, ...]
     """Bars along each column; one number for a histogram, two for a heat map."""
+    running: tuple[Floats, Floats, Floats] | None = None
+    """Of one column: rows up to the end of each bar, with their intervals."""
 
 
-def bars(source: RangeSource, *, most: int = 64, confidence: float = 0.95) -> Bars:
-    """At most `most` bars along each column, of equally many cells (the last one may have fewer)."""
-    if most < 1:
-        raise BadInput(f"A chart of {most} bars shows nothing; ask for at least 1.")
+def bars(
+    source: RangeSource | BucketSource,
+    *,
+    most: int = 64,
+    confidence: float = 0.95,
+    columns: tuple[str, ...] | None = None,
+    public_rows: int | None = None,
+) -> Bars:
+    """At most `most` bars along each of `columns`, of equally many cells (the last one may have fewer)."""
+    shown = source.columns if columns is None else columns
+    if most < 1 or most ** len(shown) > MOST_BARS:
+        raise BadInput(f"A chart has from 1 to {MOST_BARS:,} bars in all; {most} a column are not.")
     sides: list[tuple[Codes, Codes]] = []
-    for name in source.columns:
+    for name in shown:
         cells = source.schema.column(name).value_cells
         step = -(-cells // most)
         step = 1 << bits_of(step)  # along the tree's own nodes, where counts are best known
@@ -49,29 +66,59 @@ def bars(source: RangeSource, *, most: int = 64, confidence: float = 0.95) -> Ba
     lasts = np.meshgrid(*(last for _, last in sides), indexing="ij")
     first = np.stack([each.reshape(-1) for each in firsts], axis=1)
     last = np.stack([each.reshape(-1) for each in lasts], axis=1)
-    found = source.count(first, last, confidence=confidence)
-    shape = tuple(len(first) for first, _ in sides)
-    return Bars(first, last, found.estimate, found.lower, found.upper, shape)
+    # Columns that are not shown are taken whole.
+    low = np.zeros((len(first), len(source.columns)), dtype=np.uint64)
+    high = np.array(
+        [[source.schema.column(name).value_cells - 1 for name in source.columns]], dtype=np.uint64
+    ).repeat(len(first), axis=0)
+    places = [source.columns.index(name) for name in shown]
+    low[:, places], high[:, places] = first, last
+    found = source.count(low, high, confidence=confidence, public_rows=public_rows)
+    running = None
+    if len(shown) == 1:
+        low[:, places] = 0
+        total = source.count(low, high, confidence=confidence, public_rows=public_rows)
+        running = total.estimate, total.lower, total.upper
+    shape = tuple(len(each) for each, _ in sides)
+    return Bars(first, last, found.estimate, found.lower, found.upper, shape, running)
 
 
-def synthetic_codes(source: RangeSource, *, rows: int, seed: int | None = None) -> Codes:
-    """Cells of synthetic rows, drawn from the smoothed counts: leaf by leaf, evenly inside each.
+def distribution(
+    sources: list[RangeSource | BucketSource],
+    columns: tuple[str, ...],
+    *,
+    most: int,
+    confidence: float,
+    public_rows: int | None,
+) -> Bars:
+    """Bars of some columns, from the release over the fewest columns that has them all."""
+    fitting = [source for source in sources if set(columns) <= set(source.columns)]
+    if not fitting or not columns:
+        raise NotAnswerable(f"No ranges over {', '.join(columns) or 'no column'} were released.")
+    source = min(fitting, key=lambda each: len(each.columns))
+    return bars(source, most=most, confidence=confidence, columns=columns, public_rows=public_rows)
 
-    Every leaf gets its share of the rows but for rounding, which is random.
-    """
+
+def synthetic_codes(
+    source: RangeSource | BucketSource, *, rows: int, seed: int | None = None
+) -> Codes:
+    """Cells of synthetic rows; the same `seed` gives the same ones."""
     if isinstance(rows, bool) or rows < 0:
         raise BadInput(f"{rows} synthetic rows cannot be drawn; ask for 0 or more.")
-    nodes = source.nodes
-    leaves = np.flatnonzero(nodes.is_leaf)
-    low, high = nodes.low[leaves], nodes.high[leaves]
-    weights = np.maximum(nodes.estimate[leaves], 0.0)
+    return drawn_codes(source, rows, generator(seed))
+
+
+def drawn_codes(source: RangeSource | BucketSource, rows: int, public: Generator) -> Codes:
+    """Cells of rows drawn from the published counts: box by box, evenly inside each, in random order.
+
+    Every box gets its share of the rows but for rounding, which is random.
+    """
+    low, high, weights = source.published_boxes()
     if weights.sum() == 0:
         weights = np.prod((high - low).astype(np.float64) + 1.0, axis=1)
-    public = generator(seed)
-    # Systematic sampling: no leaf is off by more than one row from its share.
+    # Systematic sampling: no box is off by more than one row from its share.
     ends = np.cumsum(weights / weights.sum() * rows)
     marks = np.arange(rows) + public.random()
-    place = np.minimum(np.searchsorted(ends, marks, side="right"), len(leaves) - 1)
-    low, high = low[place], high[place]
-    drawn = public.integers(low, high, endpoint=True, dtype=np.uint64)
-    return drawn[public.permutation(rows)]
+    place = np.minimum(np.searchsorted(ends, marks, side="right"), len(weights) - 1)
+    drawn = public.integers(low[place], high[place], endpoint=True, dtype=np.uint64)
+    return np.asarray(drawn[public.permutation(rows)])

@@ -29,6 +29,7 @@ from discreet.inference.tree_intervals import IntervalIndex, RangeEstimates
 from discreet.inference.tree_layers import Layer, PrunedTree, full_layers, layers_of
 from discreet.inference.tree_nodes import TreeNodes
 from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.measurable import BlockCounts
 from discreet.queries.ranges import Ranges, range_tree
 from discreet.schema import Schema
@@ -47,6 +48,18 @@ RANGE_NOTE = (
     "The interval is nominal for this question alone: the noise has its exact standard deviation, the "
     "tree is taken as fixed, and what hides inside its leaves is covered whatever it is."
 )
+
+
+SEPARATE_NOTE = (
+    "The interval is nominal for this question alone: the noise has its exact standard deviation, the "
+    "tree was found with noise of its own, and what hides inside its leaves is covered whatever it is."
+)
+"""Of two stages."""
+WHOLE_NOTE = (
+    "The interval is nominal for this question alone: the noise has its exact standard deviation, and no "
+    "row decided which numbers are measured."
+)
+"""Of a tree of which whole levels are measured."""
 
 
 def spread_factor(confidence: float, kurtosis: float = KURTOSIS) -> float:
@@ -80,8 +93,14 @@ class RangeSource:
     columns: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        assert isinstance(self.part.query_class, Ranges)
+        assert isinstance(self.part.query_class, Ranges | Halfspaces)
         self.columns = self.part.query_class.named(self.schema)
+
+    @property
+    def note(self) -> str:
+        """What its intervals stand on."""
+        trees = sum(isinstance(each, TreeMeasurement) for each in self.part.measurements)
+        return (WHOLE_NOTE, RANGE_NOTE, SEPARATE_NOTE)[min(trees, 2)]
 
     @cached_property
     def tree(self) -> PrunedTree:
@@ -96,7 +115,7 @@ class RangeSource:
 
     def _levels(self) -> list[Layer]:
         """A tree of which whole levels were measured."""
-        tree = range_tree(self.columns, self.schema)
+        tree = range_tree(self.columns, self.schema, every=True)
         places = {tree.shifts(level): level for level in range(len(tree.depths))}
         levels: dict[int, tuple[npt.NDArray[np.int64], float]] = {}
         for each in self.part.measurements:
@@ -117,12 +136,16 @@ class RangeSource:
         gaussian = laws and all(not isinstance(law, DiscreteLaplaceLaw) for law in laws)
         return 0.0 if gaussian else KURTOSIS
 
-    @cached_property
-    def nodes(self) -> TreeNodes:
+    @property
+    def leaf_estimates(self) -> Floats:
         if "leaves" not in self.part.estimates:
             raise BadRelease("a tree has no estimates of its leaves.")
+        return self.part.estimates["leaves"]
+
+    @cached_property
+    def nodes(self) -> TreeNodes:
         last = tuple(self.schema.column(name).value_cells - 1 for name in self.columns)
-        return TreeNodes(self.tree, self.part.estimates["leaves"], last)
+        return TreeNodes(self.tree, self.leaf_estimates, last)
 
     @cached_property
     def intervals(self) -> IntervalIndex:
@@ -132,6 +155,12 @@ class RangeSource:
     @cached_property
     def boxes(self) -> BoxIndex:
         return BoxIndex(self.nodes)
+
+    def published_boxes(self) -> tuple[Codes, Codes, Floats]:
+        """First and last cells of the leaves, and the smoothed rows of each."""
+        nodes = self.nodes
+        leaves = np.flatnonzero(nodes.is_leaf)
+        return nodes.low[leaves], nodes.high[leaves], np.maximum(nodes.estimate[leaves], 0.0)
 
     def fitted(self, first: Codes, last: Codes) -> RangeEstimates:
         """Estimates of the boxes first..last (both included), which are not empty."""

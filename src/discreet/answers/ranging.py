@@ -17,10 +17,10 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.buckets import BucketSource
+from discreet.answers.buckets import BucketSource, widened
 from discreet.answers.counting import DECLARED_NOTE
-from discreet.answers.ranges import RANGE_NOTE, RangeSource, bounded, spread_factor
-from discreet.artifacts.answer import Covers
+from discreet.answers.ranges import RangeSource, bounded, spread_factor
+from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
 from discreet.inference.tree_intervals import RangeEstimates
@@ -30,6 +30,7 @@ from discreet.queries.impossible import covers_box, rules_over
 from discreet.queries.ranges import Intervals
 from discreet.queries.sql import Aggregate, Question
 from discreet.schema import OrderedColumn, Schema
+from discreet.schema.temporal import TemporalColumn
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]
@@ -56,7 +57,7 @@ class RangeAsking:
         if any(not self.schema.column(name).is_ordered for name in needed):
             return None
         columns: list[AnswerColumn] = []
-        notes: dict[str, None] = {RANGE_NOTE: None}
+        notes: dict[str, None] = {}
         codes = self._groups(groups, question.condition)
         for each in question.aggregates:
             if each.kind == "quantile":
@@ -71,6 +72,7 @@ class RangeAsking:
             source = self._source(condition, groups, needed | counted)
             if source is None:
                 return None
+            notes[source.note] = None
             self._say_what_is_left_out(source, condition, notes)
             columns.append(self._count(each.name, source, condition, groups, codes, notes))
         return Answers(
@@ -222,6 +224,8 @@ class RangeAsking:
             if not some.any():
                 continue
             found = source.fitted(first[some], last[some])
+            if isinstance(source, BucketSource):
+                found = widened(found, source.error_at(self.confidence))
             numbers = (
                 found.estimate,
                 found.inner,
@@ -244,18 +248,17 @@ class RangeAsking:
             raise NotAnswerable(
                 f"The release cannot answer this: it would have needed {Intervals(asked.column).text}."
             )
+        notes[fitting[0].note] = None
         found = quantile_cells(fitting[0], asked.level, self.confidence)
         column = self.schema.column(asked.column)
         assert isinstance(column, OrderedColumn)
         first, last = column.extent(found.lower)[0], column.extent(found.upper)[1]
         begin, end = (float(each) for each in column.extent(found.cell))
-        if column.kind in ("date", "datetime"):
-            unit = "days" if column.kind == "date" else "microseconds"
-            notes[
-                f"{asked.name} is {column.label(found.cell)}, between {column.label(found.lower)} and "
-                f"{column.label(found.upper)}; the numbers count {unit} since 1970-01-01."
-            ] = None
         estimate = begin + found.within * (end - begin)
+        unit = Unit.NUMBER
+        if isinstance(column, TemporalColumn):
+            unit = Unit.DATE if column.kind == "date" else Unit.DATETIME
+            estimate = float(round(estimate))
         return AnswerColumn(
             name=asked.name,
             estimate=np.array([estimate]),
@@ -263,6 +266,7 @@ class RangeAsking:
             upper=np.array([float(last)]),
             std=np.array([(float(last) - float(first)) / (2 * spread_factor(self.confidence))]),
             covers=Covers.NOISE_AND_CELLS,
+            unit=unit,
         )
 
 

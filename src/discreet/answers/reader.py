@@ -15,6 +15,7 @@ from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.parities import ParityReader
 from discreet.answers.predicates import PredicateReader
+from discreet.answers.range_pictures import Bars, distribution
 from discreet.answers.sources import Library
 from discreet.answers.synthetic import SyntheticTable, synthesize
 from discreet.answers.usefulness import usefulness
@@ -149,6 +150,16 @@ class ReleaseReader:
         else:
             std = math.sqrt(table.cell_variance)
         return np.transpose(counts, [ordered.index(name) for name in names]), std
+
+    def distribution(self, *columns: str, most: int = 64, confidence: float = 0.95) -> Bars:
+        """Bars for a chart of columns that were released as ranges: at most `most` along each."""
+        return distribution(
+            self._library.ranges,
+            tuple(self.schema.column(name).name for name in columns),
+            most=most,
+            confidence=confidence,
+            public_rows=self.release.public_rows,
+        )
 
     def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""

@@ -21,13 +21,11 @@ from discreet.schema import Schema
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
-Integers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 EXCHANGES, DRAWS = 60, 10_000
 
 
-def possible_rows(
-    codes: Integers, schema: Schema, names: Sequence[str], source: Generator
-) -> Integers:
+def possible_rows(codes: Codes, schema: Schema, names: Sequence[str], source: Generator) -> Codes:
     """The same rows, with those that a declaration rules out put right."""
     rules = rules_over(schema, names)
     wrong = np.flatnonzero(impossible_rows(schema, names, codes)) if rules else np.zeros(0, int)
@@ -52,7 +50,7 @@ def possible_rows(
     if len(allowed):
         codes[wrong] = codes[source.choice(allowed, len(wrong))]
         return codes
-    sizes = [schema.column(name).cells for name in names]
+    sizes = [min(schema.column(name).cells, 1 << 62) for name in names]
     drawn = source.integers(0, sizes, (DRAWS, len(sizes)))
     drawn = drawn[~impossible_rows(schema, names, drawn)]
     if not len(drawn):

@@ -189,6 +189,7 @@ ANSWERERS: dict[str, Answerer] = {
     "model": _model,
     "halfspaces": _measured,
     "halfspace-net": _measured,
+    "halfspace-tree": lambda part, schema: Sources(ranges=[RangeSource(part, schema)]),
     "predicates": _measured,
     "split-parities": lambda part, schema: Sources(),
 }

@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.buckets import BucketSource
+from discreet.answers.range_pictures import drawn_codes
+from discreet.answers.ranges import RangeSource
 from discreet.answers.repairing import possible_rows
 from discreet.answers.sources import Library, published_model
 from discreet.errors import BadInput, NotAnswerable
@@ -31,9 +34,12 @@ if TYPE_CHECKING:
     pass
 
 Integers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 MOST_ROWS = 1_000_000_000
 PLACES = 1 << 10
 """Values inside a cell are drawn among so many places."""
+WIDEST = (1 << 62) // PLACES
+"""Cells whose numbers, with a place, fit into 64 bits."""
 WRITERS = (".csv", ".parquet", ".arrow", ".feather")
 
 
@@ -43,10 +49,12 @@ class SyntheticTable:
 
     schema: Schema
     names: tuple[str, ...]
-    codes: Integers
+    codes: Codes
     """One row a row, one column a column."""
     places: Integers
     """Where inside its cell each value lies, of `PLACES`."""
+    notes: tuple[str, ...] = ()
+    """What the rows do not show."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -117,19 +125,79 @@ def synthesize(library: Library, *, rows: int | None, seed: int | None) -> Synth
     """Rows drawn from the release; as many as it estimates that there are, unless told otherwise."""
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
         raise BadInput(f"rows is {rows!r}; it must be a whole number of at least 0.")
-    model, names, estimated = _model(library)
+    found = _model(library)
+    covered = set() if found is None else set(found[1])
+    ranges = _apart(library.ranges, covered)
+    if found is None and not ranges:
+        raise NotAnswerable(
+            "Synthetic rows need tables or ranges of the columns: release marginals(2), or marginals of "
+            "names, or intervals of a column."
+        )
+    estimates = [float(each.published_boxes()[2].sum()) for each in ranges]
+    estimated = max(estimates) if found is None else found[2]
     many = round(estimated) if rows is None else rows
     if many > MOST_ROWS:
         raise BadInput(f"{many:,} rows are more than the {MOST_ROWS:,} that are drawn at once.")
-    source = generator(seed)
-    codes = possible_rows(model.sample(many, source), library.schema, names, source)
-    return SyntheticTable(
-        library.schema, tuple(names), codes, source.integers(0, PLACES, codes.shape)
-    )
+    public = generator(seed)
+    drawn: list[tuple[list[str], Codes]] = []
+    if found is not None:
+        drawn.append((found[1], found[0].sample(many, public)))
+    drawn += [(list(each.columns), drawn_codes(each, many, public)) for each in ranges]
+    names, codes = _beside(library.schema, drawn)
+    codes = possible_rows(codes, library.schema, names, public)
+    places = public.integers(0, PLACES, codes.shape)
+    return SyntheticTable(library.schema, names, codes, places, _notes(library, drawn, ranges))
 
 
-def _model(library: Library) -> tuple[RowModel, list[str], float]:
-    """The model of the part that is about the most columns."""
+def _apart(
+    sources: list[RangeSource | BucketSource], covered: set[str]
+) -> list[RangeSource | BucketSource]:
+    """Releases of ranges about columns that nothing before them is about, the widest first."""
+    kept = []
+    for each in sorted(sources, key=lambda source: -len(source.columns)):
+        if covered.isdisjoint(each.columns):
+            covered = covered | set(each.columns)
+            kept.append(each)
+    return kept
+
+
+def _beside(schema: Schema, drawn: list[tuple[list[str], Codes]]) -> tuple[tuple[str, ...], Codes]:
+    """All columns in the schema's order. Codes of 64 bits need unsigned numbers."""
+    if len(drawn) == 1 and drawn[0][1].dtype == np.int64:
+        return tuple(drawn[0][0]), drawn[0][1]
+    by_name = {name: codes[:, place] for names, codes in drawn for place, name in enumerate(names)}
+    names = tuple(column.name for column in schema.columns if column.name in by_name)
+    return names, np.stack([by_name[name].astype(np.uint64) for name in names], axis=1)
+
+
+def _notes(
+    library: Library,
+    drawn: list[tuple[list[str], Codes]],
+    ranges: list[RangeSource | BucketSource],
+) -> tuple[str, ...]:
+    found = []
+    if len(drawn) > 1:
+        groups = "; ".join(", ".join(names) for names, _ in drawn)
+        found.append(
+            f"Columns of different parts of the release were drawn independently of each other: {groups}."
+        )
+    valued = [name for each in ranges for name in each.columns]
+    if valued:
+        found.append(
+            f"Every row has a value in {', '.join(valued)}: ranges count no nulls, so none are drawn."
+        )
+    left = [
+        column.name
+        for column in library.schema.columns
+        if all(column.name not in names for names, _ in drawn)
+    ]
+    if left:
+        found.append(f"Not in the release, so not drawn: {', '.join(left)}.")
+    return tuple(found)
+
+
+def _model(library: Library) -> tuple[RowModel, list[str], float] | None:
+    """The model of the part that is about the most columns; None where no part is of tables."""
     found: list[tuple[RowModel, list[str], float]] = [
         published_model(part, library.schema)
         for part in library.release.parts
@@ -152,19 +220,21 @@ def _model(library: Library) -> tuple[RowModel, list[str], float]:
         if any(column.name in table.columns for table in tables)
     ]
     if not names:
-        raise NotAnswerable(
-            "Synthetic rows need tables of the columns: release marginals(2), or marginals of names."
-        )
+        return None
     model, rows = model_of_tables(
         library.schema, [(t.columns, t.counts, t.law) for t in tables], names
     )
     return model, names, rows
 
 
-def _decoded(column: Column, codes: Integers, places: Integers) -> list[Any]:
+def _decoded(column: Column, codes: Codes, places: Integers) -> list[Any]:
     """Values of a column; equal places in equal cells are decoded once."""
     inside = np.where(_has_inside(column), places, PLACES // 2)
-    distinct, where = np.unique(codes * PLACES + inside, return_inverse=True)
+    if column.cells > WIDEST:
+        listed = zip(codes.tolist(), inside.tolist(), strict=True)
+        return [column.value_in(code, Fraction(place, PLACES)) for code, place in listed]
+    whole = codes.astype(np.int64)
+    distinct, where = np.unique(whole * PLACES + inside, return_inverse=True)
     values = [
         column.value_in(code, Fraction(place, PLACES))
         for code, place in zip(

@@ -15,6 +15,8 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answers.asking import Asking
+from discreet.answers.box_usefulness import THEOREM as BOX_THEOREM
+from discreet.answers.box_usefulness import box_bound
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.parities import ParityReader
 from discreet.answers.range_usefulness import THEOREM as RANGE_THEOREM
@@ -28,7 +30,7 @@ from discreet.privacy.exact import Exactable, exact
 from discreet.queries.classes import Marginals, Means, QueryClass, Sums
 from discreet.queries.measurable import Marginal
 from discreet.queries.parities import Parities
-from discreet.queries.ranges import Intervals
+from discreet.queries.ranges import Ranges
 from discreet.queries.residuals import subsets
 from discreet.queries.sql import Aggregate, Question
 
@@ -49,8 +51,8 @@ def usefulness(library: Library, query_class: QueryClass, *, delta: Exactable) -
             bound = _one_number_bound(library, query_class, share)
         case Parities():
             bound = _parities_bound(library, query_class, share)
-        case Intervals():
-            bound, theorem = _intervals_bound(library, query_class, share), RANGE_THEOREM
+        case Ranges():
+            bound, theorem = _ranges_bound(library, query_class, share)
         case _:
             raise NotAnswerable(f"No simultaneous bound is known for {query_class.text}.")
     return ErrorClaim(
@@ -91,16 +93,26 @@ def _parities_bound(library: Library, query_class: Parities, delta: Fraction) ->
     return ParityReader(library).half_width(query_class, 1 - delta / many)
 
 
-def _intervals_bound(library: Library, query_class: Intervals, delta: Fraction) -> float:
+def _ranges_bound(library: Library, query_class: Ranges, delta: Fraction) -> tuple[float, str]:
     columns = query_class.named(library.schema)
-    found = [
-        source
-        for source in library.ranges
-        if isinstance(source, RangeSource) and source.columns == columns
-    ]
+    found = [source for source in library.ranges if set(source.columns) == set(columns)]
     if not found:
         raise NotAnswerable(library.refusal(columns, also=f" or {query_class.text}"))
-    return interval_bound(found[0], float(delta))
+    if isinstance(found[0], RangeSource):
+        return tree_bound(found[0], query_class.pieces, float(delta))
+    bound = found[0].error_at(float(1 - delta))
+    if bound == math.inf:
+        raise NotAnswerable(
+            f"The theorem that came with {query_class.text} promises less: ask with a larger delta."
+        )
+    return query_class.pieces * bound, str(found[0].part.facts.get("theorem", ""))
+
+
+def tree_bound(source: RangeSource, pieces: int, delta: float) -> tuple[float, str]:
+    """The simultaneous bound of a released tree for unions of `pieces` ranges, and why it holds."""
+    if len(source.columns) == 1:
+        return pieces * interval_bound(source, delta), RANGE_THEOREM
+    return pieces * box_bound(source, delta), BOX_THEOREM
 
 
 def _one_number_bound(library: Library, query_class: Means | Sums, delta: Fraction) -> float:

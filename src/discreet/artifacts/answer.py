@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +22,25 @@ class Covers(StrEnum):
         return max(self, other, key=order.index)
 
 
+class Unit(StrEnum):
+    """What the numbers of an answer stand for: themselves, or days or microseconds since 1970-01-01."""
+
+    NUMBER = "number"
+    DATE = "date"
+    DATETIME = "datetime"
+
+    def of(self, number: float) -> float | date | datetime:
+        """What a number stands for. Ends beyond the calendar stay numbers."""
+        try:
+            if self is Unit.DATE:
+                return date(1970, 1, 1) + timedelta(days=round(number))
+            if self is Unit.DATETIME:
+                return datetime(1970, 1, 1) + timedelta(microseconds=round(number))
+        except (OverflowError, ValueError):
+            pass
+        return number
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """An estimate with a two-sided interval at `confidence`."""
@@ -31,10 +51,23 @@ class Answer:
     confidence: float
     std: float
     covers: Covers
+    unit: Unit = Unit.NUMBER
+
+    @property
+    def value(self) -> float | date | datetime:
+        """The estimate as what it stands for: a date, where a date was asked for."""
+        return self.unit.of(self.estimate)
+
+    @property
+    def interval(self) -> tuple[float | date | datetime, float | date | datetime]:
+        """The ends as what they stand for."""
+        return self.unit.of(self.lower), self.unit.of(self.upper)
 
     @property
     def is_vague(self) -> bool:
         """Whether the interval is wider than the estimate: little more than noise is left."""
+        if self.unit is not Unit.NUMBER:
+            return False  # no date is large or small
         return self.upper - self.lower > abs(self.estimate)
 
     def minus(self, other: Answer) -> Answer:
@@ -63,9 +96,9 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "estimate": _plain(self.estimate),
-            "lower": _plain(self.lower),
-            "upper": _plain(self.upper),
+            "estimate": _plain(self.value),
+            "lower": _plain(self.interval[0]),
+            "upper": _plain(self.interval[1]),
             "confidence": self.confidence,
             "std": _plain(self.std),
             "covers": self.covers.value,
@@ -74,22 +107,27 @@ class Answer:
 
     @property
     def shown_estimate(self) -> str:
-        return _shown(self.estimate)
+        return _shown(self.value)
 
     @property
     def shown_interval(self) -> str:
-        return f"[{_shown(self.lower)}, {_shown(self.upper)}]"
+        low, high = self.interval
+        return f"[{_shown(low)}, {_shown(high)}]"
 
     def __str__(self) -> str:
         return f"{self.shown_estimate}  {self.shown_interval}"
 
 
-def _plain(value: float) -> float | None:
-    """For JSON, which has no infinity."""
+def _plain(value: float | date) -> float | str | None:
+    """For JSON, which has no infinity and no dates."""
+    if isinstance(value, date):
+        return value.isoformat()
     return float(value) if math.isfinite(value) else None
 
 
-def _shown(value: float) -> str:
+def _shown(value: float | date) -> str:
+    if isinstance(value, date):
+        return str(value)
     if not math.isfinite(value):
         return "unbounded" if math.isinf(value) else "unknown"
     if value == int(value) and abs(value) < 1e15:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.answer import Answer, Covers
+from discreet.artifacts.answer import Answer, Covers, Unit
 from discreet.errors import BadInput
 
 Floats = npt.NDArray[np.float64]
@@ -35,6 +35,7 @@ class AnswerColumn:
     upper: Floats
     std: Floats
     covers: Covers
+    unit: Unit = Unit.NUMBER
 
     def at(self, place: int, confidence: float) -> Answer:
         return Answer(
@@ -44,7 +45,14 @@ class AnswerColumn:
             confidence=confidence,
             std=float(self.std[place]),
             covers=self.covers,
+            unit=self.unit,
         )
+
+    def values(self, numbers: Floats) -> npt.NDArray[Any]:
+        """Numbers of this column as what they stand for."""
+        if self.unit is Unit.NUMBER:
+            return numbers
+        return np.array([self.unit.of(float(each)) for each in numbers], dtype=object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +178,10 @@ class Answers:
             texts = np.array([self.label(axis, int(code)) for code in distinct], dtype=object)
             data[name] = texts[where] if len(distinct) else np.array([], dtype=object)
         for column in self.columns:
-            data[column.name] = column.estimate
-            for end in ("lower", "upper", "std"):
-                data[f"{column.name}_{end}"] = getattr(column, end)
+            data[column.name] = column.values(column.estimate)
+            data[f"{column.name}_lower"] = column.values(column.lower)
+            data[f"{column.name}_upper"] = column.values(column.upper)
+            data[f"{column.name}_std"] = column.std
         return data
 
     def to_pandas(self) -> Any:

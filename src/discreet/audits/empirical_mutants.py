@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import BadInput
+from discreet.kernel.mechanisms.partition_selection import Keeping
 from discreet.kernel.noise import DrawnNoise
 from discreet.privacy.laws import (
     DiscreteGaussianLaw,
@@ -15,6 +16,7 @@ from discreet.privacy.laws import (
     RoundedGaussianLaw,
 )
 from discreet.queries.measurable import Counts
+from discreet.queries.tallies import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +50,9 @@ class ShrunkNoise:
     ) -> bool:
         smaller = DiscreteLaplaceLaw(law.scale / self.factor)
         return DrawnNoise().is_above(exact, threshold_with_noise, smaller, step=step)
+
+    def keep(
+        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+    ) -> tuple[Key, ...]:
+        steeper = replace(law, epsilon=law.epsilon * self.factor)
+        return DrawnNoise().keep(keys, exact, steeper, step=step)

@@ -343,7 +343,8 @@ def _worst_neighbours(schema: Schema, run: _Run, stack: ExitStack) -> tuple[tupl
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-audit-")))
     best: tuple[Any, Any] | None = None
     largest = Fraction(-1)
-    for number, tables in enumerate(neighbouring_tables(schema)):
+    asked = [part.query_class for part in run.prospect.parts]
+    for number, tables in enumerate(neighbouring_tables(schema, asked)):
         pair = tuple(
             _RememberingEngine(
                 stack.enter_context(

@@ -18,12 +18,18 @@ import numpy.typing as npt
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.artifacts.release import Release
 from discreet.audits.observing import Divergence, Step
+from discreet.kernel.mechanisms.partition_selection import Keeping
+from discreet.kernel.samplers.exact import exp_minus
 from discreet.privacy.laws import (
     DiscreteGaussianLaw,
     DiscreteLaplaceLaw,
     NoiseLaw,
     RoundedGaussianLaw,
 )
+
+PRECISION = 512
+"""Bits of e^epsilon: more than any table of chances has."""
+MOST_KEYS_MOVED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,8 @@ class StepLoss:
     l2_squared: int = 0
     """Of Gaussian steps, whose (epsilon, delta) depends on it."""
     law: NoiseLaw | None = None
+    delta: Fraction = Fraction(0)
+    """Of named keys, beside the epsilon."""
 
 
 def tree_levels(release: Release) -> Iterator[TreeLevel]:
@@ -61,6 +69,9 @@ def step_losses(
     )
     losses = []
     for one, other in zip(recorded, replayed, strict=True):
+        if one.keeping is not None:
+            losses.append(_naming_loss(one.keeping, one, other))
+            continue
         moved = np.abs(one.exact - other.exact)
         if one.unit is not None:
             # Every weight moves by at most unit * |moved|, and so does their sum.
@@ -90,6 +101,33 @@ def _noise_loss(law: NoiseLaw, moved: npt.NDArray[np.int64]) -> StepLoss:
                 law=law,
             )
     raise Divergence(f"no loss is known for the law {law!r}")
+
+
+def _naming_loss(law: Keeping, one: Step, other: Step) -> StepLoss:
+    """The epsilon of every key whose number of units moved, and the exact delta that goes with it.
+
+    The coins are independent, so what both tables can name is a product over the keys that moved:
+    every outcome is listed, with its probability on either table.
+    """
+    here = dict(zip(one.keys, one.exact.tolist(), strict=True))
+    there = dict(zip(other.keys, other.exact.tolist(), strict=True))
+    moved = [
+        (here.get(key, 0), there.get(key, 0))
+        for key in sorted(here.keys() | there.keys())
+        if here.get(key, 0) != there.get(key, 0)
+    ]
+    if len(moved) > MOST_KEYS_MOVED:
+        raise Divergence(f"a unit moves the numbers of {len(moved)} keys")
+    epsilon = sum((law.epsilon * abs(left - right) for left, right in moved), Fraction(0))
+    _, shrink = exp_minus(epsilon, PRECISION)
+    growth = Fraction(1 << PRECISION, shrink)  # at most e^epsilon, which only makes delta larger
+    outcomes = [(Fraction(1), Fraction(1))]
+    for left, right in moved:
+        p, q = law.chance(left), law.chance(right)
+        outcomes = [(a * x, b * y) for a, b in outcomes for x, y in ((p, q), (1 - p, 1 - q))]
+    ahead = sum((max(a - growth * b, Fraction(0)) for a, b in outcomes), Fraction(0))
+    behind = sum((max(b - growth * a, Fraction(0)) for a, b in outcomes), Fraction(0))
+    return StepLoss(epsilon=epsilon, rho=epsilon * epsilon / 2, delta=max(ahead, behind))
 
 
 def _tree_loss(step: Step, moved: npt.NDArray[np.int64], level: TreeLevel) -> StepLoss:

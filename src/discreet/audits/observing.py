@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from discreet.kernel.engines.protocol import Engine
+from discreet.kernel.mechanisms.partition_selection import Keeping
 from discreet.kernel.noise import DrawnNoise, NoiseSource
 from discreet.kernel.test_door import observed_vaults
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
+from discreet.queries.tallies import Key
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +37,12 @@ class Step:
     """A choice's log-weight for one point of score."""
     output: Counts
     """What was published; for a choice, its index; for an alert, 1 or 0."""
+    keys: tuple[Key, ...] = ()
+    """Of named keys: those that there are, one for each exact number."""
+    named: tuple[Key, ...] = ()
+    """Of named keys: those that were published."""
+    keeping: Keeping | None = None
+    """Of named keys: the chances."""
 
 
 @dataclass(slots=True)
@@ -96,6 +104,13 @@ class RecordingNoise:
         self._keep(step, np.array([exact]), (law,), None, np.array([int(above)]))
         return above
 
+    def keep(
+        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+    ) -> tuple[Key, ...]:
+        named = self._drawn.keep(keys, exact, law, step=step)
+        self._steps.append(_named(step, keys, exact, law, named))
+        return named
+
     def _keep(
         self,
         name: str,
@@ -130,6 +145,15 @@ class ReplayingNoise:
     ) -> bool:
         return bool(self._play(step, np.array([exact]), (law,), None)[0])
 
+    def keep(
+        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+    ) -> tuple[Key, ...]:
+        recorded = next(self._left, None)
+        if recorded is None or (recorded.name, recorded.keeping) != (step, law):
+            raise Divergence(f"step {step} was never taken in the recorded run, or otherwise")
+        self._steps.append(_named(step, keys, exact, law, recorded.named))
+        return recorded.named
+
     def _play(
         self, name: str, exact: Counts, laws: tuple[NoiseLaw, ...], unit: Fraction | None
     ) -> Counts:
@@ -146,6 +170,21 @@ class ReplayingNoise:
             Step(name=name, exact=exact.copy(), laws=laws, unit=unit, output=recorded.output)
         )
         return recorded.output
+
+
+def _named(
+    step: str, keys: Sequence[Key], exact: Counts, law: Keeping, named: tuple[Key, ...]
+) -> Step:
+    return Step(
+        name=step,
+        exact=exact.copy(),
+        laws=(),
+        unit=None,
+        output=np.zeros(0, dtype=np.int64),
+        keys=tuple(keys),
+        named=named,
+        keeping=law,
+    )
 
 
 @contextmanager

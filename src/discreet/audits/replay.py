@@ -144,6 +144,8 @@ def check_charged(losses: Sequence[StepLoss], budget: Budget, accounting: Accoun
     """The losses of a run against what was charged for it."""
     if accounting is Accounting.CONCENTRATED:
         allowed = allowance(budget, accounting)
+        if any(loss.delta for loss in losses):
+            raise Divergence("keys were named under an accounting that has no delta for it")
         total = sum((loss.rho for loss in losses), Fraction(0))
         if total > allowed.rho:
             raise Divergence(f"a neighbour is told apart by rho {total}, charged {allowed.rho}")
@@ -152,6 +154,9 @@ def check_charged(losses: Sequence[StepLoss], budget: Budget, accounting: Accoun
     pure = sum((loss.epsilon for loss in losses if loss.epsilon is not None), Fraction(0))
     if pure > budget.epsilon:
         raise Divergence(f"a neighbour is told apart by epsilon {pure}, charged {budget.epsilon}")
+    naming = sum((loss.delta for loss in losses), Fraction(0))
+    if naming > budget.delta:
+        raise Divergence(f"a neighbour is told apart with delta {float(naming)}")
     gaussian = [loss for loss in losses if loss.epsilon is None]
     if not gaussian:
         return
@@ -168,7 +173,7 @@ def check_charged(losses: Sequence[StepLoss], budget: Budget, accounting: Accoun
         delta = gaussian_delta(
             sigma_squared=1 / squares, l2_squared=1, epsilon=budget.epsilon - pure
         )
-    if delta > budget.delta:
+    if delta + naming > budget.delta:
         raise Divergence(f"a neighbour is told apart with delta {float(delta)}")
 
 

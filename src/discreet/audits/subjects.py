@@ -38,6 +38,7 @@ from discreet.kernel.mechanisms import (
     Exponential,
     FixedPoint,
     OneCountGaussian,
+    PartitionSelection,
     RandomisedResponse,
 )
 from discreet.kernel.noise import DrawnNoise
@@ -247,6 +248,30 @@ def _above_threshold(trial: Trial) -> float:
     return of_threshold + 2 * of_count
 
 
+# --- naming keys ---------------------------------------------------------------------------
+
+
+def _partition_selection(trial: Trial) -> float:
+    """A key that about half of the runs name, held by a few units more or less.
+
+    As long as a name is the rarer outcome, every further unit makes it e^epsilon times as likely;
+    from then on every unit less does so to a silence. Each run plays twice, once on either side.
+    """
+    law = PartitionSelection(epsilon=trial.spent, delta=trial.delta).law(1)
+    far, games = max(1, round(2 / trial.epsilon)), 2 * trial.runs
+    rarer = 1 / (1 + math.exp(trial.spent))
+    middle = next(n for n in range(law.certain) if law.chance(n) > rarer)
+    bits, below = fair_coins(games), np.arange(games) % 2 == 0
+    held = np.where(below, middle - far, middle) + far * bits
+    keys = [(str(place),) for place in range(games)]
+    kept = set(DrawnNoise().keep(keys, held, law, step="audit"))
+    named = np.array([key in kept for key in keys])
+    scores = np.where(below, named * 1.0, (~named) * -1.0)
+    return certified_epsilon(
+        Tally.of(scores, bits), distance=far, false_positive_rate=trial.false_positive_rate
+    )
+
+
 # --- Gaussian noise -----------------------------------------------------------------------
 
 
@@ -323,6 +348,7 @@ _BLACK = "guessing from outputs alone; no assumption"
 _WHITE = "guessing by likelihood ratio; no assumption"
 _RANGE = "guessing among two candidates; bounded range"
 _SCALES = "one guessing game for each noise; discrete Laplace shape"
+_NAMES = "guessing by whether a key is named; delta negligible"
 _SIZE = "guessing at three sigmas; Gaussian shape"
 
 
@@ -359,6 +385,14 @@ SUBJECTS: dict[str, tuple[Subject, ...]] = {
         _pure("randomised-response, 5 answers", _WHITE, _randomised_response(5)),
     ),
     "above-threshold": (_pure("above-threshold", _SCALES, _above_threshold),),
+    "partition-selection": (
+        Subject(
+            title="partition-selection",
+            game=_NAMES,
+            uses_delta=True,
+            certify=_partition_selection,
+        ),
+    ),
 }
 """Every mechanism of `MECHANISMS`, by the same name."""
 

@@ -41,6 +41,7 @@ def possible(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
     """Every (class, algorithm) that the tables offer for a schema."""
     names = [column.name for column in schema.columns]
     arguments = ["1", "2", *names, *(", ".join(pair) for pair in combinations(names, 2))]
+    arguments += [f"{argument}, 2" for argument in arguments[2:]]
     arguments += [f"{one}; {two} * 3" for one, two in combinations(names, 2)]
     splits = [_in_quotes(f"{_in_quotes(name)} IS NOT NULL") for name in names]
     arguments += [f"2; {one}, {two}" for one, two in combinations(splits, 2)]

@@ -21,6 +21,9 @@ cap_option = click.option(
     metavar="EPSILON",
     help="The most that all questions together may cost; fixed by the first use. Default: the schema's.",
 )
+cap_delta_option = click.option(
+    "--cap-delta", default="0", metavar="NUMBER", show_default=True, help="The delta of --cap."
+)
 analyst_option = click.option(
     "--analyst", metavar="NAME", help="Who asks; charged by this name too."
 )
@@ -53,8 +56,15 @@ def command() -> None:
     metavar="TEXT",
     help="Instead of a budget: '±50 at 95%', for counts, sums and histograms.",
 )
+@click.option(
+    "--undeclared",
+    multiple=True,
+    metavar="COLUMN",
+    help="Find the groups of this category instead of taking the declared ones; repeatable.",
+)
 @click.option("--dry-run", is_flag=True, help="Print what it would cost; read and charge nothing.")
 @cap_option
+@cap_delta_option
 @analyst_option
 @version_option
 @ledger_option
@@ -68,8 +78,10 @@ def ask(
     delta: str,
     rho: str | None,
     accuracy: str | None,
+    undeclared: tuple[str, ...],
     dry_run: bool,
     cap_epsilon: str | None,
+    cap_delta: str,
     analyst: str | None,
     data_version: str | None,
     ledger_path: Path | None,
@@ -86,6 +98,7 @@ def ask(
     Examples:
       discreet curator ask people.parquet "SELECT sex, avg(age) FROM people GROUP BY sex" --schema people.toml --epsilon 0.1
       discreet curator ask people.parquet "SELECT count(*) FROM people WHERE age >= 65" --schema people.toml --accuracy '±50 at 95%'
+      discreet curator ask people.parquet "SELECT town, count(*) FROM people GROUP BY town" --schema people.toml --epsilon 1 --delta 1e-9
     """
     from discreet.cli.answering import print_answers
     from discreet.cli.output import print_json, say
@@ -101,7 +114,7 @@ def ask(
         table,
         Schema.load(schema_path),
         ledger=ledger_path,
-        cap=None if cap_epsilon is None else budget_of(cap_epsilon, "0", None),
+        cap=None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta, None),
         analyst=analyst,
         data_version=data_version,
     ) as curator:
@@ -113,7 +126,13 @@ def ask(
             else:
                 click.echo(f"It would cost {cost}; {curator.left} is left.")
             return
-        answers = curator.ask(question, budget=budget, accuracy=accuracy, confidence=confidence)
+        answers = curator.ask(
+            question,
+            budget=budget,
+            accuracy=accuracy,
+            confidence=confidence,
+            undeclared=undeclared,
+        )
         left = curator.left
     if as_json:
         print_json({**answers.to_dict(), "left": left.to_dict()})
@@ -124,8 +143,79 @@ def ask(
 
 @command.command()
 @click.argument("table", type=str)
+@click.argument("questions", metavar="SQL...", nargs=-1, required=True)
+@schema_option
+@click.option("--threshold", type=int, required=True, help="The count to watch for.")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="What the whole watch costs.")
+@cap_option
+@cap_delta_option
+@analyst_option
+@version_option
+@ledger_option
+@confidence_option
+@json_option
+def alert(
+    table: str,
+    questions: tuple[str, ...],
+    schema_path: Path,
+    threshold: int,
+    epsilon: str,
+    cap_epsilon: str | None,
+    cap_delta: str,
+    analyst: str | None,
+    data_version: str | None,
+    ledger_path: Path | None,
+    confidence: float,
+    as_json: bool,
+) -> None:
+    """Ask counts one after the other, until the first that is, noisily, at or above a threshold.
+
+    One price for all of them, however many are below (the sparse vector technique).
+
+    \b
+    Examples:
+      discreet curator alert visits.parquet "SELECT count(*) FROM visits WHERE flu" --schema visits.toml --threshold 500 --epsilon 0.1
+    """
+    from discreet.cli.output import print_json, print_table
+    from discreet.curator import Curator
+    from discreet.schema import Schema
+
+    with Curator(
+        table,
+        Schema.load(schema_path),
+        ledger=ledger_path,
+        cap=None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta, None),
+        analyst=analyst,
+        data_version=data_version,
+    ) as curator:
+        for sql in questions:
+            curator.check_count(sql)  # what is not understood costs nothing
+        watch = curator.alert(
+            threshold,
+            budget=budget_of(epsilon, "0", None),
+            confidence=confidence,
+            questions=len(questions),
+        )
+        said: list[tuple[str, str]] = []
+        for sql in questions:
+            said.append((sql, "above" if watch.is_above(sql) else "below"))
+            if watch.over:
+                break
+        rest = curator.left
+    if as_json:
+        answers = [{"question": sql, "answer": answer} for sql, answer in said]
+        print_json({"answers": answers, "margin": watch.margin, "left": rest.to_dict()})
+        return
+    title = f"threshold {threshold:,}, give or take {watch.margin:,.1f} at {confidence:.0%}"
+    print_table(("question", "noisy count"), said, title=title)
+    click.echo(f"{rest} is left.")
+
+
+@command.command()
+@click.argument("table", type=str)
 @schema_option
 @cap_option
+@cap_delta_option
 @analyst_option
 @ledger_option
 @json_option
@@ -133,6 +223,7 @@ def left(
     table: str,
     schema_path: Path,
     cap_epsilon: str | None,
+    cap_delta: str,
     analyst: str | None,
     ledger_path: Path | None,
     as_json: bool,
@@ -152,7 +243,7 @@ def left(
         table,
         Schema.load(schema_path),
         ledger=ledger_path,
-        cap=None if cap_epsilon is None else budget_of(cap_epsilon, "0", None),
+        cap=None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta, None),
         analyst=analyst,
     ) as curator:
         cap, spent, rest = curator.cap, curator.spent, curator.left

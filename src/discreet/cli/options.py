@@ -40,6 +40,31 @@ workload_option = click.option(
 )
 
 
+algorithm_option = click.option(
+    "--algorithm",
+    "algorithms",
+    metavar="CLASS=NAME",
+    multiple=True,
+    help="Release a class by an algorithm other than the preferred one, such as "
+    "'intervals(age)=noisy-search'; repeatable.",
+)
+
+
+def algorithms_of(typed: tuple[str, ...]) -> dict[str, str]:
+    """The algorithms that were named, by the text of their class."""
+    from discreet.queries.classes import parse_class
+
+    found = {}
+    for each in typed:
+        query_class, equals, name = each.rpartition("=")
+        if not equals or not name.strip():
+            raise click.UsageError(
+                f"--algorithm {each!r}: write CLASS=NAME, as in 'intervals(age)=noisy-search'."
+            )
+        found[parse_class(query_class).text] = name.strip()
+    return found
+
+
 def budget_options(function: Function) -> Function:
     """`--epsilon`, `--delta`, `--rho`: exact, as typed; 0.1 is one tenth."""
     for option in (

@@ -9,6 +9,8 @@ import click
 
 from discreet.cli.options import (
     FILE,
+    algorithm_option,
+    algorithms_of,
     budget_of,
     budget_options,
     confidence_option,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("schema_path", metavar="SCHEMA", type=FILE)
 @workload_option
+@algorithm_option
 @budget_options
 @click.option(
     "--rows", type=click.IntRange(1), help="Roughly how many rows. Default: the schema's people."
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 def command(
     schema_path: Path,
     classes: tuple[str, ...],
+    algorithms: tuple[str, ...],
     epsilon: str | None,
     delta: str,
     rho: str | None,
@@ -81,6 +85,7 @@ def command(
         target=_target(workload[0], error, confidence, simultaneous) if error else None,
         delta=0 if given else delta,
         confidence=confidence,
+        algorithms=algorithms_of(algorithms),
     )
     if as_json:
         print_json(planned.to_dict())

@@ -8,6 +8,8 @@ import click
 
 from discreet.cli.options import (
     FILE,
+    algorithm_option,
+    algorithms_of,
     budget_of,
     budget_options,
     confidence_option,
@@ -24,6 +26,7 @@ from discreet.cli.options import (
 @click.argument("table", type=str)
 @schema_option
 @workload_option
+@algorithm_option
 @budget_options
 @click.option("-o", "--output", type=FILE, required=True, help="The release file to write.")
 @ledger_option
@@ -41,6 +44,7 @@ def command(
     table: str,
     schema_path: Path,
     classes: tuple[str, ...],
+    algorithms: tuple[str, ...],
     epsilon: str | None,
     delta: str,
     rho: str | None,
@@ -86,6 +90,7 @@ def command(
             workload=workload,
             ledger=ledger_path,
             confidence=confidence,
+            algorithms=algorithms_of(algorithms),
             progress=advance,
             overwrite=force,
         )

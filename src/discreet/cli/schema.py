@@ -52,62 +52,82 @@ def draft(table: str, output: Path | None, force: bool) -> None:
 @command.command()
 @click.argument("table", type=str)
 @click.option("--dataset", required=True, help="The dataset's name in the ledger.")
-@click.option(
-    "--column", "columns", multiple=True, required=True, help="A numeric column; repeatable."
-)
+@click.option("--column", "columns", multiple=True, help="A numeric column; repeatable.")
+@click.option("--category", "categories", multiple=True, help="A column of names; repeatable.")
 @click.option("--epsilon", required=True, metavar="NUMBER", help="What it may cost, in all.")
+@click.option(
+    "--delta",
+    default="0",
+    metavar="NUMBER",
+    help="For categories: the chance to name one person's.",
+)
 @click.option("--cap", metavar="EPSILON", help="The dataset's cap. Default: this cost alone.")
+@click.option("--cap-delta", default="0", metavar="NUMBER", help="The delta of the cap.")
+@click.option("--identifier", metavar="COLUMN", help="Whose a row is. Default: a person is a row.")
+@click.option("--max-rows", default=1, show_default=True, help="Rows of a person that count.")
 @ledger_option
 @json_option
 def learn(
     table: str,
     dataset: str,
     columns: tuple[str, ...],
+    categories: tuple[str, ...],
     epsilon: str,
+    delta: str,
     cap: str | None,
+    cap_delta: str,
+    identifier: str | None,
+    max_rows: int,
     ledger_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Learn bounds of numeric columns from the rows, for a stated budget that the ledger is charged.
+    """Learn bounds of numeric columns, and values of categories, from the rows, for a stated budget
+    that the ledger is charged.
 
-    Only where nobody knows them: bounds from public knowledge cost nothing. A unit is one row.
+    Only where nobody knows them: what is public knowledge costs nothing.
 
     \b
     Examples:
       discreet schema learn people.parquet --dataset people --column income --epsilon 0.1 --cap 3
+      discreet schema learn people.parquet --dataset people --category town --epsilon 1 --delta 1e-9
     """
     from discreet.cli.options import budget_of
     from discreet.cli.output import print_json, print_table
     from discreet.curator import learn_schema
+    from discreet.curator.learning import LearntBounds
+    from discreet.privacy.adjacency import PrivacyUnit
+    from discreet.schema.writing import line
 
+    budget = budget_of(epsilon, delta, None)
     found = learn_schema(
         table,
         dataset=dataset,
         columns=columns,
-        budget=budget_of(epsilon, "0", None),
-        cap=None if cap is None else budget_of(cap, "0", None),
+        categories=categories,
+        budget=budget,
+        cap=None if cap is None else budget_of(cap, cap_delta, None),
+        unit=PrivacyUnit(identifier, max_rows),
         ledger=ledger_path,
     )
     if as_json:
         print_json(
             [
                 {"column": one.column, "bounds": [one.low, one.high], "found": one.found}
+                if isinstance(one, LearntBounds)
+                else {"column": one.column, "values": list(one.values), "surely": one.threshold}
                 for one in found
             ]
         )
         return
-    print_table(
-        ("column", "bounds", "found"),
-        [
-            (
-                one.column,
-                f"[{one.low:g}, {one.high:g}]",
-                "yes" if one.found else "nothing stood out",
-            )
-            for one in found
-        ],
-        title=f"charged epsilon {epsilon} to {dataset}",
-    )
+    rows = []
+    for one in found:
+        if isinstance(one, LearntBounds):
+            said = f"bounds = [{one.low:g}, {one.high:g}]"
+            rows.append((one.column, said, "" if one.found else "nothing stood out"))
+        else:
+            note = f"names all values of {one.threshold:,} people and more, some of fewer"
+            rows.append((one.column, line("values", list(one.values)), note))
+    print_table(("column", "found", ""), rows, title=f"charged {budget} to {dataset}")
 
 
 @command.command()
@@ -152,7 +172,7 @@ def check(ctx: click.Context, schema_path: Path, as_json: bool) -> None:
     person = (
         "one row"
         if unit.identifier is None
-        else f"at most {unit.max_rows} rows of a {unit.identifier}"
+        else f"at most {unit.max_rows} rows of a {unit.identifier}, in {unit.groups} groups"
     )
     print_table(
         ("column", "kind", "cells", "nulls"),

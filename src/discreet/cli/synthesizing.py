@@ -45,3 +45,5 @@ def command(
     made = open_release(release_path).synthesize(rows, seed=seed)
     made.write(output)
     click.echo(f"{output}: {len(made):,} synthetic rows of {len(made.names)} columns")
+    for note in made.notes:
+        click.echo(note)

@@ -88,8 +88,10 @@ def margin_of(planned: Planned, confidence: Fraction) -> Fraction:
     margins = [Fraction(0)]
     for each in planned.needed:
         term = each.terms[0]
-        half = planned.laws[planned.place(term)].half_width(confidence)
-        margins.append(Fraction(half, term.grid if isinstance(term, Total) else 1))
+        half = Fraction(planned.laws[planned.place(term)].half_width(confidence))
+        if isinstance(term, Total):
+            half = half / term.grid + term.rounding
+        margins.append(half)
     return max(margins)
 
 

@@ -28,7 +28,7 @@ from discreet.curator.intervals import (
 from discreet.curator.planning import Needed, Planned, bounds_of, center_of
 from discreet.errors import LedgerDamaged
 from discreet.privacy.laws import NoiseLaw, law_from_dict
-from discreet.queries.tallies import Cells, Squares, Total
+from discreet.queries.tallies import Cells, Key, Squares, Total, keys_touched
 from discreet.schema.ordered import OrderedColumn
 
 Floats = npt.NDArray[np.float64]
@@ -44,6 +44,8 @@ class Measured:
     laws: tuple[NoiseLaw, ...]
     chosen: tuple[int, ...] = ()
     public_rows: int | None = None
+    keys: tuple[Key, ...] | None = None
+    """Those that were found and named, in order."""
 
     def payload(self) -> bytes:
         """For the ledger: canonical, so that equal measurements give equal bytes."""
@@ -53,6 +55,7 @@ class Measured:
             "laws": [law.to_dict() for law in self.laws],
             "chosen": list(self.chosen),
             "public_rows": self.public_rows,
+            "keys": None if self.keys is None else [list(key) for key in self.keys],
         }
         return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
 
@@ -68,6 +71,7 @@ class Measured:
             laws=tuple(law_from_dict(law) for law in data["laws"]),
             chosen=tuple(data["chosen"]),
             public_rows=data["public_rows"],
+            keys=None if data.get("keys") is None else tuple(map(tuple, data["keys"])),
         )
 
 
@@ -78,19 +82,24 @@ def answers_from(
     schema = planned.schema
     if planned.choice is not None:
         return _chosen(planned, measured, confidence, notes)
-    groups = planned.groups
+    groups, unlisted, keys = planned.groups, planned.question.unlisted, measured.keys or ()
     shape = tuple(schema.column(name).cells for name in groups)
-    codes = (
-        np.stack([axis.reshape(-1) for axis in np.indices(shape)] if shape else [], axis=-1)
-        if shape
-        else np.zeros((1, 0), dtype=np.int64)
-    )
+    shape = (len(keys), *shape) if unlisted else shape
+    codes = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
     reader = _Reader(planned, measured, Fraction(str(confidence)), prod(shape))
     columns = tuple(reader.column(each) for each in planned.needed)
+
+    def label(axis: int, code: int) -> str:
+        if axis < len(unlisted):
+            return keys[code][axis]
+        return schema.column(groups[axis - len(unlisted)]).label(code)
+
+    if unlisted:  # one number for the key, spelled out in as many columns as it has texts
+        codes = codes[:, [0] * len(unlisted) + list(range(1, len(shape)))]
     return Answers(
-        groups=groups,
-        codes=codes.astype(np.int64),
-        label=lambda axis, code: schema.column(groups[axis]).label(code),
+        groups=(*unlisted, *groups),
+        codes=codes,
+        label=label,
         columns=columns,
         confidence=confidence,
         question=planned.question.text,
@@ -149,6 +158,16 @@ class _Reader:
     def notes(self) -> list[str]:
         kinds = {each.aggregate.kind for each in self.planned.needed}
         found = []
+        finder = self.planned.finder
+        if finder is not None:
+            law = finder.law(keys_touched(self.schema))
+            found.append(
+                f"The groups were found by partition selection (epsilon {finder.epsilon}, delta "
+                f"{finder.delta}): one that a single person is in is named with probability at most delta, "
+                f"one of {law.even:,} people as likely as not, one of {law.certain:,} surely."
+            )
+            if self.rows and len(self.measured.keys or ()) == self.planned.most_keys:
+                found.append("More groups were found than can be answered: the first are shown.")
         if kinds & {"variance", "stddev"}:
             found.append("variance and stddev are those of the counted rows (divided by n).")
         if self.planned.reads_public_rows:
@@ -192,11 +211,11 @@ class _Reader:
         total = each.terms[0]
         assert isinstance(total, Total)
         values, law = self._of(total)
-        half = law.half_width(self.confidence) / total.grid
+        half = law.half_width(self.confidence) / total.grid + float(total.rounding)
         low, high = bounds_of(total.column, self.schema)
         least = 0.0 if low >= 0 else -np.inf
         most = 0.0 if high <= 0 else np.inf
-        found = values / total.grid
+        found = (values + (0.5 if total.bits else 0.0)) / total.grid
         return AnswerColumn(
             name=each.aggregate.name,
             estimate=np.clip(found, least, most),
@@ -308,7 +327,10 @@ class _Reader:
         places = [self.planned.place(term) for term in levels]
         law = self.measured.laws[places[0]]
         shifts = [term.shift or 0 for term in levels]
-        tables = [self.measured.values[place].reshape(self.rows, -1) for place in places]
+        tables = [
+            self.measured.values[place].reshape(self.rows, term.buckets(self.schema))
+            for place, term in zip(places, levels, strict=True)
+        ]
         found = np.empty((4, self.rows))
         for row in range(self.rows):
             band = QuantileBand([table[row] for table in tables], shifts, law, each.aggregate.level)

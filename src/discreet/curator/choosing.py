@@ -38,14 +38,18 @@ class Discovery:
     column: str
     values: tuple[str, ...]
     threshold: int
-    """People who must hold a value, noise included, for it to be named."""
+    """People who make a value sure to be named; fewer make it likely."""
     charged: Budget
 
 
 def counted(sql: str, schema: Schema) -> Tally:
     """The single count that a text asks for."""
     question = parse_curator_question(sql, schema)
-    if question.groups or [one.kind for one in question.aggregates] != ["count"]:
+    if (
+        question.groups
+        or question.unlisted
+        or [one.kind for one in question.aggregates] != ["count"]
+    ):
         raise BadQuestion(
             "Ask for a single count: SELECT count(*) FROM the dataset WHERE ... Nothing was read or charged."
         )

@@ -12,7 +12,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,6 +24,7 @@ from discreet.curator.answering import Measured, answers_from
 from discreet.curator.choosing import Choice, Discovery, counted, weighted
 from discreet.curator.planning import (
     Planned,
+    check_names_keys,
     check_not_empty,
     checked_confidence,
     chooser,
@@ -31,15 +32,15 @@ from discreet.curator.planning import (
 )
 from discreet.errors import AlreadyAsked, AnswerLost, BadBudget, BadInput, EntryTaken
 from discreet.kernel.engines import open_engine
-from discreet.kernel.engines.sources import recognise
+from discreet.kernel.engines.opening import source_of
 from discreet.kernel.ledger import Ledger
-from discreet.kernel.mechanisms import AboveThreshold
-from discreet.kernel.mechanisms.partition_selection import PartitionSelection
+from discreet.kernel.mechanisms import AboveThreshold, PartitionSelection
 from discreet.kernel.vault import Grant, Vault
-from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.queries.curator_sql import CuratorQuestion, parse_curator_question
+from discreet.queries.expressions import TRUE
+from discreet.queries.tallies import keys_touched
 from discreet.schema import Schema
 
 PATIENCE = 5.0
@@ -81,7 +82,7 @@ class Curator:
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
         try:
             self._cap = self._declared(cap, analyst_cap)
-            self._version = data_version if data_version is not None else version_of(source)
+            self._version = data_version if data_version is not None else version_of(source, schema)
             limits: dict[str, Any] = {} if memory_limit is None else {"memory_limit": memory_limit}
             self._engine = open_engine(source, schema, threads=threads, **limits)
         except BaseException:
@@ -141,13 +142,15 @@ class Curator:
         budget: Budget | None = None,
         accuracy: str | float | None = None,
         confidence: float = 0.95,
+        undeclared: Sequence[str] = (),
     ) -> Answers:
         """The answer to a question in SQL, every number with its interval.
 
         `budget` is the cost of the whole question; `accuracy`, such as '±50 at 95%', buys just so
-        much. A question that is refused is not charged, and nothing is read.
+        much. A question that is refused is not charged, and nothing is read. `undeclared` names
+        category columns of GROUP BY whose values are to be found, as those are that declare none.
         """
-        planned, confidence = self._planned(sql, budget, accuracy, confidence)
+        planned, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
         with self._lock:  # one question at a time; other threads wait
             measured = self._measured(planned)
         return answers_from(planned, measured, confidence=confidence)
@@ -162,11 +165,17 @@ class Curator:
         budget: Budget | None,
         accuracy: str | float | None,
         confidence: float,
+        undeclared: Sequence[str] = (),
     ) -> tuple[Planned, float]:
         confidence = checked_confidence(confidence)
         check_not_empty(budget, accuracy)
-        question = parse_curator_question(sql, self.schema)
+        question = parse_curator_question(sql, self.schema, unlisted=undeclared)
         if budget is None:
+            if question.unlisted:
+                raise BadBudget(
+                    "Grouping by values that nobody listed needs a delta, which no accuracy says. Nothing "
+                    "was read or charged. Give a budget of an epsilon and a delta."
+                )
             wanted = Accuracy.read(accuracy, confidence=confidence)
             budget = budget_for(question, self.schema, wanted, notion=self._notion)
             confidence = float(wanted.confidence)
@@ -303,28 +312,29 @@ class Curator:
             raise BadInput(
                 f"Column {found.name!r} is of kind {found.kind}; categories have values to name."
             )
-        if not isinstance(budget, Budget) or budget.notion is Notion.RHO or budget.delta == 0:
-            raise BadBudget(
-                "Naming undeclared values needs an epsilon and a delta above 0, such as 1e-9. "
-                "Nothing was read or charged."
-            )
+        check_names_keys(budget, self._notion)
         mechanism = PartitionSelection(epsilon=budget.epsilon, delta=budget.delta)
+        law = mechanism.law(keys_touched(self.schema))
+        threshold = law.certain  # refuses, before the charge, an epsilon that names nothing
         request = self._digest({"discover": found.name, "budget": budget.to_dict()})
-        dataset = self.schema.dataset
-        payload = self._ledger.recorded_answer(dataset, request, analyst=self._analyst)
-        if payload is None:
-            with self._vault.charge(
-                budget,
-                purpose=f"discover values of {found.name}",
-                request=request,
-                analyst=self._analyst,
-            ) as grant:
-                payload = json.dumps(grant.discover(found.name, mechanism)).encode()
-                grant.record(payload)
-        rows = self.schema.unit.max_rows
-        touched = rows * (2 if self.schema.adjacency is Adjacency.CHANGE_ONE else 1)
-        values = tuple(json.loads(payload))
-        return Discovery(found.name, values, mechanism.threshold(touched), budget)
+        measured = self._recorded(request)
+        if measured is None:
+            try:
+                with self._vault.charge(
+                    budget,
+                    purpose=f"discover values of {found.name}",
+                    request=request,
+                    analyst=self._analyst,
+                    once=True,
+                    reading=True,
+                ) as grant:
+                    keys = grant.find_keys((found.name,), TRUE, mechanism)
+                    measured = Measured(values=(), laws=(), keys=keys)
+                    grant.record(measured.payload())
+            except (AlreadyAsked, EntryTaken) as error:
+                measured = self._awaited(request, error)
+        values = tuple(text for (text,) in measured.keys or ())
+        return Discovery(found.name, values, threshold, budget)
 
     def alert(
         self, threshold: int, *, budget: Budget, confidence: float = 0.95, questions: int = 100
@@ -365,6 +375,10 @@ class Curator:
             questions=questions,
         )
 
+    def check_count(self, sql: str) -> None:
+        """`BadQuestion` unless an alert could watch it. Nothing is read or charged."""
+        counted(sql, self.schema)
+
     # Closing
 
     def close(self) -> None:
@@ -393,11 +407,18 @@ def _measure(planned: Planned, grant: Grant) -> Measured:
         times = planned.needed[0].aggregate.chosen
         selections = grant.choose(planned.choice, planned.chooser, times=times)
         return Measured(values=(), laws=(), chosen=tuple(one.chosen for one in selections))
-    measured = grant.tally(planned.requests)
+    keys, requests = None, planned.requests
+    if planned.finder is not None:
+        question = planned.question
+        named = grant.find_keys(question.unlisted, question.condition, planned.finder)
+        keys = named[: planned.most_keys]
+        requests = planned.requests_for(keys)
+    measured = grant.tally(requests)
     return Measured(
         values=tuple(each.values for each in measured),
         laws=tuple(each.law for each in measured),
         public_rows=rows,
+        keys=keys,
     )
 
 
@@ -420,12 +441,12 @@ def _chargeable(budget: Budget, accounting: Accounting) -> tuple[Budget, Budget]
     return allowed, allowed
 
 
-def version_of(source: object) -> str:
+def version_of(source: object, schema: Schema) -> str:
     """The state of a source: for files their places and times of change, never what is in them.
 
     A table in memory has no version that outlives its curator.
     """
-    found = recognise(source)
+    found = source_of(source, schema)
     if not found.files:
         return f"in memory {uuid.uuid4().hex}"
     times = [f"{path} {Path(path).stat().st_mtime_ns}" for path in found.files]

@@ -1,32 +1,38 @@
-"""Learning public facts from rows, for a stated budget: bounds of numbers.
+"""Learning public facts from rows, for a stated budget: bounds of numbers, values of categories.
 
 Where nobody knows a column's bounds, they cost something to find. The column's values are counted
 in cells that double in size away from zero, with noise; the bounds are the ends of the outermost
-cells whose noisy count stands out.
+cells whose noisy count stands out. Where nobody can list a category's values, those that many
+people hold are named by partition selection.
 
-Guarantee:   the budget, epsilon-DP: one histogram.
-Adjacency:   the schema's. Sensitivity: `Tally.sensitivity` of a histogram.
+Guarantee:   the budget: one histogram for each numeric column (epsilon-DP), one selection for each
+             category ((epsilon, delta)-DP); every column gets an equal part of epsilon, and every
+             category of delta (basic composition).
+Adjacency:   the schema's. Sensitivity: `Tally.sensitivity` of a histogram, `keys_touched`.
 Error:       with probability `confidence` no empty cell is taken for a full one, and every cell
-             with more than twice `threshold` rows lies within the bounds.
+             with more than twice `threshold` rows lies within the bounds. A value that `threshold`
+             people hold is named for certain.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
-from discreet.curator.planning import checked_confidence
+from discreet.curator.planning import check_names_keys, checked_confidence
 from discreet.errors import BadInput
 from discreet.kernel.engines import open_engine
 from discreet.kernel.ledger import Ledger
+from discreet.kernel.mechanisms import PartitionSelection
 from discreet.kernel.vault import TallyRequest, Vault
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.queries.tallies import Cells, Tally
+from discreet.queries.expressions import TRUE
+from discreet.queries.tallies import Cells, Tally, keys_touched
 from discreet.releases.noise_choice import check_drawable, least_error_mechanism, simultaneous_bound
-from discreet.schema import CsvOptions, NumberColumn, Schema
+from discreet.schema import CategoryColumn, CsvOptions, NumberColumn, Schema
 
 LARGEST_POWER, SMALLEST_POWER = 60, -20
 
@@ -44,11 +50,23 @@ class LearntBounds:
     charged: Budget
 
 
+@dataclass(frozen=True, slots=True)
+class LearntValues:
+    """What was found for one category, and what it cost."""
+
+    column: str
+    values: tuple[str, ...]
+    threshold: int
+    """People who make a value sure to be named."""
+    charged: Budget
+
+
 def learn_schema(
     source: object,
     *,
     dataset: str,
-    columns: tuple[str, ...] | list[str],
+    columns: Sequence[str] = (),
+    categories: Sequence[str] = (),
     budget: Budget,
     cap: Budget | None = None,
     ledger: Ledger | Path | str | None = None,
@@ -56,25 +74,36 @@ def learn_schema(
     unit: PrivacyUnit | None = None,
     csv: CsvOptions | None = None,
     confidence: float = 0.95,
-) -> list[LearntBounds]:
-    """Find bounds of numeric `columns`, charging `budget` in all to `dataset`."""
+) -> list[LearntBounds | LearntValues]:
+    """Find bounds of numeric `columns` and values of `categories`, charging `budget` in all to `dataset`."""
     confidence = checked_confidence(confidence)
-    if not columns:
-        raise BadInput("Name the columns whose bounds to learn. Nothing was read or charged.")
+    if not columns and not categories:
+        raise BadInput(
+            "Name the columns whose bounds or values to learn. Nothing was read or charged."
+        )
     cuts = _cuts()
+    numbers = [
+        NumberColumn(name, -(2.0**62), 2.0**62, cuts=cuts, nulls="exclude") for name in columns
+    ]
+    names = [CategoryColumn(name, (), undeclared=True) for name in categories]
     probe = Schema(
         dataset=dataset,
-        columns=tuple(
-            NumberColumn(name, -(2.0**62), 2.0**62, cuts=cuts, nulls="exclude") for name in columns
-        ),
+        columns=(*numbers, *names),
         adjacency=adjacency,
         unit=unit or PrivacyUnit(),
         cap=cap,
         csv=csv or CsvOptions(),
     )
-    if not budget.is_pure:
+    if categories:
+        check_names_keys(budget, (cap or budget).notion)
+    elif not budget.is_pure:
         raise BadInput("Bounds are learnt with a pure epsilon. Nothing was read or charged.")
-    share = budget.times(Fraction(1, len(columns)))
+    share = Budget(epsilon=budget.epsilon / (len(columns) + len(categories)))
+    finders = [
+        PartitionSelection(epsilon=share.epsilon, delta=budget.delta / len(categories))
+        for _ in categories
+    ]
+    surely = [finder.law(keys_touched(probe)).certain for finder in finders]
     requests = []
     for name in columns:
         tally = Tally(Cells(name, 0))
@@ -84,29 +113,36 @@ def learn_schema(
         check_drawable(law, what=name)
         requests.append((TallyRequest(tally, mechanism), law, size))
     everything = [(law, size) for _, law, size in requests]
-    threshold = simultaneous_bound(everything, confidence) + 1
+    threshold = simultaneous_bound(everything, confidence) + 1 if everything else 0
     book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     try:
         with open_engine(source, probe) as engine:
             vault = Vault(engine, probe, book)
             with vault.charge(
                 budget,
-                purpose=f"learn bounds of {', '.join(columns)}",
+                purpose=f"learn bounds or values of {', '.join((*columns, *categories))}",
                 request=f"learn {probe.digest()} {budget.to_dict()}",
             ) as grant:
                 measured = grant.tally([request for request, _, _ in requests])
-                grant.publish("bounds")
+                named = [
+                    grant.find_keys((name,), TRUE, finder)
+                    for name, finder in zip(categories, finders, strict=True)
+                ]
+                grant.publish("bounds and values")
     finally:
         if book is not ledger:
             book.close()
     edges = [-(2.0**62), *cuts, 2.0**62]
-    found = []
+    found: list[LearntBounds | LearntValues] = []
     for name, each in zip(columns, measured, strict=True):
         full = [place for place, count in enumerate(each.values.tolist()) if count >= threshold]
         first, last = (full[0], full[-1]) if full else (0, len(edges) - 2)
         found.append(
             LearntBounds(name, edges[first], edges[last + 1], bool(full), threshold, share)
         )
+    for name, keys, finder, sure in zip(categories, named, finders, surely, strict=True):
+        paid = Budget(epsilon=finder.epsilon, delta=finder.delta)
+        found.append(LearntValues(name, tuple(text for (text,) in keys), sure, paid))
     return found
 
 

@@ -8,12 +8,12 @@ measured once, with all their shares.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isqrt, prod
+from math import ceil, isqrt, prod
 
 from discreet.errors import BadBudget, BadInput, BadQuestion
-from discreet.kernel.mechanisms import Exponential
+from discreet.kernel.mechanisms import Exponential, PartitionSelection
 from discreet.kernel.vault import TallyRequest
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
@@ -21,8 +21,12 @@ from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.curator_sql import Aggregate, CuratorQuestion
 from discreet.queries.expressions import TRUE
+from discreet.queries.measurable import MOST_CELLS
 from discreet.queries.tallies import (
+    MOST_GROUPS,
     Cells,
+    FoundKeys,
+    Key,
     Persons,
     Present,
     Rows,
@@ -32,6 +36,7 @@ from discreet.queries.tallies import (
     Total,
     Valued,
     WeightedCounts,
+    keys_touched,
 )
 from discreet.queries.tree import bits_of
 from discreet.releases.fixed_point import bounds_of, fixed_point_sum
@@ -43,6 +48,12 @@ MOST_QUANTILE_BITS = 18
 """Buckets of a quantile: at most 2^18, in levels of up to 6 bits."""
 LEVEL_BITS = 6
 MOST_QUANTILE_CELLS = 1 << 21
+MOST_KEYS = 100_000
+"""Found keys of one question."""
+USUAL_KEYS = 256
+"""For how many of them a quantile's buckets leave room; more keys are then cut off."""
+ROW_BITS = 60
+"""A row's value in a sum is rounded to so many: 2^40 rows then move it by 2^-21 of a bound at most."""
 SQUARE_BITS = 24
 """A row's square is kept to so many bits."""
 
@@ -72,15 +83,32 @@ class Planned:
     laws: tuple[NoiseLaw, ...] = ()
     choice: WeightedCounts | None = None
     chooser: Exponential | None = None
+    finder: PartitionSelection | None = None
+    """How keys that no schema lists are named, before anything else is read."""
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The columns that tell the answer's rows apart."""
+        """The columns of declared cells that tell the answer's rows apart."""
         (first, *_) = self.needed
         if first.aggregate.kind == "histogram":
             assert first.aggregate.column is not None
             return (*self.question.groups, first.aggregate.column)
         return self.question.groups
+
+    def requests_for(self, keys: tuple[Key, ...]) -> tuple[TallyRequest, ...]:
+        """The requests, once the keys are known."""
+        found = FoundKeys(self.question.unlisted, keys)
+        return tuple(
+            TallyRequest(replace(request.query, found=found), request.mechanism)
+            for request in self.requests
+        )
+
+    @property
+    def most_keys(self) -> int:
+        """As many found keys as can be answered; further ones, in order, are left out."""
+        cells = [prod(request.query.shape(self.schema)[1:]) for request in self.requests]
+        groups = prod(self.schema.column(name).cells for name in self.groups)
+        return min(MOST_KEYS, MOST_GROUPS // groups, *(MOST_CELLS // each for each in cells))
 
     @property
     def reads_public_rows(self) -> bool:
@@ -99,9 +127,11 @@ def plan_question(
         raise BadBudget(
             f"The budget must be a Budget, not {type(budget).__name__}. Nothing was read or charged."
         )
-    options = [
-        _under(accounting, question, schema, budget) for accounting in _accountings(budget, notion)
-    ]
+    accountings = _accountings(budget, notion)
+    if question.unlisted:
+        check_names_keys(budget, notion)
+        accountings = [Accounting.BASIC]  # naming keys has no rho
+    options = [_under(accounting, question, schema, budget) for accounting in accountings]
     return min(options, key=_loudness)
 
 
@@ -132,6 +162,10 @@ def _under(
         budget = allowed  # a delta beside a rho would buy nothing
     if question.aggregates[0].kind == "top":
         return _choosing(accounting, question, schema, budget, allowed)
+    finder = None
+    if question.unlisted:
+        finder, allowed = _finding(budget, aggregates=len(question.aggregates))
+        finder.law(keys_touched(schema)).certain  # noqa: B018 - refuses what cannot be tabulated
     share = allowed.times(Fraction(1, 4 * len(question.aggregates)))
     needed = tuple(
         _needed(one, question, schema, share=share, accounting=accounting)
@@ -145,14 +179,17 @@ def _under(
     laws: list[NoiseLaw] = []
     for term, part in zip(weights, shares(allowed, list(weights.values())), strict=True):
         tally = Tally(term, question.groups, question.condition)
-        moved, size = tally.sensitivity(schema), tally.size(schema)
+        if question.unlisted:
+            tally = replace(tally, found=FoundKeys(question.unlisted))
+        moved = tally.sensitivity(schema)
+        size = tally.size(schema) if tally.found is None else MOST_KEYS
         mechanism = least_error_mechanism(moved, size, share=part, accounting=accounting)
         law = mechanism.law(moved, size=size)
         check_drawable(law, what="The question")
         requests.append(TallyRequest(tally, mechanism))
         laws.append(law)
     uses_delta = any(request.mechanism.cost().delta for request in requests)
-    if accounting is Accounting.BASIC and budget.delta and not uses_delta:
+    if accounting is Accounting.BASIC and budget.delta and not uses_delta and finder is None:
         # Laplace noise won everywhere: a delta that buys nothing is not charged.
         return _under(accounting, question, schema, Budget(epsilon=budget.epsilon))
     return Planned(
@@ -163,7 +200,32 @@ def _under(
         needed=needed,
         requests=tuple(requests),
         laws=tuple(laws),
+        finder=finder,
     )
+
+
+def check_names_keys(budget: Budget, notion: Notion) -> None:
+    """Naming what nobody listed costs a delta, and has no rho."""
+    if not isinstance(budget, Budget) or budget.notion is Notion.RHO or budget.delta == 0:
+        raise BadBudget(
+            "Naming values that nobody listed needs a budget of an epsilon and a delta above 0, such as "
+            "1e-9, for a name may give its holder away. Nothing was read or charged."
+        )
+    if notion is Notion.RHO:
+        raise BadBudget(
+            "This dataset's cap counts rho, and naming values that nobody listed has none. Nothing was "
+            "read or charged. Declare the values, or a cap of an epsilon and a delta."
+        )
+
+
+def _finding(budget: Budget, *, aggregates: int) -> tuple[PartitionSelection, Budget]:
+    """How keys are named, and what is left for the values: a pure epsilon.
+
+    Naming gets as much of epsilon as one aggregate does, and the whole delta.
+    """
+    part = budget.epsilon / (aggregates + 1)
+    finder = PartitionSelection(epsilon=part, delta=budget.delta)
+    return finder, Budget(epsilon=budget.epsilon - part)
 
 
 def _choosing(
@@ -256,6 +318,7 @@ def rows_divide(question: CuratorQuestion, schema: Schema, column: str) -> bool:
         schema.adjacency is Adjacency.CHANGE_ONE
         and schema.unit.identifier is None
         and not question.groups
+        and not question.unlisted
         and question.condition == TRUE
         and schema.column(column).nulls == "exclude"
     )
@@ -267,7 +330,11 @@ def _total(
     if schema.column(column).kind == "boolean":
         return Total(column, 2, 1) if centred else Total(column, 1, 0)
     query = fixed_point_sum(column, schema, centred=centred, share=share, accounting=accounting)
-    return Total(column, query.grid, int(query.center * query.grid))
+    bits = 0
+    if schema.column(column).kind == "number" and not centred:
+        widest = max(map(abs, bounds_of(column, schema))) * query.grid
+        bits = max(1, ROW_BITS - ceil(widest).bit_length())
+    return Total(column, query.grid, int(query.center * query.grid), bits)
 
 
 def _squares(total: Total, schema: Schema) -> Squares:
@@ -284,6 +351,7 @@ def _levels(column: str, question: CuratorQuestion, schema: Schema) -> tuple[Cel
     As fine as the column's cells are, up to 2^18 buckets and as many over all groups as fit.
     """
     groups = prod(schema.column(name).cells for name in question.groups)
+    groups *= USUAL_KEYS if question.unlisted else 1
     bits = bits_of(schema.column(column).value_cells)
     room = max(1, MOST_QUANTILE_CELLS // groups).bit_length() - 1
     kept = min(bits, MOST_QUANTILE_BITS, max(1, room))
@@ -318,6 +386,7 @@ __all__ = [
     "Planned",
     "bounds_of",
     "center_of",
+    "check_names_keys",
     "check_not_empty",
     "checked_confidence",
     "chooser",

@@ -5,10 +5,14 @@ May import errors, privacy, schema, queries.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from discreet.inference.halfspace_reference import BIAS
+from discreet.inference.public_random import generator
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,3 +37,55 @@ def reweighted(
                 else np.full(len(weights), total / len(weights))
             )
     return weights
+
+
+def foreseen_error(
+    workload: npt.NDArray[np.bool_],
+    part: npt.NDArray[np.int64],
+    shape: Sequence[tuple[int, int]],
+    *,
+    rows: float,
+    rounds: int,
+    selecting: float,
+    noise: float,
+) -> float:
+    """The mean absolute error to expect over the predicates, in rows: the algorithm run on a public table.
+
+    In that table columns are independent, and each is a cascade: every halving of its values gives one
+    half `BIAS` of the rows. `shape` is each column's cells, and how many of them are values. `selecting`
+    is the epsilon of one selection, for scores that one row moves by 1; `noise` the standard deviation
+    of one measured number. All draws are public ones.
+    """
+    draw = generator(rounds)
+    cells = np.bincount(part, minlength=workload.shape[1]).astype(np.float64)
+    mass: Floats = np.ones(1)
+    for place, (all_cells, values) in enumerate(shape):
+        own = np.zeros(all_cells)
+        own[:values] = _cascade(values, place)
+        mass = np.multiply.outer(mass, own).reshape(-1)
+    truth = np.bincount(part, mass * rows, workload.shape[1])
+    scale = noise / math.sqrt(2)
+    total = max(0.0, rows + scale * float(draw.laplace()))  # it is measured, too
+    weights = cells * (total / cells.sum())
+    seen: list[npt.NDArray[np.bool_]] = []
+    answers: list[float] = []
+    exact = workload @ truth
+    for _ in range(rounds):
+        score = selecting / 2 * np.abs(exact - workload @ weights)
+        chosen = int(np.argmax(score + draw.gumbel(size=len(score))))
+        seen.append(workload[chosen])
+        answers.append(float(exact[chosen]) + scale * float(draw.laplace()))
+        weights = reweighted(weights, seen, answers, total)
+    return float(np.abs(exact - workload @ weights).mean())
+
+
+def _cascade(cells: int, seed: int) -> Floats:
+    """Shares of so many cells, which add to 1."""
+    draw = generator(seed)
+    mass = np.ones(1)
+    while len(mass) < cells:
+        heavy = draw.random(len(mass)) < 0.5
+        left = np.where(heavy, BIAS, 1 - BIAS)
+        mass = np.stack([mass * left, mass * (1 - left)], axis=1).reshape(-1)
+    kept = mass[:cells]
+    return np.asarray(kept / kept.sum())

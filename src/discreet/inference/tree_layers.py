@@ -29,6 +29,8 @@ from discreet.schema import Schema
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+LEAST_VARIANCE = 1e-30
+"""Below this a variance counts as this: its inverse is still a number that adds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +70,10 @@ class Block:
     def gathered(self, dense: Floats) -> Floats:
         """The inverse of `spread`."""
         return dense.reshape(-1)[self.place]
+
+    def parents(self, children: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The rows of this block that some children, given by their place in their layer, lie in."""
+        return np.unique(self.place[children] // self.shape[1])
 
 
 @dataclass(slots=True, eq=False)
@@ -250,7 +256,7 @@ def full_layers(
                     tree.depths[level],
                     nodes,
                     _in_order(nodes, tree, level, schema, values.astype(np.float64)),
-                    np.full(len(nodes), 1 / variance),
+                    np.full(len(nodes), 1 / max(variance, LEAST_VARIANCE)),
                     np.full(len(nodes), level == last),
                 )
             )
@@ -308,4 +314,4 @@ def shown_layers(
 
 def laplace_variance(epsilon: float) -> float:
     """Of discrete Laplace noise with parameter epsilon: 2p / (1-p)^2 with p = exp(-epsilon)."""
-    return DiscreteLaplaceLaw(scale=1 / Fraction(epsilon)).variance
+    return max(DiscreteLaplaceLaw(scale=1 / Fraction(epsilon)).variance, LEAST_VARIANCE)

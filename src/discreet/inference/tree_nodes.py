@@ -72,6 +72,8 @@ class TreeNodes:
             layer_ids.append(flat)
             boxes = [each.reshape(-1, 2)[block.place] for each in box]
         self.axes = tuple(axes)
+        self.by_layer = tuple(layer_ids)
+        """The nodes of each layer of the tree, in its order."""
         self._assemble(links)
         self._count_up(tree, layer_ids, fitted.value, leaf_estimates, links)
 

@@ -1,4 +1,4 @@
-"""Where exact numbers become noisy ones: three steps, and nothing else in the kernel draws.
+"""Where exact numbers become noisy ones: a few steps, and nothing else in the kernel draws.
 
 The vault hands exact integers to a `NoiseSource` and publishes what comes back. The one
 used in earnest draws from the system's entropy. The test door can put another in its
@@ -19,6 +19,7 @@ from discreet.errors import BadInput
 from discreet.kernel import samplers
 from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.entropy import EntropySource
+from discreet.kernel.mechanisms.partition_selection import Keeping
 from discreet.privacy.laws import (
     DiscreteGaussianLaw,
     DiscreteLaplaceLaw,
@@ -26,6 +27,7 @@ from discreet.privacy.laws import (
     RoundedGaussianLaw,
 )
 from discreet.queries.measurable import Counts
+from discreet.queries.tallies import Key
 
 SATURATION = 1 << 61
 """Exact answers are clamped to this before noise: a 1-Lipschitz map, so no sensitivity grows, and no sum can wrap."""
@@ -55,6 +57,12 @@ class NoiseSource(Protocol):
         step: str,
     ) -> bool:
         """Whether `exact` plus a fresh draw reaches the noisy threshold. The noisy count is never published."""
+        ...
+
+    def keep(
+        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+    ) -> tuple[Key, ...]:
+        """The keys, held by `exact` units each, whose coins say that they may be named."""
         ...
 
 
@@ -96,6 +104,12 @@ class DrawnNoise:
     ) -> bool:
         drawn = int(self.draw(law, 1)[0])
         return exact + drawn >= threshold_with_noise
+
+    def keep(
+        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+    ) -> tuple[Key, ...]:
+        coins = samplers.kept_by_chance(exact, law.chances, law.bits, entropy=self._entropy)
+        return tuple(key for key, coin in zip(keys, coins, strict=True) if coin)
 
 
 Observer = Callable[[Engine], tuple[Engine, NoiseSource]]

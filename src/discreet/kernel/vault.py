@@ -30,16 +30,21 @@ from discreet.artifacts.measurement import (
 from discreet.errors import BadInput, BudgetExceeded
 from discreet.kernel.engines.protocol import Engine, SumRequest
 from discreet.kernel.ledger import Entry, Ledger
-from discreet.kernel.mechanisms import AboveThreshold, AdditiveMechanism, Exponential
-from discreet.kernel.mechanisms.partition_selection import PartitionSelection
+from discreet.kernel.mechanisms import (
+    AboveThreshold,
+    AdditiveMechanism,
+    Exponential,
+    PartitionSelection,
+)
 from discreet.kernel.noise import NoiseSource, noise_for
 from discreet.kernel.refining import LevelView, Schedule, refine
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance, price
+from discreet.queries.expressions import Expression
 from discreet.queries.measurable import ClampedSum, CountQuery, Counts, PresentCount, Query
 from discreet.queries.scores import Score
-from discreet.queries.tallies import Tally, WeightedCounts
+from discreet.queries.tallies import Key, Tally, WeightedCounts, keys_touched
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 
@@ -251,17 +256,15 @@ class Grant:
             left = np.delete(left, place)
         return tuple(found)
 
-    def discover(self, column: str, mechanism: PartitionSelection) -> tuple[str, ...]:
-        """The texts of a category column that enough units hold, declared or not, in order."""
-        unit = self._schema.unit
-        changing = self._schema.adjacency is Adjacency.CHANGE_ONE
-        touched = unit.max_rows * (2 if changing else 1)
-        law, threshold = mechanism.law(touched), mechanism.threshold(touched)
+    def find_keys(
+        self, columns: Sequence[str], condition: Expression, mechanism: PartitionSelection
+    ) -> tuple[Key, ...]:
+        """The keys over category columns that enough units hold, declared or not, in order."""
+        law = mechanism.law(keys_touched(self._schema))
         self._spend([mechanism.cost()])
         self._begin_reading()
-        texts, counts = self._engine.texts(column)
-        noisy = self._noise.add(counts, law, step=self._next_step("discover"))
-        return tuple(text for text, count in zip(texts, noisy, strict=True) if count >= threshold)
+        keys, held = self._engine.held_keys(columns, condition)
+        return self._noise.keep(keys, held, law, step=self._next_step("keep"))
 
     def above_threshold(
         self, threshold: int, mechanism: AboveThreshold, *, sensitivity: int

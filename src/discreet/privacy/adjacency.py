@@ -22,10 +22,14 @@ class Adjacency(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PrivacyUnit:
-    """One row, or all rows that share an identifier, of which at most `max_rows` are kept."""
+    """One row, or all rows that share an identifier, of which at most `max_rows` are kept.
+
+    A grouped question sees a unit in at most `max_groups` groups (None: in as many as it has rows).
+    """
 
     identifier: str | None = None
     max_rows: int = 1
+    max_groups: int | None = None
 
     def __post_init__(self) -> None:
         if (
@@ -40,6 +44,25 @@ class PrivacyUnit:
             raise BadInput(
                 "max_rows needs an identifier column: without one, the unit is a single row."
             )
+        if self.max_groups is None:
+            return
+        if (
+            isinstance(self.max_groups, bool)
+            or not isinstance(self.max_groups, int)
+            or self.max_groups < 1
+        ):
+            raise BadInput(
+                f"max_groups is {self.max_groups!r}; it must be a whole number of at least 1."
+            )
+        if self.identifier is None:
+            raise BadInput(
+                "max_groups needs an identifier column: without one, the unit is a single row."
+            )
+
+    @property
+    def groups(self) -> int:
+        """In how many groups of a question a unit can be."""
+        return min(self.max_rows, self.max_groups or self.max_rows)
 
 
 @dataclass(frozen=True, slots=True)

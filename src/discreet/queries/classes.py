@@ -21,7 +21,7 @@ from discreet.queries.halfspaces import parse_halfspaces
 from discreet.queries.measurable import Marginal
 from discreet.queries.parities import parse_parities, parse_split_parities
 from discreet.queries.predicates import parse_predicates
-from discreet.queries.ranges import Intervals, Rectangles
+from discreet.queries.ranges import Intervals, Rectangles, parse_unions
 from discreet.queries.spelling import checked_weight, quoted
 from discreet.schema import Schema
 
@@ -233,6 +233,7 @@ CLASSES: dict[str, Callable[[list[str]], QueryClass]] = {
     "sums": _one(Sums, "sums"),
     "intervals": _one(Intervals, "intervals"),
     "rectangles": lambda arguments: Rectangles(*arguments),
+    "unions": parse_unions,
     "halfspaces": parse_halfspaces,
     "predicates": parse_predicates,
 }

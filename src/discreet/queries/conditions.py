@@ -164,7 +164,8 @@ def normal_form(condition: Condition, *, positive: bool = True) -> Normal:
             return Leaf(Comparison(column, COMPLEMENTS[sign], literal), True)
         case Inequality():
             raise BadQuestion(
-                "A linear inequality over columns stands alone in WHERE, without AND, OR and NOT."
+                "A linear inequality over columns is answered by a release of halfspaces(...) only, for "
+                "count(*) over these columns."
             )
         case atom:
             return Leaf(atom, positive)
@@ -177,3 +178,30 @@ def atoms(normal: Normal) -> Iterator[Atom]:
     elif isinstance(normal, Node):
         for part in normal.parts:
             yield from atoms(part)
+
+
+def leaves_of(condition: Condition) -> Iterator[Atom | Inequality]:
+    """Every atom and inequality of a condition."""
+    if isinstance(condition, Every | Either):
+        for part in condition.parts:
+            yield from leaves_of(part)
+    elif isinstance(condition, Opposite):
+        yield from leaves_of(condition.part)
+    elif not isinstance(condition, Constant):
+        yield condition
+
+
+def columns_named(condition: Condition) -> set[str]:
+    found: set[str] = set()
+    for leaf in leaves_of(condition):
+        found |= set(leaf.columns) if isinstance(leaf, Inequality) else {leaf.column}
+    return found
+
+
+def has_inequality(condition: Condition) -> bool:
+    return any(isinstance(leaf, Inequality) for leaf in leaves_of(condition))
+
+
+def negated(asked: Inequality) -> Inequality:
+    """True where the inequality is false: a null satisfies neither."""
+    return Inequality(asked.columns, asked.coefficients, COMPLEMENTS[asked.sign], asked.bound)

@@ -71,8 +71,11 @@ class CuratorQuestion:
 
     aggregates: tuple[Aggregate, ...]
     groups: tuple[str, ...] = ()
+    """Of declared cells."""
     condition: Expression = TRUE
     text: str = ""
+    unlisted: tuple[str, ...] = ()
+    """Further columns of GROUP BY, whose values have to be found first."""
 
     def canonical(self) -> str:
         """Equal for questions that differ in spelling, names of answers and order of conditions."""
@@ -81,13 +84,19 @@ class CuratorQuestion:
                 "aggregates": [one.canonical() for one in self.aggregates],
                 "groups": list(self.groups),
                 "condition": canonical(self.condition),
+                **({"unlisted": list(self.unlisted)} if self.unlisted else {}),
             },
             separators=(",", ":"),
         )
 
 
-def parse_curator_question(text: str, schema: Schema) -> CuratorQuestion:
-    """The question that `text` asks, or a `BadQuestion` with one clear sentence."""
+def parse_curator_question(
+    text: str, schema: Schema, *, unlisted: Sequence[str] = ()
+) -> CuratorQuestion:
+    """The question that `text` asks, or a `BadQuestion` with one clear sentence.
+
+    Groups by a column that declares no values, or that `unlisted` names, are those found on the way.
+    """
     if not isinstance(text, str) or not text.strip():
         raise BadQuestion(f"The question is empty. {NOTHING} {SHAPE}")
     if len(text) > LONGEST_TEXT:
@@ -95,7 +104,7 @@ def parse_curator_question(text: str, schema: Schema) -> CuratorQuestion:
             f"The question has {len(text):,} characters; at most {LONGEST_TEXT:,} are read. {NOTHING}"
         )
     try:
-        return _Reader(schema, text).question(_parsed(text))
+        return _Reader(schema, text, unlisted).question(_parsed(text))
     except RecursionError:
         raise BadQuestion(f"The question is nested too deeply. {NOTHING} Flatten it.") from None
     except BadQuestion as error:
@@ -115,10 +124,11 @@ _CLAUSES = {
 class _Reader:
     """Walks one parsed statement. Everything unexpected is refused by name."""
 
-    def __init__(self, schema: Schema, text: str) -> None:
+    def __init__(self, schema: Schema, text: str, unlisted: Sequence[str]) -> None:
         from sqlglot import exp
 
         self.schema, self.text, self.exp = schema, text, exp
+        self.unlisted = self._unlisted(unlisted)
         self.tables: tuple[str, ...] = ()
         self.kinds: dict[type[Any], str] = {
             exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "variance",
@@ -135,14 +145,16 @@ class _Reader:
                 named = _CLAUSES.get(clause, clause.strip("_").upper())
                 raise BadQuestion(f"{named} is not supported. {SHAPE}")
         self._table(select.args.get("from_"))
-        groups = self._groups(select.args.get("group"))
+        named = self._groups(select.args.get("group"))
+        groups = tuple(name for name in named if name not in self.unlisted)
+        unlisted = tuple(name for name in named if name in self.unlisted)
         where = select.args.get("where")
         condition: Expression = TRUE
         if where is not None:
             condition = ConditionReader(self.schema, self.tables).condition(where.this)
         found: list[Aggregate] = []
         for one in select.expressions:
-            aggregate = self._aggregate(one, groups)
+            aggregate = self._aggregate(one, named)
             if aggregate is not None:
                 found.append(aggregate)
         if not found:
@@ -152,9 +164,26 @@ class _Reader:
         alone = [one for one in found if one.kind in STANDALONE]
         if alone and len(found) > 1:
             raise BadQuestion(f"{alone[0].name} stands alone in its SELECT; ask the rest apart.")
-        if alone and alone[0].kind == "top" and groups:
+        if alone and alone[0].kind == "top" and named:
             raise BadQuestion("mode and top take no GROUP BY; ask with a WHERE for each group.")
-        return CuratorQuestion(_distinctly_named(found, groups), groups, condition, self.text)
+        return CuratorQuestion(
+            _distinctly_named(found, named), groups, condition, self.text, unlisted
+        )
+
+    def _unlisted(self, asked: Sequence[str]) -> frozenset[str]:
+        """The columns whose groups are found on the way."""
+        found = {one.name for one in self.schema.columns if getattr(one, "undeclared", False)}
+        for name in asked:
+            try:
+                column = self.schema.column(name)
+            except BadInput as error:
+                raise BadQuestion(str(error)) from None
+            if column.kind != "category":
+                raise BadQuestion(
+                    f"Column {column.name!r} is of kind {column.kind}; only categories have values to find."
+                )
+            found.add(column.name)
+        return frozenset(found)
 
     def _table(self, source: Any) -> None:
         exp, dataset = self.exp, self.schema.dataset
@@ -196,7 +225,7 @@ class _Reader:
             )
         cells = 1
         for name in found:
-            cells *= self.schema.column(name).cells
+            cells *= 1 if name in self.unlisted else self.schema.column(name).cells
         if cells > MOST_GROUPS:
             raise BadQuestion(
                 f"GROUP BY makes {cells:,} groups, each with noise of its own; at most {MOST_GROUPS:,} "
@@ -279,6 +308,10 @@ class _Reader:
 
     def _check(self, kind: str, name: str, chosen: int) -> None:
         column = self.schema.column(name)
+        if kind in STANDALONE and getattr(column, "undeclared", False):
+            raise BadQuestion(
+                f"Column {name!r} declares no values to choose from; GROUP BY it, with a delta in the budget."
+            )
         if kind in SUMMED and column.kind not in SUMMED_KINDS:
             raise BadQuestion(
                 f"Column {name!r} is of kind {column.kind}; {kind}() takes columns of kind "

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from discreet.errors import BadInput
 from discreet.queries.spelling import checked_weight, quoted
@@ -81,8 +81,9 @@ class Halfspaces:
 
     columns: tuple[str, ...]
     gamma: Fraction
-    projections: tuple[int, int] | None
-    """(m, k) for the literal net: m random projections to k dimensions; `None` projects nothing."""
+    projections: tuple[int, int] | Literal["theorem"] | None
+    """(m, k) for the literal net: m random projections to k dimensions, or those of the theorem; `None`
+    projects nothing."""
     weight: Fraction
     name: ClassVar[str] = "halfspaces"
 
@@ -90,7 +91,7 @@ class Halfspaces:
         self,
         *columns: str,
         gamma: Fraction | int | str = USUAL_GAMMA,
-        projections: tuple[int, int] | None = None,
+        projections: tuple[int, int] | Literal["theorem"] | None = None,
         weight: Fraction | int = 1,
     ) -> None:
         if not columns or len(set(columns)) != len(columns):
@@ -105,8 +106,14 @@ class Halfspaces:
             raise BadInput(f"gamma is {gamma!r}; it must be a number such as 0.3.") from None
         if not 0 < margin < 1:
             raise BadInput(f"gamma is {float(margin):g}; it must lie between 0 and 1.")
-        if projections is not None and (len(projections) != 2 or min(projections) < 1):
-            raise BadInput("projections are (m, k): how many, and to how many dimensions.")
+        fits = projections in (None, "theorem")
+        if isinstance(projections, tuple):
+            fits = len(projections) == 2 and min(projections) >= 1
+        if not fits:
+            raise BadInput(
+                "projections are (m, k): how many, and to how many dimensions; or 'theorem', for as many as "
+                "the theorem asks for."
+            )
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "gamma", margin)
         object.__setattr__(self, "projections", projections)
@@ -117,7 +124,9 @@ class Halfspaces:
         inside = ", ".join(map(quoted, self.columns))
         if self.gamma != USUAL_GAMMA:
             inside += f", gamma={self.gamma}"
-        if self.projections is not None:
+        if self.projections == "theorem":
+            inside += ", projections=theorem"
+        elif self.projections is not None:
             inside += f", projections={self.projections[0]}x{self.projections[1]}"
         return f"halfspaces({inside})"
 
@@ -137,19 +146,22 @@ class Halfspaces:
 _GAMMA = re.compile(r"\s*gamma\s*=\s*([0-9./e-]{1,40})\s*", re.ASCII)
 
 
-_PROJECTIONS = re.compile(r"\s*projections\s*=\s*([0-9]{1,4})\s*x\s*([0-9]{1,4})\s*", re.ASCII)
+_PROJECTIONS = re.compile(
+    r"\s*projections\s*=\s*(theorem|([0-9]{1,4})\s*x\s*([0-9]{1,4}))\s*", re.ASCII
+)
 
 
 def parse_halfspaces(arguments: Sequence[str]) -> Halfspaces:
-    """`halfspaces(age, hours)`; for the literal net also `gamma=0.5` and `projections=5x3`."""
+    """`halfspaces(age, hours)`; for the literal net also `gamma=0.5` and `projections=5x3`, or `=theorem`."""
     columns: list[str] = []
     margins: list[str] = []
-    projections: list[tuple[int, int]] = []
+    projections: list[tuple[int, int] | Literal["theorem"]] = []
     for each in arguments:
         if found := _GAMMA.fullmatch(each):
             margins.append(found[1])
         elif found := _PROJECTIONS.fullmatch(each):
-            projections.append((int(found[1]), int(found[2])))
+            literal = found[2] is None
+            projections.append("theorem" if literal else (int(found[2]), int(found[3])))
         else:
             columns.append(each)
     if len(margins) > 1 or len(projections) > 1:

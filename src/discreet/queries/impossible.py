@@ -16,6 +16,7 @@ from discreet.schema import Schema
 from discreet.schema.column import Range
 
 Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 Rule = dict[str, tuple[Range, ...]]
 """Ranges of codes that together are impossible, one entry a column."""
 
@@ -45,7 +46,7 @@ def impossible_cells(schema: Schema, names: Sequence[str]) -> Bools | None:
     return found
 
 
-def impossible_rows(schema: Schema, names: Sequence[str], codes: npt.NDArray[np.int64]) -> Bools:
+def impossible_rows(schema: Schema, names: Sequence[str], codes: Codes) -> Bools:
     """For each row of codes, one column a name, whether a declaration rules it out."""
     found = np.zeros(len(codes), dtype=np.bool_)
     for rule in rules_over(schema, names):
@@ -79,7 +80,7 @@ def covers_box(rules: Sequence[Rule], box: dict[str, Range]) -> bool:
     return True
 
 
-def _chosen(codes: npt.NDArray[np.int64], ranges: Sequence[Range]) -> Bools:
+def _chosen(codes: Codes, ranges: Sequence[Range]) -> Bools:
     found = np.zeros(codes.shape, dtype=np.bool_)
     for start, stop in ranges:
         found |= (codes >= start) & (codes < stop)

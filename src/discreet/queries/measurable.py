@@ -23,6 +23,7 @@ from discreet.privacy.adjacency import (
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
+from discreet.queries.cut_counts import CutCounts
 from discreet.queries.grid_counts import GridCounts
 from discreet.queries.limits import MOST_CELLS as MOST_CELLS
 from discreet.queries.parities import Parity
@@ -341,6 +342,7 @@ QUERIES: dict[str, Callable[[dict[str, Any]], Query]] = {
     Parity.kind: Parity.from_dict,
     StrategyCounts.kind: StrategyCounts.from_dict,
     InequalityCounts.kind: InequalityCounts.from_dict,
+    CutCounts.kind: CutCounts.from_dict,
 }
 
 

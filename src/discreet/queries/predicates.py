@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import lcm, prod
 from typing import ClassVar
 
@@ -20,7 +20,19 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
-from discreet.queries.conditions import Condition, Leaf, Normal, atoms, normal_form
+from discreet.queries.conditions import (
+    Condition,
+    Either,
+    Every,
+    Leaf,
+    Normal,
+    Opposite,
+    atoms,
+    columns_named,
+    has_inequality,
+    negated,
+    normal_form,
+)
 from discreet.queries.halfspaces import Inequality
 from discreet.queries.pieces import Pieces, extents, pieces_of
 from discreet.queries.spelling import checked_weight
@@ -88,17 +100,17 @@ def columns_of(schema: Schema, conditions: Sequence[Condition]) -> tuple[str, ..
     """The columns that some condition looks at, in the schema's order."""
     named: set[str] = set()
     for condition in conditions:
-        if isinstance(condition, Inequality):
-            named |= set(condition.columns)
-        else:
+        if has_inequality(condition):
+            named |= columns_named(condition)
+        else:  # what a normal form leaves out, the condition does not look at
             named |= {atom.column for atom in atoms(normal_form(condition))}
     return tuple(column.name for column in schema.columns if column.name in named)
 
 
 def cell_mask(schema: Schema, condition: Condition, columns: tuple[str, ...]) -> Bools:
     """Where the condition holds, over the cells of `columns`; an axis it ignores has length 1."""
-    if isinstance(condition, Inequality):
-        return _inequality_mask(schema, condition, columns)
+    if has_inequality(condition):
+        return _joined_mask(schema, condition, columns, positive=True)
     normal = normal_form(condition)
     found: dict[str, list[object]] = {}
     for atom in atoms(normal):
@@ -122,6 +134,23 @@ def cell_mask(schema: Schema, condition: Condition, columns: tuple[str, ...]) ->
     return mask
 
 
+def _joined_mask(
+    schema: Schema, condition: Condition, columns: tuple[str, ...], *, positive: bool
+) -> Bools:
+    """A condition with inequalities in it, or its negation: NOT goes down to where it changes a sign."""
+    match condition:
+        case Inequality():
+            return _inequality_mask(schema, condition if positive else negated(condition), columns)
+        case Opposite(part=part):
+            return _joined_mask(schema, part, columns, positive=not positive)
+        case Every(parts=parts) | Either(parts=parts) if has_inequality(condition):
+            join = np.logical_and if isinstance(condition, Every) is positive else np.logical_or
+            masks = [_joined_mask(schema, part, columns, positive=positive) for part in parts]
+            return np.asarray(reduce(join, masks))
+        case _:
+            return cell_mask(schema, condition if positive else Opposite(condition), columns)
+
+
 def _evaluated(normal: Normal, pieces: dict[str, Pieces], columns: tuple[str, ...]) -> Bools:
     if isinstance(normal, bool):
         return np.full((1,) * len(columns), normal)
@@ -137,7 +166,8 @@ def _evaluated(normal: Normal, pieces: dict[str, Pieces], columns: tuple[str, ..
 
 
 def _inequality_mask(schema: Schema, asked: Inequality, columns: tuple[str, ...]) -> Bools:
-    """Cells by the middles of their values, in exact integers; nulls and other values never satisfy it."""
+    """In exact integers; nulls and other values never satisfy it."""
+    check_single_values(schema, asked)
     scaled, bound, strict = integer_inequality(schema, asked, columns)
     total = np.zeros((1,) * len(columns))
     valued = np.ones((1,) * len(columns), dtype=np.bool_)
@@ -149,6 +179,19 @@ def _inequality_mask(schema: Schema, asked: Inequality, columns: tuple[str, ...]
         total = total + (scaled[axis] * middles).reshape(shape)
         valued = valued & known.reshape(shape)
     return np.asarray((total > bound if strict else total >= bound) & valued)
+
+
+def check_single_values(schema: Schema, asked: Inequality) -> None:
+    """A declared inequality is about rows, so no cell may hold rows on both of its sides."""
+    for name in asked.columns:
+        column = schema.column(name)
+        if isinstance(column, OrderedColumn) and column.kind == "integer":
+            low, high = extents(column)
+            if not np.array_equal(low, high):
+                raise BadInput(
+                    f"{asked.text} cuts through cells of column {name!r}, whose rows are not told apart. "
+                    "Declare a width of 1, or release halfspaces(...). Nothing was read or charged."
+                )
 
 
 def integer_inequality(

@@ -1,4 +1,4 @@
-"""Ranges of ordered columns: `intervals(age)`, `rectangles(lat, lon)`, and the tree over their domain.
+"""Ranges of ordered columns: `intervals(age)`, `rectangles(lat, lon)`, `unions(age, 3)`, and their tree.
 
 A range selects the rows whose cell lies between two cells, in each of its columns. The tree halves
 one column at a time, round and round, so that a node is about as long in each column, relative to
@@ -18,12 +18,16 @@ from typing import ClassVar
 
 from discreet.errors import BadInput
 from discreet.queries.spelling import checked_weight, quoted
-from discreet.queries.tree import MOST_BITS, MOST_COLUMNS, Tree, bits_of
+from discreet.queries.tree import MOST_BITS, Tree, bits_of
 from discreet.schema import Schema
 
 STEP_BITS, DEEP_STEP_BITS = 4, 5
 """Halvings between two measured levels, in domains up to `DEEP` bits and beyond."""
 DEEP = 32
+MOST_COLUMNS = 4
+"""Of a rectangle; trees for halfspaces have more."""
+MOST_PIECES = 1000
+"""Ranges in one union."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,11 @@ class Ranges:
                 raise BadInput(
                     f"{self.text}: column {name} has more than 2^{MOST_BITS} cells; declare wider cells."
                 )
+
+    @property
+    def pieces(self) -> int:
+        """How many ranges one query puts together."""
+        return 1
 
     def named(self, schema: Schema) -> tuple[str, ...]:
         """The columns as the schema spells them."""
@@ -83,6 +92,41 @@ class Rectangles(Ranges):
         _set(self, tuple(columns), weight)
 
 
+@dataclass(frozen=True, slots=True, init=False)
+class Unions(Ranges):
+    """How many rows in any of up to t disjoint ranges of one to four columns: `Unions("age", 3)`."""
+
+    most: int = 1
+    name: ClassVar[str] = "unions"
+
+    def __init__(self, *arguments: str | int, weight: Fraction | int = 1) -> None:
+        *columns, most = arguments if arguments else ("",)
+        if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_PIECES:
+            raise BadInput(
+                f"unions(...) takes columns and, last, how many ranges are put together, 1 to {MOST_PIECES}, "
+                "as in unions(age, 3)."
+            )
+        names = tuple(str(name) for name in columns)
+        if not 1 <= len(names) <= MOST_COLUMNS or len(set(names)) != len(names):
+            raise BadInput(f"unions(...) takes 1 to {MOST_COLUMNS} different columns.")
+        _set(self, names, weight)
+        object.__setattr__(self, "most", most)
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}({', '.join(map(quoted, self.columns))}, {self.most})"
+
+    @property
+    def pieces(self) -> int:
+        return self.most
+
+
+def parse_unions(arguments: list[str]) -> Unions:
+    """`unions(lat, lon, 2)`: columns, then how many ranges."""
+    *columns, most = arguments or [""]
+    return Unions(*columns, int(most) if most.isdecimal() else most)
+
+
 def _set(made: Ranges, columns: tuple[str, ...], weight: Fraction | int) -> None:
     object.__setattr__(made, "columns", columns)
     object.__setattr__(made, "weight", checked_weight(weight))
@@ -107,12 +151,15 @@ def measured_cuts(bits: int) -> tuple[int, ...]:
     return tuple(round(step * bits / steps) for step in range(steps + 1)) if steps else (0,)
 
 
-def range_tree(columns: Sequence[str], schema: Schema) -> Tree:
-    """The tree over the cells of `columns`, from the whole domain to single cells."""
+def range_tree(columns: Sequence[str], schema: Schema, *, every: bool = False) -> Tree:
+    """The tree over the cells of `columns`, from the whole domain to single cells.
+
+    `every`: with all halvings as levels, among which are those of the usual tree.
+    """
     bits = [bits_of(schema.column(name).value_cells) for name in columns]
     order = halvings(bits)
     depths = []
-    for cut in measured_cuts(len(order)):
+    for cut in range(len(order) + 1) if every else measured_cuts(len(order)):
         depths.append(tuple(order[:cut].count(axis) for axis in range(len(bits))))
     return Tree(columns=tuple(columns), depths=tuple(depths))
 

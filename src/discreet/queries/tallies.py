@@ -10,6 +10,9 @@ With M the greater bound in absolute value and m the rows of a unit:
 A changed row takes its old value out of one cell and puts its new one into the same cell (high -
 low at most) or another (M in each), and the m rows' changes add up at worst.
 
+Keys that were found on the way count as several cells, however many were found. A unit is seen in
+at most `max_groups` groups, which matters where people are counted: for rows it may be one group.
+
 May import errors, privacy, schema.
 """
 
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil, floor, prod
 from typing import Any, ClassVar, assert_never
 
@@ -31,6 +35,18 @@ from discreet.schema import Schema
 MOST_GROUPS = 1 << 20
 """Groups of one question."""
 MOST_GROUP_COLUMNS = 4
+MOST_ROWS = 1 << 40
+"""Rows that a sum's rounding is bounded for."""
+Key = tuple[str, ...]
+"""The texts of some category columns, of a row or of a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundKeys:
+    """Groups that no schema lists: the keys over `columns` that partition selection named."""
+
+    columns: tuple[str, ...]
+    texts: tuple[Key, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +74,26 @@ class Valued:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """round(grid * clamped value) - grid * center for each valued row."""
+    """round(grid * clamped value) - grid * center for each valued row.
+
+    With `bits`, each row is rounded to a grid 2^bits times as fine, and only the sum is rounded down
+    to this one. A sum that moves by d fine steps moves by at most d / 2^bits steps, rounded up, so
+    no row counts for more than its bounds in steps, rounded outwards.
+    """
 
     column: str
     grid: int
     center: int
     """In steps of the grid."""
+    bits: int = 0
     kind: ClassVar[str] = "total"
+
+    @property
+    def rounding(self) -> Fraction:
+        """How far rounding can move the sum, either way, once half a step is added to it."""
+        if not self.bits:
+            return Fraction(0)
+        return (Fraction(1, 2) + Fraction(MOST_ROWS, 2 << self.bits)) / self.grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +140,12 @@ class Tally:
     term: Term
     groups: tuple[str, ...] = ()
     condition: Expression = TRUE
+    found: FoundKeys | None = None
 
     def shape(self, schema: Schema) -> tuple[int, ...]:
-        """Cells of each group column, then buckets."""
-        sizes = [schema.column(name).cells for name in self.groups]
+        """Found keys, cells of each group column, then buckets."""
+        sizes = [] if self.found is None else [len(self.found.texts)]
+        sizes += [schema.column(name).cells for name in self.groups]
         if isinstance(self.term, Cells):
             sizes.append(self.term.buckets(schema))
         return tuple(sizes)
@@ -145,10 +176,10 @@ class Tally:
     def sensitivity(self, schema: Schema) -> Sensitivity:
         low, high = self.row_bounds(schema)
         furthest, width = max(-low, high, 1), max(high - low, 1)
-        cells = self.size(schema)
+        cells = self.size(schema) if self.found is None else MOST_CELLS
         rows = schema.unit.max_rows
         if isinstance(self.term, Persons):
-            return _sensitivity_of_persons(min(rows, cells), cells, schema.adjacency)
+            return _sensitivity_of_persons(min(schema.unit.groups, cells), cells, schema.adjacency)
         match schema.adjacency:
             case Adjacency.ADD_REMOVE:
                 return Sensitivity(l1=rows * furthest, l2_squared=(rows * furthest) ** 2)
@@ -166,6 +197,7 @@ class Tally:
             "kind": self.term.kind,
             **term,
             "groups": list(self.groups),
+            "found": None if self.found is None else list(self.found.columns),
             "condition": canonical(self.condition),
         }
 
@@ -201,8 +233,21 @@ class WeightedCounts:
         return np.concatenate([np.minimum(count, most) * weight for count, weight in weighted])
 
 
+def keys_touched(schema: Schema) -> int:
+    """How many keys' numbers of units one unit can move, each by 1.
+
+    Changed, it leaves up to `max_groups` keys and enters as many others.
+    """
+    match schema.adjacency:
+        case Adjacency.ADD_REMOVE:
+            return schema.unit.groups
+        case Adjacency.CHANGE_ONE:
+            return 2 * schema.unit.groups
+    assert_never(schema.adjacency)
+
+
 def _sensitivity_of_persons(touched: int, cells: int, adjacency: Adjacency) -> Sensitivity:
-    """A unit adds 1 to each group it has a row in, of which there are at most its rows.
+    """A unit adds 1 to each group it is seen in, at most `max_groups` and at most its rows.
 
     Changed, it leaves up to `touched` groups and enters as many others: each of them moves by 1.
     """

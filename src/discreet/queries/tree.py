@@ -22,7 +22,7 @@ from discreet.schema import Schema
 Nodes = npt.NDArray[np.uint64]
 """One row a node, one prefix a column."""
 
-MOST_COLUMNS, MOST_BITS = 4, 64
+MOST_COLUMNS, MOST_BITS = 6, 64
 
 
 def bits_of(cells: int) -> int:

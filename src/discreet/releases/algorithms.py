@@ -8,7 +8,9 @@ from __future__ import annotations
 from discreet.errors import BadInput
 from discreet.queries.classes import QueryClass
 from discreet.releases.halfspaces_cells import HalfspaceCells
+from discreet.releases.halfspaces_choice import BestHalfspaces
 from discreet.releases.halfspaces_net import HalfspaceNet
+from discreet.releases.halfspaces_tree import HalfspaceTree
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
 from discreet.releases.marginals_all_cells import AllCells
 from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
@@ -43,8 +45,14 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
     "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
-    "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree()),
-    "halfspaces": (HalfspaceCells(), HalfspaceNet()),
+    "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
+    "unions": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
+    "halfspaces": (
+        BestHalfspaces(),
+        HalfspaceTree(),
+        HalfspaceCells(),
+        HalfspaceNet(),
+    ),
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 

@@ -32,15 +32,18 @@ from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.strategy import InequalityCounts
+from discreet.queries.tree import bits_of
 from discreet.releases.halfspaces_cells import halfspaces, rows_are_public
-from discreet.releases.halfspaces_theorem import theorem_parameters
+from discreet.releases.halfspaces_theorem import TheoremParameters, theorem_parameters
 from discreet.releases.noise_choice import check_drawable, mechanism_for, simultaneous_bound
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
 
 MOST_COUNTS = 50_000
-USUAL_EPSILON, USUAL_DELTA, USUAL_BITS = 0.1, 0.05, 8
+USUAL_EPSILON, USUAL_DELTA = 0.1, 0.05
 """For which the plan prints what the theorem asks for."""
+LARGEST_ALPHA = 1e6
+"""A budget beyond any use: what the theorem refuses here, it refuses everywhere."""
 EACH = "noise of one canonical count; the answer is about some gamma-close halfspace"
 
 
@@ -58,10 +61,12 @@ class HalfspaceNet:
                 "the literal net divides by a public number of rows, which there is only under "
                 "change-one adjacency with one row a person."
             )
+        if asked.projections == "theorem":  # whatever the budget, so before anything is charged
+            refusal = _needed(asked, schema, LARGEST_ALPHA).refusal(schema.people)
+            if refusal is not None:
+                return refusal
         try:
-            counts = InequalityCounts.of(
-                schema, canonical(schema, asked.named(schema), asked.gamma, asked.projections)
-            )
+            counts = _canonical(asked, schema)
         except BadInput as error:
             return str(error)
         if len(counts.bounds) > MOST_COUNTS:
@@ -72,9 +77,11 @@ class HalfspaceNet:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedNet:
         asked = halfspaces(query_class)
-        query = InequalityCounts.of(
-            schema, canonical(schema, asked.named(schema), asked.gamma, asked.projections)
-        )
+        if asked.projections == "theorem":
+            refusal = _needed(asked, schema, _alpha(share)).refusal(schema.people)
+            if refusal is not None:
+                raise BadInput(f"{asked.text}: {refusal} Nothing was read or charged.")
+        query = _canonical(asked, schema)
         mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
         law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
         check_drawable(law, what=asked.text)
@@ -86,6 +93,33 @@ class HalfspaceNet:
             query=query,
             requests=(Request(query, mechanism),),
         )
+
+
+def _canonical(asked: Halfspaces, schema: Schema) -> InequalityCounts:
+    projections = asked.projections
+    if projections == "theorem":
+        needed = _needed(asked, schema, LARGEST_ALPHA)  # k and m do not depend on it
+        projections = (needed.projections, needed.dimensions)
+    found = canonical(schema, asked.named(schema), asked.gamma, projections)
+    return InequalityCounts.of(schema, found)
+
+
+def _alpha(share: Budget) -> float:
+    """The epsilon of a share; a pure epsilon is epsilon^2/2-zCDP."""
+    pure = share.notion is Notion.EPSILON
+    return float(share.epsilon) if pure else math.sqrt(2 * float(share.rho))
+
+
+def _needed(asked: Halfspaces, schema: Schema, alpha: float) -> TheoremParameters:
+    """What the theorem asks for, of rows with as many bits as the schema's cells have."""
+    return theorem_parameters(
+        epsilon=USUAL_EPSILON,
+        delta=USUAL_DELTA,
+        gamma=float(asked.gamma),
+        alpha=alpha,
+        bits=max(1, *(bits_of(schema.column(name).value_cells) for name in asked.columns)),
+        columns=len(asked.columns) + 1,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,17 +150,7 @@ class PreparedNet:
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         many = len(self.query.bounds)
-        share = self.share  # a pure epsilon is epsilon^2/2-zCDP
-        pure = share.notion is Notion.EPSILON
-        alpha = float(share.epsilon) if pure else math.sqrt(2 * float(share.rho))
-        needed = theorem_parameters(
-            epsilon=USUAL_EPSILON,
-            delta=USUAL_DELTA,
-            gamma=float(self.query_class.gamma),
-            alpha=alpha,
-            bits=USUAL_BITS,
-            columns=len(self.query_class.columns) + 1,
-        )
+        needed = _needed(self.query_class, self.schema, _alpha(self.share))
         return ClassError(
             queries=many,
             unit="rows",

@@ -36,7 +36,7 @@ class TheoremParameters:
         if rows is not None and math.log10(max(1, rows)) >= self.log10_rows:
             return None
         had = "an unknown number of" if rows is None else f"{rows:,}"
-        return f"Refused: {self.sentence}; there are {had} rows. Nothing was read or charged."
+        return f"{self.sentence}; there are {had} rows. Take the algorithm best-cells."
 
 
 def theorem_parameters(

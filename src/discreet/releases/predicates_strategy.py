@@ -30,6 +30,7 @@ from discreet.queries.halfspaces import Inequality
 from discreet.queries.predicates import (
     MOST_CELLS,
     Predicates,
+    check_single_values,
     columns_of,
     partition,
     read_conditions,
@@ -47,7 +48,7 @@ Query = StrategyCounts | InequalityCounts
 
 @dataclass(frozen=True, slots=True)
 class BestPredicates:
-    """The strategy of least expected error, from public facts; MWEM where its bound promises less."""
+    """The strategy of least expected error, from public facts; MWEM where that expects less."""
 
     name: ClassVar[str] = "strategy"
     kind: ClassVar[str] = "predicates"
@@ -76,8 +77,7 @@ class BestPredicates:
         mwem = MwemPredicates()
         if schema.people is not None and mwem.refusal(asked, schema) is None:
             other = mwem.prepare(asked, schema, share=share, accounting=accounting)
-            bound = other.error(rows=schema.people, confidence=0.95).expected
-            if bound is not None and bound < best.expected:
+            if other.foreseen(schema.people) < best.expected:
                 return other
         return best
 
@@ -222,6 +222,7 @@ def _inequalities(asked: Predicates, schema: Schema) -> InequalityCounts:
                 f"Over so many cells only linear inequalities are counted, and {text!r} is none. "
                 "Nothing was read or charged."
             )
+        check_single_values(schema, condition)
         found.append(condition)
     return InequalityCounts.of(schema, found)
 

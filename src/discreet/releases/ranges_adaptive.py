@@ -26,7 +26,7 @@ from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.inference.tree_layers import PrunedTree, layers_of, shown_layers
-from discreet.inference.tree_shrinkage import smoothed
+from discreet.inference.tree_shrinkage import smoothed, smoothed_last
 from discreet.kernel.refining import LevelView, Schedule, path_epsilon
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
@@ -37,6 +37,7 @@ from discreet.queries.ranges import DEEP, Ranges, range_tree
 from discreet.queries.tree import Tree
 from discreet.releases.noise_choice import check_drawable
 from discreet.releases.protocol import ClassError
+from discreet.releases.ranges_claims import tree_claims
 from discreet.releases.ranges_error import ADAPTIVE_NOTE, class_error
 from discreet.releases.ranges_shares import best_shares, rounded_shares
 from discreet.schema import Schema
@@ -66,7 +67,7 @@ class StoppingRule:
             self.tree, view.above, view.level, view.nodes, view.first, float(view.first_epsilon)
         )
         tree = PrunedTree(layers, columns=self.tree.columns, schema=self.schema)
-        return np.asarray(smoothed(tree)[-1] < self.thresholds[view.level])
+        return np.asarray(smoothed_last(tree) < self.thresholds[view.level])
 
 
 def thresholds(
@@ -196,7 +197,7 @@ class PreparedTree:
         best = best_shares(self.tree)
         scale = 2 / float(self.path) ** 2
         return class_error(
-            self.tree,
+            self.query_class,
             self.schema,
             mean=scale * best.mean_variance,
             worst=scale * best.worst_variance,
@@ -231,7 +232,7 @@ class PreparedTree:
                 "estimates": "leaves are smoothed non-negative counts of the stopped nodes, level by level"
             },
         )
-        return part, ()
+        return part, tree_claims(part, self.schema, confidence)
 
 
 def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> npt.NDArray[np.float64]:

@@ -1,19 +1,20 @@
-"""Intervals by noisy binary search: the mechanism of Blum, Ligett and Roth (2008), section 4, as a reference.
+"""Ranges by noisy binary search: the mechanism of Blum, Ligett and Roth (2008), section 4, as a reference.
 
-The line is cut, from the left, into buckets of about half of eps1 of the rows each; every end is found by
-binary search with noisy counts; the released database has that many rows in each bucket. The adaptive
-tree is better by orders of magnitude; this one comes with a theorem for all intervals at once.
+A column is cut, from the left, into buckets of about as many rows each; every end is found by binary
+search with noisy counts. For one column the released database has each bucket's rows in it; for several,
+the boxes of the grid that the cuts make are counted once more. The adaptive tree is better by orders of
+magnitude; this one comes with a theorem for all queries at once.
 
-Guarantee:   alpha-DP: at most ceil(2/eps1) searches of b counts, alpha' = alpha / (their product) each.
+Guarantee:   alpha-DP: at most `searches` searches of `bits` counts a column, alpha' = alpha / (their
+             product) each; with several columns that on half of alpha, the grid on the other.
 Adjacency:   change-one only: the number of rows n is public, and everything is a fraction of it.
-Sensitivity: one count moves by 1.
-Theorem:     4.2, with n >= 4b/(alpha eps eps2) (ln 2b + ln 1/(eps1 delta)), eps1 = eps/2, eps2 = eps^2/8
-             (solved for from the union bound: as printed a bracket is missing).
-Error:       eps n for every interval at once, but for a probability of delta; t eps n for a union of t.
+Sensitivity: one count moves by 1, the boxes of a grid by 2 together.
+Theorem:     4.2, see `ranges_theorem`.
+Error:       eps n for every range at once, but for a probability of delta; t eps n for a union of t.
 
-Two cases that the printed mechanism leaves open: a single value may hold more than a bucket, and then
-stands alone with its own noisy count; and buckets may run short, so the searches end with the budget and
-the last bucket takes what is left.
+Two cases that the printed mechanism leaves open: a single value may hold more than a bucket, so each
+bucket's last value stands apart with its own noisy count; and the searches end with the budget, so the
+last bucket takes what is left.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
@@ -35,37 +37,23 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
+from discreet.queries.cut_counts import CutCounts
 from discreet.queries.measurable import MOST_CELLS, RangeCount
-from discreet.queries.ranges import Intervals
-from discreet.queries.tree import bits_of
+from discreet.queries.ranges import Ranges
 from discreet.releases.protocol import ClassError
 from discreet.releases.ranges_adaptive import pure_epsilon
+from discreet.releases.ranges_error import range_queries
+from discreet.releases.ranges_theorem import Promise, Search
 from discreet.schema import Schema
 
-DELTA = 0.05
 THEOREM = "Blum, Ligett, Roth 2008, theorem 4.2, with the size bound solved from its proof"
+GRID_THEOREM = (
+    "the searches of Blum, Ligett, Roth 2008, theorem 4.2, and the sum of the grid's noise"
+)
+MOST_SEARCHED = 3
+"""Columns: the rows that an error needs grow with a power of it that grows with them."""
 ASSUMED_ROWS = 1_000_000
-
-
-def rows_needed(*, bits: int, alpha: float, error: float, delta: float, pieces: int = 1) -> float:
-    """The n with which every union of `pieces` intervals is off by at most error * n, but for delta."""
-    each = error / pieces
-    first, second = each / 2, each**2 / 8
-    return 4 * bits / (alpha * each * second) * (math.log(2 * bits) - math.log(first * delta))
-
-
-def error_reached(*, bits: int, alpha: float, rows: int, delta: float, pieces: int = 1) -> float:
-    """The least error that the theorem gives for n rows; 1, which says nothing, where it gives none."""
-    low, high = 1e-9, 1.0
-    if rows_needed(bits=bits, alpha=alpha, error=high, delta=delta, pieces=pieces) > rows:
-        return 1.0
-    for _ in range(80):
-        middle = math.sqrt(low * high)
-        enough = (
-            rows_needed(bits=bits, alpha=alpha, error=middle, delta=delta, pieces=pieces) <= rows
-        )
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+SHOWN_ERRORS = (0.1, 0.01)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +69,17 @@ class NoisySearch:
                 "noisy-search divides by the number of rows, which is public only under change-one "
                 "adjacency with one row a person."
             )
-        if not isinstance(query_class, Intervals):
-            return "noisy-search releases intervals of one column."
-        if schema.column(query_class.columns[0]).cells > MOST_CELLS:
-            return "noisy-search lists the cells of its column, and there are too many."
+        if not isinstance(query_class, Ranges) or len(query_class.columns) > MOST_SEARCHED:
+            return f"noisy-search releases ranges of at most {MOST_SEARCHED} columns."
+        if math.prod(schema.column(name).cells for name in query_class.columns) > MOST_CELLS:
+            return "noisy-search lists the cells of its columns, and there are too many."
         return None
 
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedSearch:
-        if not isinstance(query_class, Intervals):
-            raise BadInput(f"{query_class.text} is no class of intervals.")
+        if not isinstance(query_class, Ranges):
+            raise BadInput(f"{query_class.text} is no class of ranges.")
         return PreparedSearch(
             query_class=query_class,
             share=share,
@@ -104,7 +92,7 @@ class NoisySearch:
 class PreparedSearch:
     """The searches, as far as they are known before n is."""
 
-    query_class: Intervals
+    query_class: Ranges
     share: Budget
     schema: Schema
     alpha: Fraction
@@ -112,12 +100,8 @@ class PreparedSearch:
     algorithm: ClassVar[str] = NoisySearch.name
 
     @property
-    def column(self) -> str:
-        return self.query_class.named(self.schema)[0]
-
-    @property
-    def bits(self) -> int:
-        return max(1, bits_of(self.schema.column(self.column).value_cells))
+    def columns(self) -> tuple[str, ...]:
+        return self.query_class.named(self.schema)
 
     def costs(self) -> tuple[Cost, ...]:
         return (Cost.pure(self.alpha),)
@@ -125,21 +109,37 @@ class PreparedSearch:
     def noise(self) -> list[dict[str, Any]]:
         return []
 
-    def _fraction(self, rows: int) -> float:
-        return error_reached(bits=self.bits, alpha=float(self.alpha), rows=rows, delta=DELTA)
+    def promise(self, confidence: float) -> Promise:
+        """What is promised for queries of the class, with that probability."""
+        return Promise(
+            cells=tuple(self.schema.column(name).value_cells for name in self.columns),
+            alpha=self.alpha,
+            delta=1 - confidence,
+            pieces=self.query_class.pieces,
+        )
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        cells = self.schema.column(self.column).value_cells
+        promise = self.promise(confidence)
         assumed = rows if rows is not None else self.schema.people or ASSUMED_ROWS
-        bound = self._fraction(assumed) * assumed
+        reached = promise.error_reached(assumed)
+        bound = reached * assumed
+        needs = " and ".join(
+            f"{error:.0%} of the rows needs n = {math.ceil(needed):,}"
+            for error in SHOWN_ERRORS
+            if (needed := promise.rows_needed(error)) < math.inf
+        )
+        promised = "nothing" if reached == 1 else f"{reached:.3g} n"
         return ClassError(
-            queries=cells * (cells + 1) // 2,
+            queries=range_queries(self.query_class, self.schema),
             unit="rows",
-            expected=bound / 2,
+            expected=bound,
             half_width=bound,
             simultaneous=bound,
             scale=None if rows is None else float(rows),
-            note=f"a bound for all intervals at once, at confidence {1 - DELTA:g}",
+            note=(
+                f"theorem 4.2 bounds all queries at once, at confidence {confidence:g}: {promised} for n = "
+                f"{assumed:,}; {needs}; it says nothing smaller of the mean error"
+            ),
         )
 
     def finish(
@@ -152,90 +152,108 @@ class PreparedSearch:
     ) -> tuple[Part, tuple[ErrorClaim, ...]]:
         if public_rows is None:
             raise BadInput("noisy-search needs the number of rows, which is a secret here.")
-        error = self._fraction(public_rows)
-        search = _Search(self, grant, public_rows, error)
-        starts, counts = search.buckets()
+        promise = self.promise(confidence)
+        error = promise.error_reached(public_rows)
+        run = _Run(self, grant, public_rows, promise.search(error))
+        starts, counts = run.one_column() if len(self.columns) == 1 else run.grid()
+        theorem = THEOREM if len(self.columns) == 1 else GRID_THEOREM
         part = Part(
             kind=NoisySearch.kind,
             query_class=self.query_class,
             algorithm=self.algorithm,
-            measurements=tuple(search.measured),
+            measurements=tuple(run.measured),
             estimates={
-                "starts": np.array(starts, dtype=np.int64),
-                "counts": np.array(counts, dtype=np.float64),
+                **{
+                    f"starts {axis}": np.array(each, dtype=np.int64)
+                    for axis, each in enumerate(starts)
+                },
+                "counts": counts,
             },
-            facts={"error": error * public_rows, "delta": DELTA, "theorem": THEOREM},
+            facts={
+                "error": error / promise.pieces * public_rows,
+                "delta": 1 - confidence,
+                "theorem": theorem,
+            },
         )
         claim = ErrorClaim(
             query_class=self.query_class.text,
             bound=error * public_rows,
-            confidence=1 - DELTA,
+            confidence=confidence,
             simultaneous=True,
-            theorem=THEOREM,
+            theorem=theorem,
         )
         return part, (claim,)
 
 
-class _Search:
-    """One run: never more than ceil(2/eps1) searches of `bits` counts."""
+class _Run:
+    """One run: in no column more searches, and in no search more counts, than were paid for."""
 
-    def __init__(self, plan: PreparedSearch, grant: Grant, rows: int, error: float) -> None:
-        self._plan, self._grant = plan, grant
-        self._rows = rows
-        self._searches = math.ceil(2 / (error / 2) - 1e-9)
-        self._each = plan.alpha / (self._searches * plan.bits)
-        self._wanted = error / 4 * rows  # half of eps1
-        self._cells = plan.schema.column(plan.column).value_cells
+    def __init__(self, plan: PreparedSearch, grant: Grant, rows: int, search: Search) -> None:
+        self._plan, self._grant, self._rows, self._search = plan, grant, rows, search
+        self._wanted = search.wanted * rows
         self.measured: list[Measurement] = []
 
-    def _count(self, first: int, last: int) -> int:
-        request = Request(
-            RangeCount(self._plan.column, first, last), DiscreteLaplace(epsilon=self._each)
+    def one_column(self) -> tuple[list[list[int]], npt.NDArray[np.float64]]:
+        """First cells of the buckets, and the rows of each, together at most n."""
+        (column,) = self._plan.columns
+        starts, counts = self._buckets(column)
+        return [starts], np.array(counts, dtype=np.float64)
+
+    def grid(self) -> tuple[list[list[int]], npt.NDArray[np.float64]]:
+        """First cells of the slabs of each column, and the rows of each box."""
+        columns = self._plan.columns
+        starts = [self._buckets(column)[0] for column in columns]
+        query = CutCounts(
+            columns,
+            tuple(map(tuple, starts)),
+            tuple(self._plan.schema.column(name).value_cells for name in columns),
         )
-        (found,) = self._grant.measure([request])
+        (found,) = self._grant.measure(
+            [Request(query, DiscreteLaplace(epsilon=self._search.grid_epsilon))]
+        )
+        self.measured.append(found)
+        return starts, np.maximum(found.values, 0).astype(np.float64)
+
+    def _count(self, column: str, first: int, last: int) -> int:
+        query = RangeCount(column, first, last)
+        mechanism = DiscreteLaplace(epsilon=self._search.count_epsilon)
+        (found,) = self._grant.measure([Request(query, mechanism)])
         self.measured.append(found)
         return int(found.values[0])
 
-    def buckets(self) -> tuple[list[int], list[float]]:
-        """First cells of the buckets, and the rows that each gets; together n."""
+    def _buckets(self, column: str) -> tuple[list[int], list[float]]:
+        """First cells and rows: of each search the cells that fill no bucket, then the one that does."""
+        cells = self._plan.schema.column(column).value_cells
         starts: list[int] = []
         counts: list[float] = []
         start, left = 0, float(self._rows)
-        for _ in range(self._searches):
-            if start >= self._cells:
+        for _ in range(self._search.searches):
+            if start >= cells:
                 break
-            end, seen = self._end(start)
-            before, through = seen.get(end - 1, 0), seen.get(end, self._wanted)
-            if end > start and through - before > self._wanted:
-                # The last value alone is heavier than a bucket: it is released apart.
-                pieces = [(start, float(max(before, 0))), (end, float(through - max(before, 0)))]
-            elif through > 2 * self._wanted:
-                pieces = [(start, float(through))]
-            else:
-                pieces = [(start, self._wanted)]
+            end, seen = self._end(column, start, cells)
+            before = float(max(seen[end - 1], 0)) if end > start else 0.0
+            pieces = [(start, before)] if end > start else []
+            if end < cells:
+                pieces.append((end, seen[end] - before))
             for first, rows in pieces:
                 starts.append(first)
                 counts.append(min(rows, left))
                 left -= counts[-1]
             start = end + 1
-        if start < self._cells:
+        if start < cells:
             starts.append(start)
             counts.append(left)
-        elif counts:
-            counts[-1] += left
         return starts, counts
 
-    def _end(self, start: int) -> tuple[int, dict[int, int]]:
-        """The first cell by which the bucket is full, and the noisy counts that were seen on the way."""
-        low, high = start, self._cells - 1
+    def _end(self, column: str, start: int, cells: int) -> tuple[int, dict[int, int]]:
+        """The cell by which the bucket is full (`cells`, if it never is), and the counts that were seen."""
+        low, high = start, cells
         seen: dict[int, int] = {}
-        for _ in range(self._plan.bits):
+        while low < high:
             middle = (low + high) // 2
-            seen[middle] = self._count(start, middle)
+            seen[middle] = self._count(column, start, middle)
             if seen[middle] >= self._wanted:
                 high = middle
             else:
-                low = min(middle + 1, self._cells - 1)
-            if low >= high:
-                break
+                low = middle + 1
         return low, seen

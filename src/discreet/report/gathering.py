@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
-from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.errors import NotAnswerable
 from discreet.privacy.budget import Notion
+from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import Means, Sums
+from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.measurable import ClampedSum, Marginal
+from discreet.queries.ranges import Ranges
 from discreet.report.content import Content, Fact, Figure, Table, clipped
 from discreet.report.drawing import heat_figure, histogram_figure
 from discreet.report.loss import loss_figure
+from discreet.report.plane import plane_figure
+from discreet.report.ranges import range_figures
 from discreet.report.scale import shown
 from discreet.report.tables import Line, lines_of, table_sets, tables_table, together_figure
+from discreet.schema import OrderedColumn, Schema
 
 if TYPE_CHECKING:
     from discreet.answers import ReleaseReader
@@ -56,7 +63,7 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
         claims=_claims(release),
         numbers=_numbers(reader, confidence),
         tables=tables_table(lines),
-        figures=list(_figures(reader, lines, confidence)),
+        figures=[*_figures(reader, lines, confidence), *range_figures(reader, confidence)],
         confidence=_percent(confidence),
         questions=_questions(release, file_name),
         python=(
@@ -130,6 +137,7 @@ def _facts(release: Release) -> list[Fact]:
     name = "epsilon" if budget.notion is Notion.EPSILON else "rho"
     slack = "pure" if budget.is_pure else f"delta {float(budget.delta):.3g}"
     numbers = sum(measurement.values.size for measurement in _measurements(release))
+    numbers += sum(_tree_numbers(part) for part in release.parts)
     return [
         Fact("Privacy budget", str(budget).split(",")[0], f"{slack}; {name} of the whole release"),
         Fact("Protects", clipped(who), neighbours),
@@ -142,12 +150,36 @@ def _parts(release: Release) -> Table:
     rows = []
     for part in release.parts:
         measured = [each for each in part.measurements if isinstance(each, Measurement)]
+        trees = [each for each in part.measurements if isinstance(each, TreeMeasurement)]
+        if trees:
+            rows.append((part.query_class.text, _nodes(trees), _tree_noise(trees)))
+            continue
         rows.append((part.query_class.text, _measured(part, measured), _noise(measured)))
     return Table(("for", "measured", "noise added to each number"), rows)
 
 
+def _tree_numbers(part: Part) -> int:
+    trees = (each for each in part.measurements if isinstance(each, TreeMeasurement))
+    return sum(level.values.size for tree in trees for level in tree.levels)
+
+
+def _nodes(trees: Sequence[TreeMeasurement]) -> str:
+    nodes = sum(len(level.nodes) for tree in trees for level in tree.levels)
+    leaves = sum(int(level.stopped.sum()) for level in trees[-1].levels)
+    return f"a tree of {nodes:,} nodes, {leaves:,} of them not split further"
+
+
+def _tree_noise(trees: Sequence[TreeMeasurement]) -> str:
+    levels = [level for tree in trees for level in tree.levels]
+    finest = max(level.stopped_epsilon for level in levels)
+    coarsest = min(level.first_epsilon for level in levels)
+    spreads = [DiscreteLaplaceLaw(scale=1 / each).std for each in (finest, coarsest)]
+    text = " to ".join(dict.fromkeys(shown(_rounded(spread)) for spread in spreads))
+    return f"discrete Laplace, standard deviation {text}, least where it is not split"
+
+
 def _measured(part: Part, measured: Sequence[Measurement]) -> str:
-    numbers = sum(each.values.size for each in measured)
+    numbers = sum(each.values.size for each in measured) + _tree_numbers(part)
     tables = sum(isinstance(each.query, Marginal) for each in measured)
     if not tables:
         return f"{numbers:,} number{'s' * (numbers != 1)}"
@@ -218,7 +250,8 @@ def _numbers(reader: ReleaseReader, confidence: float) -> Table:
 
 
 def _figures(reader: ReleaseReader, lines: list[Line], confidence: float) -> Iterator[Figure]:
-    """Histograms of single columns first, then which of them go together, then tables of two columns."""
+    """Histograms of single columns first, then which of them go together, then tables of two
+    columns, then planes of halfspaces."""
     schema = reader.release.schema
     sets = [
         each.query.columns
@@ -254,6 +287,16 @@ def _figures(reader: ReleaseReader, lines: list[Line], confidence: float) -> Ite
         sql = f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"
         yield heat_figure(f"heat{place}", down, across, reader.ask(sql, confidence=confidence))
         place += 1
+    planes = {
+        part.query_class.named(schema)
+        for part in reader.release.parts
+        if isinstance(part.query_class, Halfspaces) and part.kind != "halfspace-net"
+    }
+    for place, names in enumerate(sorted(planes)):
+        if len(names) == 2:
+            figure = plane_figure(f"plane{place}", reader, (names[0], names[1]))
+            if figure is not None:
+                yield figure
 
 
 def _sql_examples(release: Release) -> list[str]:
@@ -267,12 +310,26 @@ def _sql_examples(release: Release) -> list[str]:
             examples.append(f"SELECT avg({quoted(query_class.column)}) FROM {table}")
         elif isinstance(query_class, Sums):
             examples.append(f"SELECT sum({quoted(query_class.column)}) FROM {table}")
+        elif isinstance(query_class, Ranges):
+            examples.append(_range_example(query_class, schema, table))
         elif part.measurements and isinstance(part.measurements[0], Measurement):
             query = part.measurements[0].query
             if isinstance(query, Marginal) and query.columns:
                 by = quoted(query.columns[-1])
                 examples.append(f"SELECT {by}, count(*) FROM {table} GROUP BY {by}")
     return list(dict.fromkeys(examples))[:3] or [f"SELECT count(*) FROM {table}"]
+
+
+def _range_example(query_class: Ranges, schema: Schema, table: str) -> str:
+    """A question about the middle of each column's range."""
+    conditions = []
+    for name in query_class.named(schema):
+        column = schema.column(name)
+        assert isinstance(column, OrderedColumn)
+        low = column.bounds(column.value_cells // 4)[0]
+        literal = f"'{low}'" if isinstance(low, date) else str(low)
+        conditions.append(f"{quoted(name)} >= {literal}")
+    return f"SELECT count(*) FROM {table} WHERE {' AND '.join(conditions)}"
 
 
 def _questions(release: Release, file_name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The plane of a release of halfspaces: its blocks, how many rows each holds, and a line through it.
+"""The plane of a release of halfspaces: its cells, how dense the rows lie in each, and a line through it.
 
 `plane_of` gathers plain data from a release; `plane_picture` draws it. A block inside the halfspace is
 outlined as inside, one that the line cuts as cut: what the interval of an answer is made of.
@@ -7,6 +7,8 @@ outlined as inside, one that the line cuts as cut: what the interval of an answe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
@@ -16,16 +18,22 @@ from discreet.answers.sources import Library
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput
 from discreet.queries.halfspaces import Inequality
+from discreet.report.content import Figure, clipped
 from discreet.report.scale import brief, shown
 from discreet.report.svg import element, number, picture, rectangles
 
+if TYPE_CHECKING:
+    from discreet.answers import ReleaseReader
+
 LEVELS = 8
-SIZE, LEFT, TOP, BELOW = 420.0, 64.0, 12.0, 44.0
+MOST_BLOCKS = 5_000
+STEPS = 64
+SIZE, LEFT, TOP, BELOW = 420.0, 64.0, 30.0, 44.0
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One box of the grid, in the units of the columns."""
+    """One cell, in the units of the columns: half-way to the cells beside it."""
 
     low: tuple[float, float]
     high: tuple[float, float]
@@ -33,6 +41,12 @@ class Block:
     """Estimated rows, never negative."""
     place: str
     """`inside`, `cut` or `outside` of the halfspace."""
+
+    @property
+    def density(self) -> float:
+        """Rows by area: cells differ in size."""
+        area = (self.high[0] - self.low[0]) * (self.high[1] - self.low[1])
+        return self.rows / area if area > 0 else self.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +71,23 @@ def plane_of(release: Release, asked: Inequality, *, confidence: float = 0.95) -
     if len(asked.columns) != 2:
         raise BadInput("A plane has two columns.")
     reader = HalfspaceReader(Library(release))
-    found, grid = reader.one(asked, confidence=confidence, whole=True)
+    found, chosen, cells = reader.one(asked, confidence=confidence, whole=True)
     coefficients, bound, _ = asked.as_at_least()
     normal = np.array([float(each) for each in coefficients])
-    low, high = grid.boxes.bounds()
-    blocks: list[Block] = []
-    for i, j in np.ndindex(*grid.boxes.shape):
-        first = (float(grid.boxes.low[0][i]), float(grid.boxes.low[1][j]))
-        last = (float(grid.boxes.high[0][i]), float(grid.boxes.high[1][j]))
-        ends = np.sort(np.array([normal * np.array(first), normal * np.array(last)]), axis=0).sum(
-            axis=1
+    lows, highs, rows_of = cells.pictured()
+    low, high = lows.min(axis=0), highs.max(axis=0)
+    blocks = [
+        Block(
+            (float(first[0]), float(first[1])),
+            (float(last[0]), float(last[1])),
+            float(rows),
+            "inside" if inner else "cut" if outer else "outside",
         )
-        place = "inside" if ends[0] >= float(bound) else "cut"
-        place = "outside" if ends[1] < float(bound) else place
-        blocks.append(Block(first, last, float(grid.smooth[i, j]), place))
-    prior = float(grid.prior(normal[None, :], np.array([float(bound)]))[0])
+        for first, last, rows, inner, outer in zip(
+            lows, highs, rows_of, chosen.inner, chosen.outer, strict=True
+        )
+    ]
+    prior = float(cells.prior(normal[None, :], np.array([float(bound)]))[0])
     return Plane(
         columns=(asked.columns[0], asked.columns[1]),
         low=(float(low[0]), float(low[1])),
@@ -79,10 +95,48 @@ def plane_of(release: Release, asked: Inequality, *, confidence: float = 0.95) -
         blocks=tuple(blocks),
         line=_crossings(normal, float(bound), low, high),
         question=asked.text,
-        estimate=float(found.estimate),
-        lower=float(found.lower),
-        upper=float(found.upper),
+        estimate=float(found.estimate[0]),
+        lower=float(found.lower[0]),
+        upper=float(found.upper[0]),
         prior=prior,
+    )
+
+
+def plane_figure(name: str, reader: ReleaseReader, columns: tuple[str, str]) -> Figure | None:
+    """The plane of two columns, and the diagonal that has about half of the rows on either side.
+
+    `None` where there are too many cells to draw.
+    """
+    own = HalfspaceReader(Library(reader.release))
+    low, high = own.cells(columns).edges
+    if len(own.cells(columns).pictured()[2]) > MOST_BLOCKS:
+        return None
+    width = [
+        Fraction(float(b)) - Fraction(float(a)) or Fraction(1)
+        for a, b in zip(low, high, strict=True)
+    ]
+    slopes = (width[1] / max(width), width[0] / max(width))
+    span = [
+        sum(s * Fraction(float(e)) for s, e in zip(slopes, ends, strict=True))
+        for ends in (low, high)
+    ]
+    bounds = [span[0] + (span[1] - span[0]) * step / STEPS for step in range(1, STEPS)]
+    normals = np.tile([float(slope) for slope in slopes], (len(bounds), 1))
+    found = own.many(columns, normals, [float(each) for each in bounds], confidence=0.95)
+    half = float(found.estimate[0] + found.estimate[-1]) / 2
+    bound = bounds[int(np.argmin(np.abs(found.estimate - half)))]
+    rounded = tuple(Fraction(f"{float(each):.4g}") for each in (*slopes, bound))
+    plane = plane_of(reader.release, Inequality(columns, rounded[:2], ">=", rounded[2]))
+    shades = [(f"h{level}", "") for level in range(LEVELS + 1)]
+    shades[0], shades[-1] = ("h0", "no rows"), (f"h{LEVELS}", "most rows by area")
+    return Figure(
+        title=clipped(f"{columns[0]} and {columns[1]}"),
+        caption=clipped(
+            f"{len(plane.blocks):,} cells. {plane.question}: {shown(plane.estimate)} rows, between "
+            f"{shown(plane.lower)} and {shown(plane.upper)}; cells that the line cuts widen the interval."
+        ),
+        picture=plane_picture(name, plane),
+        legend=[shades[0], shades[-1], ("c2", "the line")],
     )
 
 
@@ -114,28 +168,20 @@ def plane_picture(name: str, plane: Plane) -> Markup:
         height = plane.high[1] - plane.low[1] or 1.0
         return TOP + SIZE - (value - plane.low[1]) / height * SIZE
 
-    firsts = [sorted({block.low[axis] for block in plane.blocks}) for axis in (0, 1)]
-    following = [dict(zip(each, [*each[1:], None], strict=True)) for each in firsts]
-
     def box(block: Block) -> tuple[float, float, float, float]:
-        """A block reaches to the next, so that cells of single values are seen."""
-        ends = []
-        for axis in (0, 1):
-            after = following[axis][block.low[axis]]
-            ends.append(plane.high[axis] if after is None else after)
-        x, y = across(block.low[0]), up(ends[1])
-        return x, y, max(0.0, across(ends[0]) - x), max(0.0, up(block.low[1]) - y)
+        x, y = across(block.low[0]), up(block.high[1])
+        return x, y, max(0.0, across(block.high[0]) - x), max(0.0, up(block.low[1]) - y)
 
-    most = max((block.rows for block in plane.blocks), default=0.0) or 1.0
+    most = max((block.density for block in plane.blocks), default=0.0) or 1.0
     shades: dict[int, list[tuple[float, float, float, float]]] = {}
     marks: dict[str, list[tuple[float, float, float, float]]] = {"inside": [], "cut": []}
     for block in plane.blocks:
-        level = min(LEVELS - 1, int(LEVELS * (block.rows / most) ** 0.5))
+        level = min(LEVELS, int((LEVELS + 1) * (block.density / most) ** 0.5))
         shades.setdefault(level, []).append(box(block))
         if block.place in marks:
             marks[block.place].append(box(block))
     children = [
-        element("path", d=rectangles(boxes), class_=f"heat h{level}")
+        element("path", d=rectangles(boxes), class_=f"h{level}")
         for level, boxes in sorted(shades.items())
     ]
     children += [
@@ -146,7 +192,7 @@ def plane_picture(name: str, plane: Plane) -> Markup:
     if plane.line:
         (x1, y1), (x2, y2) = plane.line
         path = f"M{number(across(x1))} {number(up(y1))}L{number(across(x2))} {number(up(y2))}"
-        children.append(element("path", d=path, class_="curve"))
+        children.append(element("path", d=path, class_="curve c2"))
     for value in (plane.low[0], plane.high[0]):
         children.append(
             element("text", brief(value), x=across(value), y=TOP + SIZE + 16, text_anchor="middle")
@@ -160,7 +206,7 @@ def plane_picture(name: str, plane: Plane) -> Markup:
             "text", plane.columns[0], x=LEFT + SIZE / 2, y=TOP + SIZE + 34, text_anchor="middle"
         )
     )
-    children.append(element("text", plane.columns[1], x=4, y=TOP + 8))
+    children.append(element("text", plane.columns[1], x=LEFT, y=TOP - 10))
     described = (
         f"{len(plane.blocks):,} blocks of {plane.columns[0]} and {plane.columns[1]}; {plane.question} holds "
         f"for {shown(plane.estimate)} rows, between {shown(plane.lower)} and {shown(plane.upper)}; without "

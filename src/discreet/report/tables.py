@@ -120,7 +120,7 @@ def _synthetic(reader: ReleaseReader) -> SyntheticTable | None:
 
 def _distance(drawn: SyntheticTable, columns: Columns, counts: Floats) -> float:
     """Total variation between the synthetic rows' table and the noisy one, negative counts as 0."""
-    codes = tuple(drawn.codes[:, drawn.names.index(name)] for name in columns)
+    codes = tuple(drawn.codes[:, drawn.names.index(name)].astype(np.int64) for name in columns)
     table = np.zeros(counts.shape)
     np.add.at(table, codes, 1.0)
     noisy = np.maximum(counts, 0.0)

@@ -14,7 +14,11 @@ from discreet.schema.values import boolean_of, category_text_of, double_of
 
 @dataclass(frozen=True, slots=True)
 class CategoryColumn(Column):
-    """One of the declared texts; anything else goes to `other`, or with `other=False` to no cell."""
+    """One of the declared texts; anything else goes to `other`, or with `other=False` to no cell.
+
+    An `undeclared` column lists no texts: to a release every one of them is `other`; a curator
+    finds those that many people hold, for a price.
+    """
 
     kind: ClassVar[str] = "category"
     is_ordered: ClassVar[bool] = False
@@ -23,6 +27,7 @@ class CategoryColumn(Column):
     values: tuple[str, ...]
     other: bool = True
     nulls: Nulls = "cell"
+    undeclared: bool = False
     _codes: dict[str | float, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -41,7 +46,11 @@ class CategoryColumn(Column):
             found.append(f"`other` is {self.other!r}; write true or false.")
         if not isinstance(self.values, tuple) or not all(isinstance(v, str) for v in self.values):
             return [*found, "`values` must be a list of texts."]
-        if not self.values:
+        if self.undeclared and (self.values or self.other is not True):
+            found.append(
+                "`undeclared = true` says that nobody can list the values; take `values` and `other` out."
+            )
+        if not self.values and not self.undeclared:
             found.append('`values` is empty; list what the column can hold, as in ["F", "M"].')
         for value, times in Counter(self.values).items():
             if times > 1:
@@ -79,7 +88,8 @@ class CategoryColumn(Column):
             )
         key = category_text_of(literal)
         if key is None:
-            raise BadQuestion(f"{self._spoken}: compare it with a text such as {self.values[0]!r}.")
+            shown = repr(self.values[0]) if self.values else "'a'"
+            raise BadQuestion(f"{self._spoken}: compare it with a text such as {shown}.")
         code = self._codes.get(key)
         if code is not None:
             found = CodeSelection(((code, code + 1),), ((code, code + 1),))

@@ -24,6 +24,7 @@ from discreet.schema.temporal import (
     DatetimeColumn,
 )
 from discreet.schema.values import Instant, microseconds_of, plain
+from discreet.schema.views import View
 
 MOST_BYTES = 64 * 2**20
 """A schema longer than this is a mistake, or an attack on the parser."""
@@ -39,11 +40,13 @@ class Parts:
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     identifier: str | None = None
     max_rows: int = 1
+    max_groups: int | None = None
     cap: Budget | None = None
     names: list[str] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
     csv: CsvOptions = field(default_factory=CsvOptions)
     impossible: list[Impossible] = field(default_factory=list)
+    view: View | None = None
     mistakes: list[str] = field(default_factory=list)
 
 
@@ -62,7 +65,9 @@ def read(text: str) -> Parts:
         parts.mistakes.append(f"it is not TOML: {error}.")
         return parts
     top = Table(data, "At the top", parts.mistakes)
-    top.only("dataset", "people", "adjacency", "unit", "cap", "csv", "columns", "impossible")
+    top.only(
+        "dataset", "people", "adjacency", "unit", "cap", "csv", "view", "columns", "impossible"
+    )
     # a name of the wrong type has its mistake already; the stand-in avoids a second one
     parts.dataset = top.text("dataset", "?" if "dataset" in data else "", hint="the dataset's name")
     parts.people = top.whole("people", None, hint="roughly how many people the table is about")
@@ -70,6 +75,7 @@ def read(text: str) -> Parts:
     _unit(top.table("unit"), parts)
     _cap(top.table("cap"), parts)
     _csv(top.table("csv"), parts)
+    _view(top.table("view"), parts)
     columns = top.table("columns")
     parts.names = [] if columns is not None or "columns" not in data else ["?"]
     if columns is not None:
@@ -82,7 +88,7 @@ def read(text: str) -> Parts:
 def _unit(table: Table | None, parts: Parts) -> None:
     if table is None:
         return
-    table.only("identifier", "max_rows")
+    table.only("identifier", "max_rows", "max_groups")
     parts.identifier = table.text("identifier", None, hint="the column that identifies a person")
     rows = table.whole("max_rows", 1, hint="how many rows of a person are kept at most")
     if rows < 1:
@@ -91,6 +97,13 @@ def _unit(table: Table | None, parts: Parts) -> None:
         table.wrong("`max_rows` needs an `identifier`: without one, the unit is a single row.")
     else:
         parts.max_rows = rows
+    groups = table.whole("max_groups", None, hint="in how many groups a person counts at most")
+    if groups is not None and groups < 1:
+        table.wrong(f"`max_groups` is {groups}; it must be at least 1.")
+    elif groups is not None and "identifier" not in table.data:
+        table.wrong("`max_groups` needs an `identifier`: without one, the unit is a single row.")
+    else:
+        parts.max_groups = groups
 
 
 def _cap(table: Table | None, parts: Parts) -> None:
@@ -130,6 +143,23 @@ def _csv(table: Table | None, parts: Parts) -> None:
         parts.mistakes += error.mistakes
 
 
+def _view(table: Table | None, parts: Parts) -> None:
+    if table is None:
+        return
+    table.only("sql", "tables", "public")
+    sql = table.text("sql", "", hint="the SELECT that joins the tables")
+    files = table.table("tables")
+    listed = {} if files is None else files.data
+    if not all(isinstance(file, str) for file in listed.values()):
+        table.wrong('`tables` names a file for each table, as in { visits = "visits.parquet" }.')
+        return
+    public = table.texts("public", (), hint="the tables that hold nothing about anyone")
+    try:
+        parts.view = View(sql, tuple(listed.items()), public, parts.identifier or "")
+    except BadSchema as error:
+        parts.mistakes += error.mistakes
+
+
 def _columns(tables: dict[str, Any], parts: Parts) -> None:
     parts.names = list(tables)
     if len(tables) > MOST_COLUMNS:
@@ -159,10 +189,11 @@ def _columns(tables: dict[str, Any], parts: Parts) -> None:
 
 
 def _category(name: str, table: Table) -> Column | None:
-    table.only("kind", "values", "other", "nulls")
-    values = table.category_values()
+    table.only("kind", "values", "other", "nulls", "undeclared")
+    undeclared = table.flag("undeclared", False)
+    values = () if undeclared and "values" not in table.data else table.category_values()
     other, nulls = table.flag("other", True), table.nulls()
-    return None if values is None else CategoryColumn(name, values, other, nulls)
+    return None if values is None else CategoryColumn(name, values, other, nulls, undeclared)
 
 
 def _boolean(name: str, table: Table) -> Column | None:

@@ -16,6 +16,7 @@ from discreet.schema.column import Column, folded, text_mistakes
 from discreet.schema.csv_options import CsvOptions, clashes
 from discreet.schema.impossible import Impossible, impossible_mistakes
 from discreet.schema.reading import MOST_BYTES, Parts, read
+from discreet.schema.views import View
 from discreet.schema.writing import write
 
 
@@ -34,6 +35,8 @@ class Schema:
     csv: CsvOptions = field(default_factory=CsvOptions)
     impossible: tuple[Impossible, ...] = ()
     """Combinations that no row can have: their cells are empty by declaration."""
+    view: View | None = None
+    """The join that the table is, where it is one."""
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -47,6 +50,7 @@ class Schema:
             csv=self.csv,
             columns=list(self.columns),
             impossible=list(self.impossible),
+            view=self.view,
         )
         if found := joint_mistakes(parts):
             raise BadSchema(found)
@@ -86,11 +90,12 @@ class Schema:
             dataset=parts.dataset,
             people=parts.people,
             adjacency=parts.adjacency,
-            unit=PrivacyUnit(parts.identifier, parts.max_rows),
+            unit=PrivacyUnit(parts.identifier, parts.max_rows, parts.max_groups),
             cap=parts.cap,
             columns=tuple(parts.columns),
             csv=parts.csv,
             impossible=tuple(parts.impossible),
+            view=parts.view,
         )
 
     def dumps(self) -> str:
@@ -102,6 +107,7 @@ class Schema:
             unit=self.unit,
             cap=self.cap,
             csv=self.csv,
+            view=self.view,
             columns=self.columns,
             impossible=self.impossible,
         )
@@ -169,6 +175,17 @@ def joint_mistakes(parts: Parts) -> list[str]:
         found += [
             f"[csv]: `names` does not list {name!r}; it must list every column of the file, in order."
             for name in wanted
+            if folded(name) not in there
+        ]
+    if parts.view is not None:
+        if parts.view.identifier != identifier:
+            found.append(
+                f"[view]: it keeps {parts.view.identifier!r}, and the unit is {identifier!r}."
+            )
+        there = set(map(folded, parts.view.names))
+        found += [
+            f"[view]: column {name!r} is declared, and `sql` does not select it."
+            for name in parts.names
             if folded(name) not in there
         ]
     if parts.cap is not None and any(

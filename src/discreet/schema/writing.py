@@ -14,6 +14,7 @@ from discreet.schema.impossible import Impossible
 from discreet.schema.named import BooleanColumn, CategoryColumn
 from discreet.schema.numeric import IntegerColumn, NumberColumn
 from discreet.schema.temporal import DateColumn, DatetimeColumn
+from discreet.schema.views import View
 
 Scalar = str | bool | int | float | date | datetime
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -28,6 +29,7 @@ def write(
     unit: PrivacyUnit,
     cap: Budget | None,
     csv: CsvOptions,
+    view: View | None,
     columns: Sequence[Column],
     impossible: Sequence[Impossible] = (),
 ) -> str:
@@ -42,6 +44,7 @@ def write(
             line("identifier", unit.identifier),
             line("max_rows", unit.max_rows),
         ]
+        lines += [] if unit.max_groups is None else [line("max_groups", unit.max_groups)]
     if cap is not None:
         # exact, as text: a TOML float would round a rational such as 1/3
         lines += [
@@ -59,6 +62,10 @@ def write(
             line("trim", csv.trim),
         ]
         lines += [line("null_strings", list(csv.null_strings)), line("encoding", csv.encoding)]
+    if view is not None:
+        tables = ", ".join(f"{key(name)} = {quoted(file)}" for name, file in view.tables)
+        lines += ["", "[view]", line("sql", view.sql), f"tables = {{ {tables} }}"]
+        lines += [line("public", list(view.public))] if view.public else []
     for column in columns:
         lines += ["", f"[columns.{key(column.name)}]", line("kind", column.kind), *_fields(column)]
         lines.append(line("nulls", column.nulls))
@@ -69,6 +76,8 @@ def write(
 
 def _fields(column: Column) -> list[str]:
     match column:
+        case CategoryColumn(undeclared=True):
+            return [line("undeclared", True)]
         case CategoryColumn():
             return [line("values", list(column.values)), line("other", column.other)]
         case BooleanColumn():

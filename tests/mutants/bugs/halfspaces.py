@@ -7,6 +7,8 @@ from tests.mutants.mutant import Mutant
 STRATEGY = "src/discreet/queries/strategy.py"
 PREDICATES = "tests/halfspaces/test_predicates.py"
 ANSWERS = "tests/halfspaces/test_halfspace_answers.py"
+TREE = "tests/halfspaces/test_halfspace_tree.py"
+TREE_CELLS = "src/discreet/inference/halfspace_tree.py"
 
 HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
@@ -45,6 +47,73 @@ HALFSPACES: tuple[Mutant, ...] = (
         new="if False:",
         tests=(
             "tests/halfspaces/test_net.py::test_the_net_is_refused_where_the_number_of_rows_is_a_secret",
+        ),
+    ),
+    Mutant(
+        name="a-selection-is-not-paid-for",
+        trap=26,
+        file="src/discreet/kernel/vault.py",
+        old="        self._spend([mechanism.cost()])\n        self._begin_reading()\n"
+        "        counts = self._engine.marginals(score.marginals)\n",
+        new="        self._begin_reading()\n        counts = self._engine.marginals(score.marginals)\n",
+        tests=(f"{PREDICATES}::test_every_selection_and_measurement_of_a_model_is_paid_for",),
+    ),
+    Mutant(
+        name="a-cut-leaf-is-left-out-of-the-interval",
+        trap=42,
+        file=TREE_CELLS,
+        old="RangeEstimates(estimate, inner, inner + cut_off, inner_std, outer_std)",
+        new="RangeEstimates(estimate, inner, inner, inner_std, outer_std)",
+        tests=(
+            f"{TREE}::test_going_down_the_tree_finds_the_leaves_that_comparing_each_of_them_finds",
+        ),
+    ),
+    Mutant(
+        name="the-noise-of-a-sum-forgets-what-it-shares-with-the-whole-tree",
+        trap=42,
+        file=TREE_CELLS,
+        old="        return sums, np.sqrt(variance[:, 0] + part[:, 0] ** 2 * self.root_variance)",
+        new="        return sums, np.sqrt(variance[:, 0])",
+        tests=(
+            f"{TREE}::test_the_noise_of_a_sum_is_that_of_least_squares_worked_out_with_whole_matrices",
+        ),
+    ),
+    Mutant(
+        name="cut-blocks-are-left-out-of-the-interval",
+        trap=42,
+        file="src/discreet/answers/halfspace_cells.py",
+        old="            swept.outer,\n            swept.outer_boxes,\n",
+        new="            swept.inner,\n            swept.inner_boxes,\n",
+        tests=(f"{ANSWERS}::test_intervals_cover_as_often_as_they_say",),
+    ),
+    Mutant(
+        name="rows-with-nulls-that-satisfy-a-question-are-forgotten",
+        trap=42,
+        file="src/discreet/answers/halfspaces.py",
+        old="        self._check_nulls(question, cells)\n",
+        new="",
+        tests=(
+            f"{TREE}::test_a_question_that_rows_with_nulls_could_satisfy_is_refused_with_the_remedy",
+        ),
+    ),
+    Mutant(
+        name="a-box-that-one-of-two-conditions-fills-counts-as-inside-both",
+        trap=42,
+        file="src/discreet/answers/halfspace_conditions.py",
+        old="join = np.logical_and if isinstance(condition, Every) is positive else np.logical_or",
+        new="join = np.logical_or",
+        tests=(
+            f"{TREE}::test_joined_conditions_hold_between_the_cells_inside_and_the_cells_touched",
+        ),
+    ),
+    Mutant(
+        name="a-declared-inequality-counts-a-whole-cell-by-its-middle",
+        trap=42,
+        file="src/discreet/queries/predicates.py",
+        old="    check_single_values(schema, asked)\n",
+        new="",
+        tests=(
+            f"{PREDICATES}::test_a_declared_inequality_that_cuts_a_cell_is_refused_alone_and_joined",
         ),
     ),
 )

@@ -95,7 +95,7 @@ SENSITIVITY = (
     Mutant(
         name="rows-of-a-person-unbounded",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_engine.py",
+        file="src/discreet/kernel/engines/duckdb_rows.py",
         old='        query.set("qualify", exp.Qualify(this=kept))\n',
         new="",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
@@ -103,7 +103,7 @@ SENSITIVITY = (
     Mutant(
         name="one-row-more-of-a-person-kept",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_engine.py",
+        file="src/discreet/kernel/engines/duckdb_rows.py",
         old="expression=s.whole(self._schema.unit.max_rows))",
         new="expression=s.whole(self._schema.unit.max_rows + 1))",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
@@ -111,7 +111,7 @@ SENSITIVITY = (
     Mutant(
         name="one-verb-sees-the-unbounded-table",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_engine.py",
+        file="src/discreet/kernel/engines/duckdb_rows.py",
         old="table = self._kept_table() if self._kept_once else self._scan.table.copy()",
         new="table = self._scan.table.copy()",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
@@ -119,7 +119,7 @@ SENSITIVITY = (
     Mutant(
         name="rows-of-nobody-are-one-person",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_engine.py",
+        file="src/discreet/kernel/engines/duckdb_rows.py",
         old='.where(exp.Not(this=s.is_null(s.name("identifier"))))',
         new=".where(exp.true())",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),

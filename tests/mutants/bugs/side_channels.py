@@ -111,7 +111,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="a-persons-rows-kept-by-their-place-in-the-file",
         trap=36,
-        file="src/discreet/kernel/engines/duckdb_engine.py",
+        file="src/discreet/kernel/engines/duckdb_rows.py",
         old='exp.Order(expressions=[s.name("key"), *values, *units_kept])',
         new="exp.Order(expressions=[s.whole(1)])",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),

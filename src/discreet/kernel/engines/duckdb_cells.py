@@ -3,8 +3,9 @@
 Everything is total by construction: a unit is clamped into the declared range before any
 arithmetic, so nothing overflows whichever branch of a CASE is evaluated.
 
-Categories are looked up by TRY_CAST to an ENUM of the declared values: one hash lookup, as fast as
-a join with 10,000 values and seven times as fast as a CASE with 50.
+Categories are looked up by TRY_CAST to an ENUM of the declared values: one hash lookup, and seven times
+as fast as a CASE with 50 values. Long lists are joined instead: with 10,000 values that is ten times as
+fast, for a cast looks at every row where a dictionary of so many texts would do.
 """
 
 from __future__ import annotations
@@ -14,24 +15,32 @@ from collections.abc import Sequence
 
 from discreet.kernel.engines import duckdb_sql as s
 from discreet.kernel.engines.duckdb_sql import Sql
+from discreet.kernel.engines.unit_lines import steps
 from discreet.schema.column import Column
 from discreet.schema.named import CategoryColumn
 from discreet.schema.numeric import DoubleFormula, IntegerColumn, NumberColumn
 from discreet.schema.ordered import OrderedColumn
-from discreet.schema.temporal import CLOCK_GRANULARITIES, TemporalColumn
+from discreet.schema.temporal import TemporalColumn
 from discreet.schema.values import MICROSECONDS_PER_DAY, double_of
 
 _MOST_COMPARED = 16
 """Up to so many edges, comparisons are faster than a guess and a look at the listed edges."""
-_CODE_TYPES = ((2**8, "UTINYINT"), (2**16, "USMALLINT"), (2**32, "UINTEGER"), (2**64, "UBIGINT"))
+_MOST_ENUMERATED = 1000
+"""A category of more values is looked up by a join."""
+_CODE_TYPES = ((8, "UTINYINT"), (16, "USMALLINT"), (32, "UINTEGER"), (64, "UBIGINT"))
+
+
+def unsigned(numbers: int) -> tuple[str, int]:
+    """The smallest type for 0 up to, but not including, `numbers`; and its size in bytes."""
+    for bits, type_ in _CODE_TYPES:
+        if numbers <= 1 << bits:
+            return type_, bits // 8
+    return "HUGEINT", 16
 
 
 def code_type(column: Column) -> str:
     """The smallest type that numbers the column's cells."""
-    for limit, type_ in _CODE_TYPES:
-        if column.cells <= limit:
-            return type_
-    return "HUGEINT"
+    return unsigned(column.cells)[0]
 
 
 def value_type(column: Column) -> str | None:
@@ -55,28 +64,35 @@ def guess(column: Column, unit: Sql) -> Sql | None:
     return _place_by(DoubleFormula(column.low, column.high, scale, cells, "left"), inside)
 
 
-def declaration(column: Column, declared: str) -> str | None:
-    """The statement that makes `declared` the name of a category's type, or of a list of edges.
+def declarations(column: Column, declared: str) -> list[str]:
+    """The statements that make `declared` the name of a category's type or table, or of a list of edges.
 
-    Both are long, so they are told to DuckDB once instead of in every query.
+    They are long, so they are told to DuckDB once instead of in every query.
     """
     if isinstance(column, CategoryColumn):
-        values = ", ".join(s.render(s.text(value)) for value in column.values)
-        return f"CREATE TYPE {declared} AS ENUM ({values})"
+        if not column.values:
+            return []
+        values = s.render(s.one_of(map(s.text, column.values)))[1:-1]
+        made = f"CREATE TYPE {declared} AS ENUM ({values})"
+        if len(column.values) <= _MOST_ENUMERATED:
+            return [made]
+        listed = f"unnest(enum_range(NULL::{declared}))::VARCHAR AS value"
+        places = f"unnest(range({len(column.values)})) AS place"
+        return [made, f"CREATE TEMP TABLE {declared} AS SELECT {listed}, {places}"]
     if isinstance(column, NumberColumn) and _is_guessed(column):
         edges = s.one_of(map(s.double, (-math.inf, *(column.inner_edges or ()), math.inf)))
-        return f"SET VARIABLE {declared} = {s.render(edges)}"
-    return None
+        return [f"SET VARIABLE {declared} = {s.render(edges)}"]
+    return []
 
 
 def code(column: Column, unit: Sql, unit_type: str, *, declared: str, guessed: Sql) -> Sql:
     """The code of a unit; null where the row has no cell.
 
-    `declared` is the name given in `declaration`, `guessed` the layer of `guess`.
+    `declared` is the name given in `declarations`, `guessed` the layer of `guess`, or of what is joined.
     """
     nulls = (s.is_null(unit), _cell(column.null_cell))
     if isinstance(column, CategoryColumn):
-        place = _category_place(column, unit, unit_type, declared)
+        place = _category_place(column, unit, unit_type, declared, guessed)
         result = s.cast(place, "BIGINT")  # null both for a null and for a value not declared
         if column.other_cell is not None:
             result = s.call("coalesce", result, _cell(column.other_cell))
@@ -92,6 +108,28 @@ def code(column: Column, unit: Sql, unit_type: str, *, declared: str, guessed: S
     else:
         result = s.choose([nulls], s.cast(unit, "BIGINT"))
     return s.try_cast(result, code_type(column))
+
+
+def place(column: Column, unit: Sql, unit_type: str, *, declared: str, guessed: Sql) -> Sql:
+    """The number of a unit's value cell, in 64 bits without a sign; null where it lies in none."""
+    if isinstance(column, CategoryColumn):
+        return s.try_cast(_category_place(column, unit, unit_type, declared, guessed), "UBIGINT")
+    if not isinstance(column, OrderedColumn):
+        return s.try_cast(s.cast(unit, "BIGINT"), "UBIGINT")
+    cases = [(s.is_null(unit), s.null())]
+    if column.outside != "edge":
+        low, high = ends(column)
+        cases.append((s.either(s.less(unit, low), s.less(high, unit)), s.null()))
+    found = _ordered_place(column, unit, guessed, declared)
+    return s.choose(cases, s.try_cast(found, "UBIGINT"))
+
+
+def place_of_code(column: Column, cell: Sql) -> Sql:
+    """The same, from the code of a cell that is kept."""
+    inside = s.less(cell, s.cast(s.whole(column.value_cells), code_type(column)))
+    if column.cells == column.value_cells:
+        return s.try_cast(cell, "UBIGINT")
+    return s.choose([(inside, s.try_cast(cell, "UBIGINT"))], s.null())
 
 
 def value(column: Column, unit: Sql, cell: Sql) -> Sql:
@@ -132,8 +170,18 @@ def ends(column: OrderedColumn) -> tuple[Sql, Sql]:
     return s.cast(s.whole(int(low)), "BIGINT"), s.cast(s.whole(int(high)), "BIGINT")
 
 
-def _category_place(column: CategoryColumn, unit: Sql, unit_type: str, enum: str) -> Sql:
-    if unit_type == "VARCHAR":
+def is_joined(column: Column, unit_type: str) -> bool:
+    """Whether the place of a value is looked up in the declared table, in the layer of `guess`."""
+    listed = isinstance(column, CategoryColumn) and len(column.values) > _MOST_ENUMERATED
+    return listed and unit_type == "VARCHAR"
+
+
+def _category_place(
+    column: CategoryColumn, unit: Sql, unit_type: str, enum: str, joined: Sql
+) -> Sql:
+    if is_joined(column, unit_type):
+        return joined
+    if unit_type == "VARCHAR" and column.values:
         return s.call("enum_code", s.try_cast(unit, enum))
     codes: dict[float, int] = {}
     for place, declared in enumerate(column.values):
@@ -158,14 +206,26 @@ def _ordered_place(column: OrderedColumn, unit: Sql, guessed: Sql, declared: str
         edges = column.inner_edges or ()
         return _halving(edges, unit, 0, len(edges), closed_left)
     first = int(column.extent(0)[0])
-    # The span of 64-bit bounds needs up to 65 bits.
-    span = int(column.extent(column.value_cells - 1)[1]) - first
-    wide = "BIGINT" if span < 2**63 and first > -(2**63) else "HUGEINT"
-    passed = s.subtract(s.cast(inside, wide), s.cast(s.whole(first), wide))
+    passed = _passed(column, s.cast(inside, "BIGINT"), first)
     if isinstance(column, IntegerColumn):
         return _divided(passed, column.width)
     assert isinstance(column, TemporalColumn)
     return _granule(column, passed, first)
+
+
+def _passed(column: OrderedColumn, inside: Sql, first: int) -> Sql:
+    """Units from the first one to a unit inside the range, in 64 bits: 128 are several times as slow."""
+    span = int(column.extent(column.value_cells - 1)[1]) - first
+    if span < 2**63 and first > -(2**63):
+        return s.subtract(inside, s.cast(s.whole(first), "BIGINT"))
+    # As far as from -2^63 to 2^63 - 1, so without a sign; from 0 on in two steps, which both fit.
+    zero, before = s.cast(s.whole(0), "BIGINT"), s.cast(s.whole(-1), "BIGINT")
+    above = s.cast(s.call("greatest", inside, zero), "UBIGINT")
+    below = s.subtract(s.call("least", inside, before), s.cast(s.whole(first), "BIGINT"))
+    return s.choose(
+        [(s.less(inside, zero), s.cast(below, "UBIGINT"))],
+        s.add(above, s.cast(s.whole(-first), "UBIGINT")),
+    )
 
 
 def _divided(value: Sql, by: int) -> Sql:
@@ -174,10 +234,10 @@ def _divided(value: Sql, by: int) -> Sql:
 
 def _granule(column: TemporalColumn, passed: Sql, first: int) -> Sql:
     """`passed` units after the start of cell 0, as a cell."""
+    step = steps(column)
+    if step is not None:
+        return _divided(passed, step)
     per_day = 1 if column.kind == "date" else MICROSECONDS_PER_DAY
-    sizes = CLOCK_GRANULARITIES | {"day": per_day, "week": 7 * per_day}
-    if column.granularity in sizes:
-        return _divided(passed, sizes[column.granularity])
     days = s.add(_divided(passed, per_day), s.whole(first // per_day))
     epoch = s.cast(s.text("1970-01-01"), "DATE")
     day = s.add(epoch, s.cast(days, "INTEGER"))

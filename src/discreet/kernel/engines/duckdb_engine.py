@@ -6,7 +6,8 @@ limit. Bounding sorts the rows by identifier, which spills too: 20 million rows 
 40 seconds of processor time, and a process of 866 MB, with a limit of 768 MB; once per engine. Any
 other source is scanned anew by each verb.
 
-Marginals of a pass are counted in one scan, by GROUPING SETS over one integer key per grouping.
+A few marginals are counted in one scan, by GROUPING SETS over one integer key per grouping; many are
+counted in memory, from the rows' codes (`coded_marginals`). Trees: see `duckdb_nodes`.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.errors import BadSource
 from discreet.kernel.engines import duckdb_cells as cells
 from discreet.kernel.engines import duckdb_sql as s
-from discreet.kernel.engines import duckdb_units as units
+from discreet.kernel.engines.coded_marginals import counted
 from discreet.kernel.engines.duckdb_expressions import Compiler
+from discreet.kernel.engines.duckdb_keys import held_keys
+from discreet.kernel.engines.duckdb_nodes import NodeCounter
+from discreet.kernel.engines.duckdb_rows import EncodedRows
 from discreet.kernel.engines.duckdb_scan import Scan, describe, open_scan
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.kernel.engines.duckdb_tallies import tallied
-from discreet.kernel.engines.passes import Grouping, groupings, passes
-from discreet.kernel.engines.prefixes import Prefixes, prefix_shifts
+from discreet.kernel.engines.duckdb_views import open_view
+from discreet.kernel.engines.passes import Grouping, alone, groupings, passes, slots
 from discreet.kernel.engines.protocol import (
     Counts,
     Progress,
@@ -40,16 +43,18 @@ from discreet.kernel.engines.protocol import (
     checked_sum,
 )
 from discreet.kernel.engines.sources import Source, csv_names, refuse_row_as_header
-from discreet.queries.expressions import ColumnValue
-from discreet.queries.tallies import Tally
-from discreet.schema.column import Column
+from discreet.queries.expressions import Expression
+from discreet.queries.tallies import Key, Tally
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
-_ENCODED = "encoded_rows"
+MOST_GROUPED_SETS = 16
+"""More marginals than these are counted from the rows' codes, if one fetch brings them into memory."""
+MOST_SETS_OF_MANY_ROWS = 64
+"""More than these are so counted in any case: their hash tables would not fit the memory."""
+MOST_FETCHED_BYTES = 1 << 28
+"""Codes that are fetched at once; they take as much again while they are."""
 _BATCHED = "batched_rows"
-_NODES = "asked_nodes"
-_TALLIED = "tallied_rows"
 
 
 def open_source(
@@ -63,7 +68,8 @@ def open_source(
     """The engine of a source, once every declared column is found in it."""
     session = Session(memory_limit=memory_limit, threads=threads, progress=progress)
     try:
-        return DuckDBEngine(session, schema, open_scan(session, source, schema))
+        opener = open_scan if source.format != "view" else open_view
+        return DuckDBEngine(session, schema, opener(session, source, schema))
     except BaseException:
         session.close()
         raise
@@ -89,39 +95,25 @@ class DuckDBEngine:
     def __init__(self, session: Session, schema: Schema, scan: Scan) -> None:
         self._session = session
         self._schema = schema
-        self._scan = scan
-        self._place = {column.name: place for place, column in enumerate(schema.columns)}
-        self._kept_once = scan.is_csv or schema.unit.identifier is not None
-        self._is_kept = False
-        self._kept_prefixes: dict[tuple[str, ...], Prefixes] = {}
-        self._has_tally_rows = False
+        self._rows = EncodedRows(session, schema, scan)
+        self._nodes = NodeCounter(session, self._rows)
         self._batches = 0
-        families = [units.FieldType.of(type_name).family for _, type_name in scan.fields]
-        if "unknown" in families:
-            name = [*schema.names, schema.unit.identifier][families.index("unknown")]
-            raise BadSource(
-                f"Column {name!r} has a type that is not known. No row was read. Convert it first."
-            )
-        if schema.unit.identifier is not None and families[-1] == "unreadable":
-            raise BadSource(
-                f"The identifier {schema.unit.identifier!r} has a type that cannot tell people apart. "
-                "No row was read. Make it a number or a text."
-            )
-        for place, column in enumerate(schema.columns):
-            declaration = cells.declaration(column, _declared(place))
-            if declaration is not None:
-                session.run(declaration)
 
     def marginals(self, column_sets: Sequence[tuple[str, ...]]) -> list[Counts]:
         sets = [tuple(self._schema.column(name).name for name in names) for names in column_sets]
         shapes = [checked_marginal(self._schema, names) for names in sets]
-        found, place = groupings(self._schema, sets)
-        counts: dict[int, Counts] = {}
-        for together in passes(found):
-            counted = self._count([found[number] for number in together])
-            counts.update(zip(together, counted, strict=True))
+        if self._counts_codes(sets):
+            found, place = alone(self._schema, sets)
+            together = counted(found, self._slots(found))
+        else:
+            found, place = groupings(self._schema, sets)
+            together = [
+                counts
+                for numbers in passes(found)
+                for counts in self._count([found[number] for number in numbers])
+            ]
         return [
-            found[number].marginal(counts[number], shape, names)
+            found[number].marginal(together[number], shape, names)
             for number, shape, names in zip(place, shapes, sets, strict=True)
         ]
 
@@ -129,57 +121,7 @@ class DuckDBEngine:
         self, columns: tuple[str, ...], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
     ) -> Counts:
         chosen = checked_nodes(self._schema, columns, shifts, nodes)
-        if len(nodes) == 0:
-            return np.zeros(0, dtype=np.int64)
-        near = prefix_shifts(chosen)
-        if all(far >= shift for far, shift in zip(shifts, near, strict=True)):
-            return self._prefixes(chosen, near).node_counts(shifts, nodes)
-        distinct, inverse = np.unique(nodes, axis=0, return_inverse=True)
-        places = np.arange(len(distinct), dtype=np.int64)
-        arrays = {f"k{axis}": distinct[:, axis].copy() for axis in range(len(chosen))}
-        inside, keys, same = [], [], []
-        for axis, (column, shift) in enumerate(zip(chosen, shifts, strict=True)):
-            code = self._code(column)
-            inside.append(s.less(code, s.whole(column.value_cells)))
-            wide = s.try_cast(code, "UBIGINT")
-            key = s.binary(exp.BitwiseRightShift, wide, s.whole(shift)) if shift else wide
-            keys.append(exp.alias_(key, f"k{axis}"))
-            same.append(s.equal(s.name("rows", f"k{axis}"), s.name("nodes", f"k{axis}")))
-        rows = exp.select(*keys).from_(self._encoded(chosen)).where(*inside).subquery("rows")
-        joined = exp.select("nodes.place", "count(*)").from_(rows)
-        joined = joined.join(exp.table_(_NODES, alias="nodes"), on=exp.and_(*same))
-        self._session.register(_NODES, {"place": places, **arrays})
-        try:
-            found, counted = self._session.arrays(joined.group_by("nodes.place"))
-        finally:
-            self._session.forget(_NODES)
-        counts = np.zeros(len(distinct), dtype=np.int64)
-        counts[found.astype(np.int64)] = counted
-        return counts[inverse.reshape(-1)]
-
-    def _prefixes(self, chosen: Sequence[Column], shifts: tuple[int, ...]) -> Prefixes:
-        """One scan for all levels of a tree near its root; kept, for the levels come one by one."""
-        names = tuple(column.name for column in chosen)
-        kept = self._kept_prefixes.get(names)
-        if kept is None:
-            inside, keys = [], []
-            for axis, (column, shift) in enumerate(zip(chosen, shifts, strict=True)):
-                code = self._code(column)
-                inside.append(s.less(code, s.whole(column.value_cells)))
-                wide = s.try_cast(code, "UBIGINT")
-                key = s.binary(exp.BitwiseRightShift, wide, s.whole(shift)) if shift else wide
-                keys.append(exp.alias_(key, f"k{axis}"))
-            rows = exp.select(*keys).from_(self._encoded(chosen)).where(*inside).subquery("rows")
-            listed = [s.name(f"k{axis}") for axis in range(len(keys))]
-            grouped = exp.select(*listed, "count(*)").from_(rows).group_by(*listed)
-            *found, counted = self._session.arrays(grouped)
-            kept = Prefixes(
-                shifts,
-                tuple(key.astype(np.uint64) for key in found),
-                counted.astype(np.int64),
-            )
-            self._kept_prefixes[names] = kept
-        return kept
+        return self._nodes.count(chosen, shifts, nodes)
 
     def sums(self, requests: Sequence[SumRequest]) -> list[int]:
         if not requests:
@@ -188,7 +130,7 @@ class DuckDBEngine:
         terms = [
             exp.Sum(
                 this=cells.fixed_point(
-                    s.name(f"v{self._place[column.name]}"),
+                    self._rows.value(column),
                     column,
                     request.scale,
                     request.lowest,
@@ -198,53 +140,71 @@ class DuckDBEngine:
             for column, request in zip(columns, requests, strict=True)
         ]
         unique = list({column.name: column for column in columns}.values())
-        (totals,) = self._session.rows(exp.select(*terms).from_(self._encoded(unique, True)))
+        (totals,) = self._session.rows(exp.select(*terms).from_(self._rows.encoded(unique, True)))
         return [0 if total is None else int(total) for total in totals]
 
     def tally(self, tallies: Sequence[Tally]) -> list[Counts]:
         return tallied(
-            tallies, self._schema, self._session, self._tally_rows, self._number_categories()
+            tallies,
+            self._schema,
+            self._session,
+            self._rows.tally_rows,
+            self._rows.number_categories(),
         )
 
-    def texts(self, column: str) -> tuple[list[str], Counts]:
-        chosen = self._schema.column(column)
-        value = Compiler(self._schema, self._number_categories()).sql(
-            ColumnValue(chosen.name, "text")
-        )
-        held = exp.alias_(s.cast(value, "VARCHAR"), "held")
-        whose = [s.name("identifier")] if self._schema.unit.identifier is not None else []
-        rows = exp.select(held, *whose).from_(self._tally_rows([chosen])).subquery("rows")
-        units_held: Sql = exp.Count(this=exp.Star())
-        if whose:
-            units_held = exp.Count(this=exp.Distinct(expressions=[s.name("identifier")]))
-        query = exp.select(s.name("held"), units_held).from_(rows)
-        query = query.where(exp.Not(this=s.is_null(s.name("held")))).group_by(s.name("held"))
-        found = sorted(self._session.rows(query))
-        return [text for text, _ in found], np.array([n for _, n in found], dtype=np.int64)
-
-    def _number_categories(self) -> frozenset[str]:
-        """Categories whose field is a number."""
-        return frozenset(
-            column.name
-            for column, (_, type_name) in zip(self._schema.columns, self._scan.fields, strict=False)
-            if column.kind == "category"
-            and units.unit_type(column, units.FieldType.of(type_name)) == "DOUBLE"
+    def held_keys(self, columns: Sequence[str], condition: Expression) -> tuple[list[Key], Counts]:
+        compiler = Compiler(self._schema, self._rows.number_categories())
+        return held_keys(
+            columns, condition, self._schema, self._session, self._rows.tally_rows, compiler
         )
 
     def encoded_rows(self, columns: Sequence[str], batch_rows: int) -> Iterator[Counts]:
         chosen = checked_encoding(self._schema, columns, batch_rows)
         codes = [
             exp.alias_(
-                s.call("coalesce", s.cast(self._code(column), "BIGINT"), s.whole(-1)), f"b{axis}"
+                s.call("coalesce", s.cast(self._rows.code(column), "BIGINT"), s.whole(-1)),
+                f"b{axis}",
             )
             for axis, column in enumerate(chosen)
         ]
-        return self._batched(exp.select(*codes).from_(self._encoded(chosen)), batch_rows)
+        query = exp.select(*codes).from_(self._rows.encoded(chosen))
+        return (
+            np.stack(arrays, axis=1).astype(np.int64, copy=False)
+            for arrays in self._batched(query, batch_rows)
+        )
+
+    def _counts_codes(self, sets: Sequence[tuple[str, ...]]) -> bool:
+        if not MOST_GROUPED_SETS < len(sets) <= MOST_SETS_OF_MANY_ROWS:
+            return len(sets) > MOST_GROUPED_SETS
+        names = {name for columns in sets for name in columns}
+        return self._slot_bytes(names) * self._rows.count() <= MOST_FETCHED_BYTES
+
+    def _slot_bytes(self, names: Iterable[str]) -> int:
+        """Bytes of a row's slots in some columns."""
+        return sum(cells.unsigned(slots(self._schema.column(name)))[1] for name in names)
+
+    def _slots(self, found: Sequence[Grouping]) -> Iterator[dict[str, NDArray[np.generic]]]:
+        """The slots of all columns that are grouped by, in batches of rows."""
+        names = list(dict.fromkeys(name for grouping in found for name in grouping.columns))
+        columns = [self._schema.column(name) for name in names]
+        taken = []
+        for axis, column in enumerate(columns):
+            type_, _ = cells.unsigned(slots(column))
+            code = s.cast(self._rows.code(column), type_)
+            if slots(column) > column.cells:
+                code = s.call("coalesce", code, s.cast(s.whole(column.cells), type_))
+            taken.append(exp.alias_(code, f"b{axis}"))
+        query = exp.select(*taken).from_(self._rows.encoded(columns))
+        width = self._slot_bytes(names)
+        if width * self._rows.count() <= MOST_FETCHED_BYTES:
+            yield dict(zip(names, self._session.arrays(query), strict=True))
+            return
+        # Small batches, for the table that they come from fills the engine's memory.
+        for arrays in self._batched(query, max(1, MOST_FETCHED_BYTES // (8 * width))):
+            yield dict(zip(names, arrays, strict=True))
 
     def row_count(self) -> int:
-        table = self._kept_table() if self._kept_once else self._scan.table.copy()
-        ((rows,),) = self._session.rows(exp.select("count(*)").from_(table))
-        return int(rows)
+        return self._rows.count()
 
     def close(self) -> None:
         self._session.close()
@@ -260,7 +220,7 @@ class DuckDBEngine:
     ) -> None:
         self.close()
 
-    def _batched(self, query: exp.Select, batch_rows: int) -> Iterator[Counts]:
+    def _batched(self, query: exp.Select, batch_rows: int) -> Iterator[list[NDArray[np.generic]]]:
         """By ranges of row numbers of a temporary table: arrays without a result held in memory."""
         self._batches += 1
         table = f"{_BATCHED}_{self._batches}"
@@ -268,10 +228,9 @@ class DuckDBEngine:
         try:
             ((rows,),) = self._session.rows(f"SELECT count(*) FROM {table}")
             for start in range(0, rows, batch_rows):
-                arrays = self._session.arrays(
+                yield self._session.arrays(
                     f"SELECT * FROM {table} WHERE rowid >= {start} AND rowid < {start + batch_rows}"
                 )
-                yield np.stack(arrays, axis=1).astype(np.int64, copy=False)
         finally:
             self._session.drop(table)
 
@@ -284,7 +243,7 @@ class DuckDBEngine:
         for number, grouping in enumerate(together):
             keys.append(exp.alias_(self._key(grouping, int(starts[number]), wide), f"k{number}"))
         columns = [self._schema.column(name) for name in names]
-        keyed = exp.select(*keys).from_(self._encoded(columns)).subquery("keyed")
+        keyed = exp.select(*keys).from_(self._rows.encoded(columns)).subquery("keyed")
         listed = [s.name(f"k{number}") for number in range(len(together))]
         cell = s.call("coalesce", *listed)  # of a grouping set, only its own key is not null
         query = exp.select(exp.alias_(cell, "cell"), exp.alias_(exp.Count(this=exp.Star()), "n"))
@@ -301,147 +260,13 @@ class DuckDBEngine:
         """The number of a row's joint cell, from `start` on. Few operations: it is most of the work."""
         key: Sql | None = s.cast(s.whole(start), wide) if start else None
         step = grouping.cells
-        for name, slots in zip(grouping.columns, grouping.slots, strict=True):
-            step //= slots
+        for name, many in zip(grouping.columns, grouping.slots, strict=True):
+            step //= many
             column = self._schema.column(name)
-            code = s.cast(self._code(column), wide)
-            if slots > column.cells:
+            code = s.cast(self._rows.code(column), wide)
+            if many > column.cells:
                 code = s.call("coalesce", code, s.cast(s.whole(column.cells), wide))
             part = code if step == 1 else s.multiply(code, s.cast(s.whole(step), wide))
             key = part if key is None else s.add(key, part)
         assert key is not None
         return key
-
-    def _code(self, column: Column) -> Sql:
-        return s.name(f"c{self._place[column.name]}")
-
-    def _encoded(self, columns: Iterable[Column], with_values: bool = False) -> Sql:
-        """A table expression with the codes c0, c1, ... (and values v0, ...) of some columns."""
-        if self._kept_once:
-            return self._kept_table()
-        return self._layers(list(columns), with_values).subquery("encoded", copy=False)
-
-    def _kept_table(self) -> Sql:
-        if not self._is_kept:
-            self._session.run(f"CREATE TEMP TABLE {_ENCODED} AS {s.render(self._kept_rows())}")
-            self._is_kept = True
-        return exp.table_(_ENCODED)
-
-    def _tally_rows(self, columns: Sequence[Column]) -> Sql:
-        """A table expression with the units u0, u1, ... and codes c0, c1, ... of some columns.
-
-        Kept apart from the table of codes, which is smaller and serves every other verb.
-        """
-        if not self._kept_once:
-            layers = self._layers(list(columns), with_units=True)
-            return layers.subquery("tallied", copy=False)
-        if not self._has_tally_rows:
-            kept = self._kept_rows(with_units=True)
-            self._session.run(f"CREATE TEMP TABLE {_TALLIED} AS {s.render(kept)}")
-            self._has_tally_rows = True
-        return exp.table_(_TALLIED)
-
-    def _kept_rows(self, with_units: bool = False) -> exp.Select:
-        """Every code and value (or unit); with an identifier, of the rows that are kept.
-
-        Rows are numbered by all that is kept of them: those that share a number's place are then
-        alike, so which of them is kept depends on nobody else's rows.
-        """
-        columns = self._schema.columns
-        if self._schema.unit.identifier is None:
-            return self._layers(list(columns), with_values=not with_units, with_units=with_units)
-        rows = self._layers(
-            list(columns), with_values=True, with_identifier=True, with_units=with_units
-        ).subquery("rows")
-        codes = [self._code(column) for column in columns]
-        values = [s.name(f"v{n}") for n, one in enumerate(columns) if one.value_bounds is not None]
-        blank = s.text("")
-        texts = [s.call("coalesce", s.cast(code, "VARCHAR"), blank) for code in codes]
-        key = s.call("md5", s.call("concat_ws", s.text(":"), s.name("identifier"), *texts))
-        keyed = exp.select(exp.Star(), exp.alias_(key, "key")).from_(rows).subquery("keyed")
-        units_kept = [s.name(f"u{n}") for n in range(len(columns))] if with_units else []
-        order = exp.Order(expressions=[s.name("key"), *values, *units_kept])
-        number = exp.Window(this=exp.RowNumber(), partition_by=[s.name("identifier")], order=order)
-        kept = exp.LTE(this=number, expression=s.whole(self._schema.unit.max_rows))
-        chosen = [*units_kept, s.name("identifier")] if with_units else values
-        query = exp.select(*codes, *chosen).from_(keyed)
-        query.set("qualify", exp.Qualify(this=kept))
-        return query
-
-    def _layers(
-        self,
-        columns: Sequence[Column],
-        with_values: bool = False,
-        with_identifier: bool = False,
-        with_units: bool = False,
-    ) -> exp.Select:
-        """Field, unit, guess, code, value: each a query over the one before, so none is computed twice."""
-        places = [self._place[column.name] for column in columns]
-        types = {n: units.FieldType.of(self._scan.fields[n][1]) for n in places}
-        kept = [s.name("identifier")] if with_identifier else []
-
-        def field(n: int) -> Sql:
-            raw = s.name(self._scan.fields[n][0])
-            return units.csv_field(raw, self._schema.csv) if self._scan.is_csv else raw
-
-        def identifier() -> Sql:
-            n = len(self._schema.columns)
-            return units.identifier(field(n), units.FieldType.of(self._scan.fields[n][1]))
-
-        query = exp.select(
-            *(
-                exp.alias_(units.field(field(n), types[n], self._schema.columns[n].kind), f"f{n}")
-                for n in places
-            ),
-            *([exp.alias_(identifier(), "identifier")] if with_identifier else []),
-        ).from_(self._scan.table.copy())
-        if with_identifier:
-            query = (
-                exp.select(exp.Star())
-                .from_(query.subquery("named"))
-                .where(exp.Not(this=s.is_null(s.name("identifier"))))
-            )
-
-        def over(below: exp.Select, found: dict[str, Sql], *passed: str) -> exp.Select:
-            chosen = [exp.alias_(one, alias) for alias, one in found.items()]
-            names = [s.name(one) for one in passed]
-            return exp.select(*chosen, *names, *kept).from_(
-                below.subquery("below", copy=False), copy=False
-            )
-
-        unit_of = {
-            f"u{n}": units.unit(column, s.name(f"f{n}"), types[n])
-            for n, column in zip(places, columns, strict=True)
-        }
-        query = over(query, unit_of)
-        guesses = {
-            f"g{n}": guess
-            for n, column in zip(places, columns, strict=True)
-            if (guess := cells.guess(column, s.name(f"u{n}"))) is not None
-        }
-        if guesses:
-            query = over(query, guesses, *unit_of)
-        codes = {
-            f"c{n}": cells.code(
-                column,
-                s.name(f"u{n}"),
-                units.unit_type(column, types[n]),
-                declared=_declared(n),
-                guessed=s.name(f"g{n}"),
-            )
-            for n, column in zip(places, columns, strict=True)
-        }
-        passed = tuple(unit_of) if with_units else ()
-        if not with_values:
-            return over(query, codes, *passed)
-        query = over(query, codes, *unit_of)
-        values = {
-            f"v{n}": cells.value(column, s.name(f"u{n}"), s.name(f"c{n}"))
-            for n, column in zip(places, columns, strict=True)
-            if column.value_bounds is not None
-        }
-        return over(query, values, *codes, *passed)
-
-
-def _declared(place: int) -> str:
-    return f"declared_{place}"

@@ -25,6 +25,7 @@ from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.kernel.engines.frames import frame_columns, frame_for_engine
 from discreet.kernel.engines.sources import Source, SourceColumn, csv_names, locate
+from discreet.schema.column import folded
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
@@ -49,7 +50,7 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         columns = _parquet_columns(session, source.files)
         found = locate(schema, columns, names_are_public=True)
         _refuse_differing_types(session, source.files, found)
-        table = _parquet(session, source.files)
+        table = parquet_table(session, source.files)
         # DuckDB renames columns that differ only in case; it keeps their order.
         described = _described(session, table)
         fields = tuple(described[column.place] for column in found)
@@ -68,6 +69,25 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
     session.lock(())
     table = exp.table_(_REGISTERED, quoted=True)
     return Scan(table, tuple(_described(session, table)))
+
+
+def open_parquet(
+    session: Session, files: Sequence[str], names: Sequence[str]
+) -> list[tuple[str, str]]:
+    """The fields of some columns, by their names, once nothing in them can stop a reader."""
+    columns = _parquet_columns(session, files)
+    found = []
+    for name in names:
+        alike = [column for column in columns if folded(column.name) == folded(name)]
+        if len(alike) != 1:
+            what = "no column" if not alike else "more than one column"
+            raise BadSource(f"{files[0]!r} has {what} {name!r}. No row was read.")
+        found += alike
+    described = _described(session, parquet_table(session, files))
+    fields = [described[column.place] for column in found]
+    _refuse_json(found, fields)
+    _refuse_milliseconds(session, files, found)
+    return fields
 
 
 def describe(session: Session, source: Source) -> list[SourceColumn]:
@@ -127,7 +147,7 @@ def _csv(files: Sequence[str], width: int, csv: CsvOptions) -> Sql:
     )
 
 
-def _parquet(session: Session, files: Sequence[str]) -> Sql:
+def parquet_table(session: Session, files: Sequence[str]) -> Sql:
     options: dict[str, Sql] = {"hive_types_autocast": exp.false()}
     query = exp.select("parameters").from_("duckdb_functions()")
     named = query.where(s.equal(s.name("function_name"), s.text("read_parquet")))
@@ -147,7 +167,7 @@ def _unreadable(files: Sequence[str]) -> BadSource:
 def _parquet_columns(session: Session, files: Sequence[str]) -> list[SourceColumn]:
     """By their names in the file, which DuckDB changes where two fold alike."""
     try:
-        described = _described(session, _parquet(session, files))
+        described = _described(session, parquet_table(session, files))
         names = [name for _, name, _ in _top_level(session, files[:1])]
     except EngineFailed:
         raise _unreadable(files) from None

@@ -70,6 +70,7 @@ class Session:
             "preserve_insertion_order": False,
             "enable_progress_bar": self._progress is not None,
             "enable_progress_bar_print": False,
+            "parquet_metadata_cache": True,  # checked against the file's time of change
             "TimeZone": "UTC",
         }
         if threads is not None:

@@ -19,11 +19,14 @@ from sqlglot import exp
 from discreet.kernel.engines import duckdb_sql as s
 from discreet.kernel.engines.duckdb_cells import ends
 from discreet.kernel.engines.duckdb_expressions import Compiler
+from discreet.kernel.engines.duckdb_keys import lookup, within_groups
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
+from discreet.kernel.engines.duckdb_units import divided_down
 from discreet.queries.expressions import TRUE, Expression, columns_of
 from discreet.queries.tallies import (
     Cells,
+    FoundKeys,
     Persons,
     Present,
     Rows,
@@ -51,12 +54,13 @@ def tallied(
     double_categories: frozenset[str],
 ) -> list[Counts]:
     """The integers of each tally, flat."""
-    together: dict[tuple[tuple[str, ...], Expression], list[int]] = {}
+    together: dict[tuple[tuple[str, ...], Expression, FoundKeys | None], list[int]] = {}
     for place, tally in enumerate(tallies):
-        together.setdefault((tally.groups, tally.condition), []).append(place)
+        together.setdefault((tally.groups, tally.condition, tally.found), []).append(place)
     found: dict[int, Counts] = {}
-    for (groups, condition), places in together.items():
-        scan = _Scan(schema, groups, condition, Compiler(schema, double_categories))
+    compiler = Compiler(schema, double_categories)
+    for (groups, condition, keys), places in together.items():
+        scan = _Scan(schema, groups, condition, compiler, keys)
         terms = list(dict.fromkeys(tallies[place].term for place in places))
         finest = _finest(terms)
         counted = scan.run(
@@ -95,41 +99,45 @@ class _Scan:
     groups: tuple[str, ...]
     condition: Expression
     compiler: Compiler
+    keys: FoundKeys | None = None
 
     def run(self, terms: Sequence[Term], session: Session, source: Source) -> dict[Term, Counts]:
+        if self.keys is None:
+            return self._counted(terms, session, source, None)
+        with lookup(self.keys, session, self.compiler) as place:
+            return self._counted(terms, session, source, place)
+
+    def _counted(
+        self, terms: Sequence[Term], session: Session, source: Source, place_of_key: Sql | None
+    ) -> dict[Term, Counts]:
         histograms = [term for term in terms if isinstance(term, Cells)]
         plain = [term for term in terms if not isinstance(term, Cells)]
         rows = source(self._columns(terms))
         met = [] if self.condition == TRUE else [self.compiler.sql(self.condition)]
-        met += [exp.Not(this=s.is_null(self._code(name))) for name in self.groups]
+        if self._bounds_groups:  # else a row that has no group makes one of its own, left out below
+            met += [exp.Not(this=s.is_null(self._code(name))) for name in self.groups]
+        if place_of_key is not None:
+            met.append(exp.Not(this=s.is_null(place_of_key)))
+        group = self._key(place_of_key)
         found: dict[Term, Counts] = {}
         if not histograms:
-            if not self.groups:
+            if not self.groups and place_of_key is None:
                 return self._ungrouped(plain, rows, met, session)
-            keyed = [exp.alias_(self._key(), "k0"), *self._inputs(plain)]
-            rows = (
-                exp.select(*keyed)
-                .from_(rows, copy=False)
-                .where(*met, copy=False)
-                .subquery("keyed", copy=False)
-            )
+            rows = self._keyed([exp.alias_(group, "k0"), *self._inputs(plain)], rows, met)
             query = exp.select(
-                s.name("k0"), *(self._aggregate(n, term, plain) for n, term in enumerate(plain))
+                s.call("coalesce", s.name("k0"), s.whole(-1)),
+                *(self._aggregate(n, term, plain) for n, term in enumerate(plain)),
             )
             arrays = session.arrays(
                 query.from_(rows, copy=False).group_by(s.name("k0"), copy=False)
             )
             return self._placed(plain, arrays, np.ones(len(arrays[0]), dtype=bool))
-        keys = [exp.alias_(self._key(), "k0")]
+        keys = [exp.alias_(group, "k0")]
         keys += [
-            exp.alias_(self._bucket(term), f"k{n}") for n, term in enumerate(histograms, start=1)
+            exp.alias_(self._bucket(group, term), f"k{n}")
+            for n, term in enumerate(histograms, start=1)
         ]
-        rows = (
-            exp.select(*keys, *self._inputs(plain))
-            .from_(rows, copy=False)
-            .where(*met, copy=False)
-            .subquery("keyed", copy=False)
-        )
+        rows = self._keyed([*keys, *self._inputs(plain)], rows, met)
         numbers = list(range(0 if plain else 1, len(keys)))
         names = [s.name(f"k{n}") for n in numbers]
         sets = [exp.Tuple(expressions=[name]) for name in names]
@@ -150,7 +158,7 @@ class _Scan:
                 found |= self._placed(plain, [arrays[0], *arrays[len(numbers) + 1 :]], mine)
                 continue
             term = histograms[number - 1]
-            counts = np.zeros(Tally(term, self.groups).size(self.schema), dtype=np.int64)
+            counts = self._zeros(term)
             cells = arrays[place][mine].astype(np.int64)
             known = cells >= 0
             counts[cells[known]] = arrays[len(numbers)][mine][known]
@@ -175,16 +183,19 @@ class _Scan:
     def _placed(
         self, terms: Sequence[Term], arrays: Sequence[NDArray[np.generic]], mine: NDArray[np.bool_]
     ) -> dict[Term, Counts]:
-        cells = arrays[0][mine].astype(np.int64)
+        groups = arrays[0].astype(np.int64)
+        mine = mine & (groups >= 0)
+        cells = groups[mine]
         found: dict[Term, Counts] = {}
         for term, values in zip(terms, arrays[1:], strict=True):
-            counts = np.zeros(Tally(term, self.groups).size(self.schema), dtype=np.int64)
+            counts = self._zeros(term)
             counts[cells] = values[mine]
             found[term] = counts
         return found
 
     def _columns(self, terms: Sequence[Term]) -> list[Column]:
         names = [*self.groups, *columns_of(self.condition)]
+        names += [] if self.keys is None else self.keys.columns
         names += [term.column for term in terms if not isinstance(term, (Rows, Persons))]
         wanted = set(names)
         columns = [column for column in self.schema.columns if column.name in wanted]
@@ -199,15 +210,33 @@ class _Scan:
     def _unit(self, name: str) -> Sql:
         return s.name(f"u{self._place(name)}")
 
-    def _key(self) -> Sql:
+    def _zeros(self, term: Term) -> Counts:
+        return np.zeros(Tally(term, self.groups, found=self.keys).size(self.schema), dtype=np.int64)
+
+    def _keyed(self, chosen: Sequence[exp.Expr], rows: Sql, met: Sequence[Sql]) -> Sql:
+        """The rows that meet the condition, each unit's in no more groups than the schema says."""
+        whose = [s.name("identifier")] if self._bounds_groups else []
+        query = exp.select(*chosen, *whose).from_(rows, copy=False).where(*met, copy=False)
+        if self._bounds_groups:
+            query = within_groups(query, [s.name("k0")], self.schema.unit.groups)
+        return query.subquery("keyed", copy=False)
+
+    @property
+    def _bounds_groups(self) -> bool:
+        unit = self.schema.unit
+        return unit.max_groups is not None and unit.max_groups < unit.max_rows
+
+    def _key(self, place_of_key: Sql | None = None) -> Sql:
         key, step = s.cast(s.whole(0), "BIGINT"), 1
         for name in reversed(self.groups):
             code = s.cast(self._code(name), "BIGINT")
             key = s.add(key, s.multiply(code, s.whole(step)))
             step *= self.schema.column(name).cells
+        if place_of_key is not None:
+            key = s.add(key, s.multiply(place_of_key, s.whole(step)))
         return key
 
-    def _bucket(self, term: Cells) -> Sql:
+    def _bucket(self, group: Sql, term: Cells) -> Sql:
         """The group and the bucket as one number; null where the row is in none."""
         column = self.schema.column(term.column)
         code = s.try_cast(self._code(term.column), "BIGINT")
@@ -215,7 +244,7 @@ class _Scan:
             inside = s.less(code, s.whole(column.value_cells))
             shifted = s.binary(exp.BitwiseRightShift, code, s.whole(term.shift))
             code = s.choose([(inside, shifted)], s.null())
-        return s.add(s.multiply(self._key(), s.whole(term.buckets(self.schema))), code)
+        return s.add(s.multiply(group, s.whole(term.buckets(self.schema))), code)
 
     def _inputs(self, terms: Sequence[Term]) -> list[exp.Expr]:
         """What each term looks at in a row."""
@@ -235,10 +264,10 @@ class _Scan:
                 return self._unit(column)
             case Valued(column=column):
                 return self._value(column)
-            case Total(column=column, grid=grid):
+            case Total(column=column, grid=grid, bits=bits):
                 if self.schema.column(column).kind != "number":
                     return self._value(column)  # multiplied by the grid once, in the sum
-                return self._fixed_point(column, grid)
+                return self._fixed_point(column, grid << bits)
             case Squares(column=column, grid=grid, center=center, shift=shift):
                 _, most = Tally(Squares(column, grid, center, 0)).row_bounds(self.schema)
                 wide = "BIGINT" if most < _FARTHEST else "HUGEINT"
@@ -257,10 +286,12 @@ class _Scan:
                 made = exp.Count(this=exp.Distinct(expressions=[name]))
             case Present() | Valued():
                 made = exp.Count(this=name)
-            case Total(column=column, grid=grid, center=center):
+            case Total(column=column, grid=grid, center=center, bits=bits):
                 made = _sum(name)
                 if self.schema.column(column).kind != "number" and grid > 1:
                     made = s.multiply(made, s.whole(grid))
+                if bits:
+                    made = divided_down(made, 1 << bits)
                 if center:
                     rows = s.cast(exp.Count(this=name.copy()), "HUGEINT")
                     made = s.subtract(made, s.multiply(rows, s.whole(center)))

@@ -193,7 +193,7 @@ def _days(value: Sql, type_: FieldType) -> Sql:
     if type_.family == "date":
         return _days_of_date(value)
     moment = _microseconds(value, type_)
-    return s.cast(_divided_down(moment, MICROSECONDS_PER_DAY), "BIGINT")
+    return s.cast(divided_down(moment, MICROSECONDS_PER_DAY), "BIGINT")
 
 
 def _days_of_date(value: Sql) -> Sql:
@@ -202,7 +202,7 @@ def _days_of_date(value: Sql) -> Sql:
     return s.choose([(s.is_null(days), s.null())], s.cast(clamped, "BIGINT"))
 
 
-def _divided_down(value: Sql, size: int) -> Sql:
+def divided_down(value: Sql, size: int) -> Sql:
     """floor(value / size): SQL divides toward zero. In 128 bits, so that nothing overflows."""
     wide, by = s.cast(value, "HUGEINT"), s.cast(s.whole(size), "HUGEINT")
     rest = s.call("mod", s.add(s.call("mod", wide, by), by), by)
@@ -215,7 +215,7 @@ def _microseconds(value: Sql, type_: FieldType) -> Sql:
     if type_.family in ("timestamp", "coarse"):
         return s.call("epoch_us", value)  # null for an infinity
     if type_.family == "nanoseconds":
-        return s.try_cast(_divided_down(s.call("epoch_ns", value), 1000), "BIGINT")
+        return s.try_cast(divided_down(s.call("epoch_ns", value), 1000), "BIGINT")
     return _microseconds_of_text(value) if type_.family == "text" else s.null()
 
 

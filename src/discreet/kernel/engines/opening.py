@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from discreet.kernel.engines.protocol import Engine, Progress
-from discreet.kernel.engines.sources import Source, recognise
+from discreet.kernel.engines.sources import Source, recognise, view_source
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
@@ -19,7 +19,7 @@ ENGINES = {
 """By name, the module that has `open_source` and `describe_source`."""
 
 _ENGINE_OF_FORMAT = dict.fromkeys(
-    ("parquet", "csv", "duckdb", "pandas", "polars", "arrow"), "duckdb"
+    ("parquet", "csv", "duckdb", "pandas", "polars", "arrow", "view"), "duckdb"
 )
 DEFAULT_MEMORY = "768MB"
 
@@ -32,17 +32,22 @@ def open_engine(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Engine:
-    """The engine for a source: a path, a glob, `file.duckdb::table`, or a data frame.
+    """The engine for a source: a path, a glob, `file.duckdb::table`, or a data frame; of a view, a folder.
 
     `memory_limit` is for the engine; beyond it, work spills to a private temporary directory.
     Raises `BadSource` where the table cannot be opened or lacks a declared column.
     """
-    found = recognise(source)
+    found = source_of(source, schema)
     module = import_module(ENGINES[_ENGINE_OF_FORMAT[found.format]])
     engine: Engine = module.open_source(
         found, schema, memory_limit=memory_limit, threads=threads, progress=progress
     )
     return engine
+
+
+def source_of(source: object, schema: Schema) -> Source:
+    """The files or the object behind a source; of a view, its tables' files."""
+    return recognise(source) if schema.view is None else view_source(source, schema.view)
 
 
 def column_names_and_types(source: object, csv: CsvOptions | None = None) -> list[tuple[str, str]]:

@@ -87,6 +87,17 @@ def groupings(schema: Schema, sets: Sequence[tuple[str, ...]]) -> tuple[list[Gro
     return [Grouping(names, tuple(sizes[name] for name in names)) for names in found], place
 
 
+def alone(schema: Schema, sets: Sequence[tuple[str, ...]]) -> tuple[list[Grouping], list[int]]:
+    """Like `groupings`, but each set by itself; sets of the same columns share one."""
+    sizes = {column.name: slots(column) for column in schema.columns}
+    found: dict[frozenset[str], int] = {}
+    made: list[Grouping] = []
+    for names in sets:
+        if found.setdefault(frozenset(names), len(made)) == len(made):
+            made.append(Grouping(names, tuple(sizes[name] for name in names)))
+    return made, [found[frozenset(names)] for names in sets]
+
+
 def passes(found: Sequence[Grouping]) -> list[list[int]]:
     """The groupings, by place, that one scan counts together."""
     result: list[list[int]] = []

@@ -7,7 +7,8 @@ Invariants, for every engine:
   - no row can make a verb fail, and nothing about a row appears in an error: cells come from total
     expressions, and an engine's own messages are never passed on;
   - with an identifier as the unit, every verb sees the same bounded table (see `bounding_key`);
-  - what is done, in which order and in how many passes, depends on the schema and the request only.
+  - what is done, in which order and in how many passes, depends on the schema and the request only;
+    and where memory is the limit on the number of rows, which the time of any scan shows as well.
 
 May import errors, privacy, schema, queries.
 """
@@ -26,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput
-from discreet.queries.tallies import Tally
+from discreet.queries.expressions import Expression
+from discreet.queries.tallies import Key, Tally
 from discreet.schema.column import Column
 from discreet.schema.schema import Schema
 
@@ -97,10 +99,12 @@ class Engine(Protocol):
         """
         ...
 
-    def texts(self, column: str) -> tuple[list[str], Counts]:
-        """The distinct texts of a category column, declared or not, in order, and how many units hold each.
+    def held_keys(self, columns: Sequence[str], condition: Expression) -> tuple[list[Key], Counts]:
+        """The distinct texts of some category columns, declared or not, and how many units hold each.
 
-        What texts there are is itself a secret: only partition selection may look at it.
+        In order. A unit holds a key once, and at most `max_groups` of its keys, those whose MD5
+        beside its identifier comes first. What keys there are is itself a secret: only partition
+        selection may look at it.
         """
         ...
 

@@ -3,6 +3,7 @@
     data.parquet, data/*.parquet, a directory     Parquet
     data.csv, .tsv, .txt, .data, .dat, also .gz   text with delimiters, as the schema's [csv] says
     data.duckdb::table, data.duckdb               a table of a DuckDB file, or its only one
+    a directory, where the schema has a view      the Parquet files that the view names
     a pandas, Polars or Arrow object              in memory; those packages are never imported here
 
 Column names are public; the first line of a CSV file is public only if it is a header, so its
@@ -27,6 +28,7 @@ from discreet.schema.column import folded
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 from discreet.schema.values import NUMBER_PATTERN, WHITESPACE
+from discreet.schema.views import View
 
 _SUFFIXES = {
     "parquet": (".parquet", ".parq", ".pq"),
@@ -128,6 +130,25 @@ def _format_of(path: str) -> str:
         return "duckdb"
     listed = ", ".join(suffix for suffixes in _SUFFIXES.values() for suffix in suffixes)
     raise BadSource(f"The format of {path!r} is not known. Its name should end in one of {listed}.")
+
+
+def view_source(source: object, view: View) -> Source:
+    """The files of a view in a folder."""
+    folder = Path(str(source)) if isinstance(source, (str, Path)) else None
+    if folder is None or not folder.is_dir():
+        raise BadSource(
+            "The schema declares a view, so the source must be the folder that holds its tables. "
+            "Nothing was read. Give the folder's path."
+        )
+    files = []
+    for name, file in view.tables:
+        path = folder / file
+        if not path.is_file():
+            raise BadSource(
+                f"Table {name!r} of the view has no file {file!r} in {str(folder)!r}. Nothing was read."
+            )
+        files.append(str(path.resolve()))
+    return Source("view", tuple(files))
 
 
 def csv_names(files: Sequence[str], csv: CsvOptions) -> tuple[str, ...]:

@@ -133,10 +133,22 @@ class Journal:
             steps.step("after-commit")
             self._take_in(iter(rows))
             reached = Mark(self._book.seq, self._book.hash)
+            self._wait_for(reached.seq, store)
         # Outside the lock: other threads may charge meanwhile, and one mark can serve several.
         self._advance_mark(reached)
         steps.step("after-mark")
         return (rows[0][0], drafts[0].body) if rows else None
+
+    def _wait_for(self, seq: int, store: Store) -> None:
+        """Return when event `seq` is on disk; what the mark has passed was waited for by its writer."""
+        if self._seen is None or self._seen.seq < seq:
+            store.wait_for_disk()
+
+    @contextmanager
+    def durable(self) -> Iterator[tuple[Book, Store, Callable[[int], None]]]:
+        """As `newest`, and a wait for the disk: for what is given away on the strength of an event."""
+        with self.newest() as (book, store):
+            yield book, store, lambda seq: self._wait_for(seq, store)
 
     def _refresh(self, store: Store) -> None:
         """Take in what other processes wrote."""

@@ -285,11 +285,12 @@ class Ledger:
         """The newest answer recorded for this request on this dataset, paid for by this analyst."""
         dataset = name_of(dataset, what=DATASET)
         analyst = name_or_none(analyst, what=ANALYST)
-        with self._journal.newest() as (book, store):
+        with self._journal.durable() as (book, store, wait_for):
             record = book.answers.get((dataset, analyst, request))
             if record is None or record.answer is None:
                 return None
             seq, digest = record.answer
+            wait_for(seq)  # another process may have written it a moment ago
             payload = store.payload_at(seq)
             if not isinstance(payload, bytes) or hashlib.sha256(payload).hexdigest() != digest:
                 raise damaged(self.path, f"the answer in event {seq} was altered")

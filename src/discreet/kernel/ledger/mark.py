@@ -91,15 +91,24 @@ class MarkFile:
                     f"The last event stands. {HOW_TO_ACCEPT}"
                 )
             current, other_slot = found
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
-            try:
-                if current.seq < mark.seq:
+            if current.seq < mark.seq:
+                with self._opened() as descriptor:
                     os.pwrite(descriptor, _slot_of(mark), other_slot)
                     steps.step("after-mark-written")
-                # Also for a mark found further on: its writer may have been killed before this.
-                os.fdatasync(descriptor)
-            finally:
-                os.close(descriptor)
+                    os.fdatasync(descriptor)  # before anyone may write the other slot
+                return
+        # A mark found further on: its writer may have been killed before it waited for the disk.
+        # Nothing is written for it, so nobody needs to queue.
+        with self._opened() as descriptor:
+            os.fdatasync(descriptor)
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def replace(self, mark: Mark) -> None:
         """Put `mark` in place of whatever is there, as a new file. Only under `locked`."""

@@ -1,7 +1,11 @@
 """The SQLite file under the ledger: opening it, its transactions, its errors in plain words.
 
-WAL with synchronous=FULL: a commit returns after the log is on disk. Every write is one
-BEGIN IMMEDIATE transaction, so whoever checks a cap holds the write lock while checking.
+Every write is one BEGIN IMMEDIATE transaction, so whoever checks a cap holds the write lock while
+checking. WAL with synchronous=NORMAL: a commit hands the log to the system and lets go of the lock;
+`wait_for_disk` then waits for the log, as synchronous=FULL would do with the lock still held. So
+many processes wait at the same time, and one write to the disk serves them all. Nothing is relied
+on before that wait. (SQLite itself waits for log and file whenever it moves events from the one to
+the other, so what is no longer in the log is on disk.)
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from urllib.parse import quote
 
 from discreet.errors import LedgerBusy, LedgerDamaged, LedgerError
 from discreet.kernel.ledger.chain import APPLICATION_ID, SCHEMA, Row
-from discreet.kernel.ledger.place import make_private_file
+from discreet.kernel.ledger.place import make_private_file, sync_directory
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {
@@ -83,15 +87,33 @@ class Store:
             check_same_thread=False,
         )
         try:
-            self.sql.execute("PRAGMA synchronous = FULL")
+            self.sql.execute("PRAGMA synchronous = NORMAL")
             self.sql.execute("PRAGMA trusted_schema = OFF")
             self._files: tuple[tuple[int, int], ...] | None = None
+            self._log: int | None = None
         except BaseException:
             self.sql.close()
             raise
 
     def close(self) -> None:
         self.sql.close()
+        if self._log is not None:
+            os.close(self._log)
+            self._log = None
+
+    def wait_for_disk(self) -> None:
+        """Return when every event that this connection has seen or written is on disk.
+
+        SQLite takes no locks on the log, so a descriptor of our own does not disturb them.
+        """
+        if self._log is None:
+            self._log = os.open(self._log_path, os.O_RDONLY | os.O_CLOEXEC)
+            sync_directory(self.path.parent)  # the log's name too
+        os.fdatasync(self._log)
+
+    @property
+    def _log_path(self) -> Path:
+        return self.path.with_name(self.path.name + "-wal")
 
     def is_empty(self) -> bool:
         return self.sql.execute("SELECT 1 FROM sqlite_master").fetchone() is None
@@ -104,6 +126,7 @@ class Store:
             for statement in SCHEMA.values():
                 self.sql.execute(statement)
             self.insert(first)
+        self.wait_for_disk()
 
     def check_schema(self) -> None:
         """The file is a ledger, in WAL mode, with its triggers in place."""
@@ -124,7 +147,7 @@ class Store:
                 raise damaged(self.path, f"SQLite says '{line}'")
 
     def _identities(self) -> tuple[tuple[int, int], ...]:
-        files = (self.path, self.path.with_name(self.path.name + "-wal"))
+        files = (self.path, self._log_path)
         return tuple((status.st_dev, status.st_ino) for status in map(os.stat, files))
 
     def check_files(self) -> None:

@@ -15,6 +15,7 @@ from discreet.kernel.mechanisms.additive import (
 )
 from discreet.kernel.mechanisms.exponential import Exponential
 from discreet.kernel.mechanisms.fixed_point import FixedPoint
+from discreet.kernel.mechanisms.partition_selection import PartitionSelection
 from discreet.kernel.mechanisms.randomised_response import RandomisedResponse
 from discreet.kernel.mechanisms.threshold import AboveThreshold
 
@@ -27,6 +28,7 @@ MECHANISMS = {
     "exponential": Exponential,
     "randomised-response": RandomisedResponse,
     "above-threshold": AboveThreshold,
+    "partition-selection": PartitionSelection,
 }
 
 __all__ = [
@@ -39,5 +41,6 @@ __all__ = [
     "Exponential",
     "FixedPoint",
     "OneCountGaussian",
+    "PartitionSelection",
     "RandomisedResponse",
 ]

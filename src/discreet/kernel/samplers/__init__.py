@@ -7,6 +7,7 @@
 | `rounded_gaussian` | a normal number rounded to the nearest integer |
 | `noise_chain` | discrete Laplace at several scales, each a coarsening of the finer |
 | `select_exponential` | the exponential mechanism's choice |
+| `kept_by_chance` | coins whose chances are integers over a power of two |
 | `bernoulli_exp`, `uniform_below` | coins of probability exp(-n unit), uniform integers |
 
 Each takes `entropy=`, for tests and audits; without it the system's entropy is used.
@@ -18,6 +19,7 @@ from __future__ import annotations
 from discreet.kernel.samplers.bernoulli import bernoulli_exp
 from discreet.kernel.samplers.chain import noise_chain
 from discreet.kernel.samplers.gaussian import discrete_gaussian, rounded_gaussian
+from discreet.kernel.samplers.keeping import kept_by_chance
 from discreet.kernel.samplers.laplace import discrete_laplace, geometric
 from discreet.kernel.samplers.selection import select_exponential
 from discreet.kernel.samplers.uniform import uniform_below
@@ -27,6 +29,7 @@ __all__ = [
     "discrete_gaussian",
     "discrete_laplace",
     "geometric",
+    "kept_by_chance",
     "noise_chain",
     "rounded_gaussian",
     "select_exponential",

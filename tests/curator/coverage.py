@@ -1,0 +1,115 @@
+"""Groups of many sizes, their exact answers, and how often intervals miss them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+import discreet as dc
+from discreet.artifacts.answers import AnswerColumn
+from discreet.curator.answering import Measured, answers_from
+from discreet.curator.planning import Planned, plan_question
+from discreet.kernel.engines import open_engine
+from discreet.kernel.noise import DrawnNoise
+from discreet.queries.curator_sql import parse_curator_question
+
+GROUPS = 60
+SCHEMA = """
+dataset = "people"
+adjacency = "{adjacency}"
+[columns.place]
+kind = "integer"
+range = [0, {last}]
+nulls = "exclude"
+[columns.pay]
+kind = "number"
+bounds = [0, 1000]
+bits = 10
+nulls = "exclude"
+[columns.age]
+kind = "integer"
+range = [0, 99]
+nulls = "exclude"
+"""
+
+
+def table() -> pd.DataFrame:
+    """Groups of 0, 1, 2, 5, 40 and 600 rows; pay is skewed, or all at one bound, or two lumps."""
+    numbers = np.random.default_rng(5)
+    parts = []
+    for place in range(GROUPS):
+        rows = (0, 1, 2, 5, 40, 600)[place % 6]
+        kind = place // 6 % 3
+        pay = (
+            numbers.lognormal(4, 1.5, rows)
+            if kind == 0
+            else np.full(rows, 1000.0)
+            if kind == 1
+            else numbers.choice([1.0, 900.0], rows)
+        )
+        age = (
+            numbers.integers(0, 100, rows) if kind else np.minimum(numbers.geometric(0.2, rows), 99)
+        )
+        parts.append(pd.DataFrame({"place": place, "pay": pay, "age": age}))
+    return pd.concat(parts)
+
+
+def truths(frame: pd.DataFrame, what: str) -> np.ndarray:
+    """The exact answer of each group; not a number where there is none."""
+    pay = frame.assign(pay=frame["pay"].clip(0, 1000)).groupby("place")["pay"]
+    age = frame.groupby("place")["age"]
+    found = {
+        "count(*)": age.size,
+        "sum(pay)": pay.sum,
+        "avg(pay)": pay.mean,
+        "avg(age)": age.mean,
+        "stddev(pay)": lambda: pay.std(ddof=0),
+        "variance(age)": lambda: age.var(ddof=0),
+        "median(age)": lambda: age.quantile(0.5, interpolation="lower"),
+        "quantile(pay, 0.9)": lambda: pay.apply(
+            lambda values: np.sort(values)[math.ceil(0.9 * len(values) - 1e-9) - 1]
+        ),
+    }[what]()
+    empty = 0.0 if what in ("count(*)", "sum(pay)") else np.nan
+    return found.reindex(range(GROUPS)).fillna(empty).to_numpy(dtype=float)
+
+
+def missed(
+    what: str, draws: int, *, adjacency: str = "add-remove", budget: dc.Budget
+) -> tuple[int, int, float]:
+    """Misses, pairs, and the mean width."""
+    schema = dc.Schema.loads(SCHEMA.format(adjacency=adjacency, last=GROUPS - 1))
+    frame = table()
+    question = parse_curator_question(f"SELECT {what} FROM people GROUP BY place", schema)
+    planned = plan_question(question, schema, budget=budget, notion=budget.notion)
+    with open_engine(frame, schema) as engine:
+        exact = engine.tally([request.query for request in planned.requests])
+    expected = truths(frame, what)
+    real = np.isfinite(expected)
+    misses = pairs = 0
+    widths = []
+    for _ in range(draws):
+        column = drawn(planned, exact)
+        inside = (column.lower <= expected + 1e-6) & (expected - 1e-6 <= column.upper)
+        misses += int((~inside & real).sum())
+        pairs += int(real.sum())
+        widths.append(float(np.mean(column.upper - column.lower)))
+    return misses, pairs, float(np.mean(widths))
+
+
+def drawn(planned: Planned, exact: list[np.ndarray]) -> AnswerColumn:
+    noise = DrawnNoise()
+    values = tuple(
+        numbers + noise.draw(law, numbers.size)
+        for numbers, law in zip(exact, planned.laws, strict=True)
+    )
+    measured = Measured(values=values, laws=planned.laws)
+    return answers_from(planned, measured, confidence=0.95).columns[0]
+
+
+WHAT = [
+    "count(*)", "sum(pay)", "avg(pay)", "avg(age)", "stddev(pay)", "variance(age)", "median(age)",
+    "quantile(pay, 0.9)",
+]  # fmt: skip

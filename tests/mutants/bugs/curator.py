@@ -1,0 +1,198 @@
+"""Bugs of the curator: what is charged, read, named, recorded, and how wide an interval is."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+ANSWERS = "tests/curator/test_curator_answers.py"
+COVERAGE = "tests/curator/test_curator_coverage.py"
+ENGINE = "tests/curator/test_curator_engine.py"
+GUARDS = "tests/curator/test_curator_guards.py"
+KEYS = "tests/curator/test_curator_keys.py"
+NAMING = "tests/kernel/test_partition_selection.py"
+VIEWS = "tests/curator/test_curator_views.py"
+
+PAID = f"{GUARDS}::test_tallies_are_read_on_a_charge_that_pays_for_all_of_them"
+RECORD = f"{ANSWERS}::test_the_same_question_is_answered_from_the_record_at_no_cost"
+TOUCHED = f"{KEYS}::test_no_person_moves_more_keys_or_numbers_of_people_than_is_paid_for"
+OWN_NOISE = f"{KEYS}::test_the_numbers_of_found_groups_have_noise_of_their_own_and_are_paid_apart"
+ONE_UNIT = f"{NAMING}::test_one_unit_more_changes_the_chance_of_a_name_by_no_more_than_its_part_of_epsilon_and_delta"
+READING = """        self._spend(costs)
+        self._begin_reading()
+        exact = self._engine.tally([request.query for request in requests])
+"""
+
+CURATOR = (
+    Mutant(
+        name="a-tally-is-charged-after-it-was-read",
+        trap=25,
+        file="src/discreet/kernel/vault.py",
+        old=READING,
+        new="""        exact = self._engine.tally([request.query for request in requests])
+        self._spend(costs)
+        self._begin_reading()
+""",
+        tests=(PAID,),
+    ),
+    Mutant(
+        name="only-the-first-tally-of-a-question-is-paid",
+        trap=27,
+        file="src/discreet/kernel/vault.py",
+        old=READING,
+        new=READING.replace("self._spend(costs)", "self._spend(costs[:1])"),
+        tests=(PAID,),
+    ),
+    Mutant(
+        name="every-aggregate-gets-the-whole-budget",
+        trap=27,
+        file="src/discreet/curator/planning.py",
+        old="zip(weights, shares(allowed, list(weights.values())), strict=True)",
+        new="zip(weights, [allowed] * len(weights), strict=True)",
+        tests=(f"{ANSWERS}::test_one_charge_pays_for_all_the_aggregates_of_a_question",),
+    ),
+    Mutant(
+        name="a-repeated-question-is-drawn-anew",
+        trap=31,
+        file="src/discreet/curator/curator.py",
+        old='            "version": self._version,\n',
+        new='            "version": self._version + uuid.uuid4().hex,\n',
+        tests=(RECORD,),
+    ),
+    Mutant(
+        name="an-answer-leaves-before-it-is-recorded",
+        trap=25,
+        file="src/discreet/curator/curator.py",
+        old="""                measured = _measure(planned, grant)
+                grant.record(measured.payload())
+""",
+        new="""                measured = _measure(planned, grant)
+""",
+        tests=(f"{ANSWERS}::test_an_answer_is_durable_before_it_leaves",),
+    ),
+    Mutant(
+        name="a-changed-person-moves-groups-like-an-added-one",
+        trap=1,
+        file="src/discreet/queries/tallies.py",
+        old="            moved = min(2 * touched, cells)\n",
+        new="            moved = touched\n",
+        tests=(TOUCHED,),
+    ),
+    Mutant(
+        name="a-changed-row-moves-one-group-of-a-tally",
+        trap=1,
+        file="src/discreet/queries/tallies.py",
+        old="                return Sensitivity(l1=2 * rows * furthest, l2_squared=rows**2 * squared)\n",
+        new="                return Sensitivity(l1=rows * furthest, l2_squared=rows**2 * squared)\n",
+        tests=(f"{GUARDS}::test_no_row_moves_a_tally_further_than_it_says",),
+    ),
+    Mutant(
+        name="a-tally-is-clamped-by-what-the-rows-hold",
+        trap=19,
+        file="src/discreet/kernel/engines/duckdb_tallies.py",
+        old="(s.less(high, unit), high)]",
+        new="(s.less(high, unit), unit)]",
+        tests=(f"{ENGINE}::test_tallies_of_one_scan_add_up_what_the_rows_say",),
+    ),
+    Mutant(
+        name="a-means-interval-takes-the-noisy-count-for-the-number-of-rows",
+        trap=5,
+        file="src/discreet/curator/intervals.py",
+        old="                width = _ratio_width(unit, above, int(place) / STEPS * reach, below, confidence)\n",
+        new="                width = unit * above.half_width(confidence)\n",
+        tests=(f"{COVERAGE}::test_intervals_hold_the_truth_in_95_of_100_draws",),
+    ),
+    Mutant(
+        name="every-row-of-a-sum-is-rounded-to-the-coarse-grid",
+        trap=11,
+        file="src/discreet/curator/planning.py",
+        old="        bits = max(1, ROW_BITS - ceil(widest).bit_length())\n",
+        new="        bits = 0 * ceil(widest)\n",
+        tests=(
+            f"{COVERAGE}::test_a_sums_interval_covers_what_rounding_every_row_alike_takes_away",
+        ),
+    ),
+    Mutant(
+        name="keys-named-from-too-few-people-on",
+        trap=18,
+        file="src/discreet/kernel/mechanisms/partition_selection.py",
+        old="    slack = delta.numerator * one // delta.denominator\n",
+        new="    slack = 2 * delta.numerator * one // delta.denominator\n",
+        tests=(ONE_UNIT,),
+    ),
+    Mutant(
+        name="every-key-of-a-person-gets-the-whole-delta",
+        trap=29,
+        file="src/discreet/kernel/mechanisms/partition_selection.py",
+        old="        return Keeping(epsilon=self.epsilon / touched, delta=self.delta / touched)\n",
+        new="        return Keeping(epsilon=self.epsilon / touched, delta=self.delta)\n",
+        tests=(ONE_UNIT,),
+    ),
+    Mutant(
+        name="every-key-that-there-is-is-named",
+        trap=18,
+        file="src/discreet/kernel/vault.py",
+        old='        return self._noise.keep(keys, held, law, step=self._next_step("keep"))\n',
+        new="        return tuple(keys[: len(held) + law.bits])\n",
+        tests=(f"{KEYS}::test_groups_of_many_are_found_and_those_of_one_person_are_not",),
+    ),
+    Mutant(
+        name="what-named-a-group-serves-for-its-numbers-too",
+        trap=14,
+        file="src/discreet/kernel/vault.py",
+        old='                values=self._noise.add(numbers, law, step=self._next_step("tally")),\n',
+        new=(
+            '                values=self._noise.add(numbers, law, step=self._next_step("tally"))\n'
+            "                if request.query.found is None\n"
+            "                else numbers,\n"
+        ),
+        tests=(OWN_NOISE,),
+    ),
+    Mutant(
+        name="names-and-numbers-of-found-groups-paid-as-one",
+        trap=27,
+        file="src/discreet/curator/planning.py",
+        old="    return finder, Budget(epsilon=budget.epsilon - part)\n",
+        new="    return finder, Budget(epsilon=budget.epsilon)\n",
+        tests=(OWN_NOISE,),
+    ),
+    Mutant(
+        name="keys-counted-by-rows-and-not-by-people",
+        trap=3,
+        file="src/discreet/kernel/engines/duckdb_keys.py",
+        old="        once = exp.select(*whose, *grouped).from_(rows).distinct()\n",
+        new="        once = exp.select(*whose, *grouped).from_(rows)\n",
+        tests=(f"{KEYS}::test_a_key_counts_people_and_not_rows",),
+    ),
+    Mutant(
+        name="keys-of-a-person-unbounded",
+        trap=3,
+        file="src/discreet/kernel/engines/duckdb_keys.py",
+        old='        rows = within_groups(once, grouped, schema.unit.groups).subquery("bounded")\n',
+        new='        rows = once.subquery("bounded")\n',
+        tests=(TOUCHED,),
+    ),
+    Mutant(
+        name="groups-of-a-person-unbounded",
+        trap=3,
+        file="src/discreet/kernel/engines/duckdb_tallies.py",
+        old="        return unit.max_groups is not None and unit.max_groups < unit.max_rows\n",
+        new="        return unit.max_rows < 0\n",
+        tests=(TOUCHED,),
+    ),
+    Mutant(
+        name="a-view-joins-people-by-any-column",
+        trap=3,
+        file="src/discreet/schema/views.py",
+        old="        if table not in self.public and not any(self._is_persons(*pair) for pair in equal):\n",
+        new="        if not equal:\n",
+        tests=(f"{VIEWS}::test_any_other_join_is_refused_in_a_sentence",),
+    ),
+    Mutant(
+        name="a-view-takes-people-for-one-whom-rows-tell-apart",
+        trap=3,
+        file="src/discreet/kernel/engines/duckdb_views.py",
+        old="        return units.identifier(raw(column), type_)\n",
+        new="        return raw(column)\n",
+        tests=(f"{VIEWS}::test_two_people_of_different_texts_never_meet_in_a_row",),
+    ),
+)
