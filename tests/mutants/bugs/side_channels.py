@@ -224,10 +224,13 @@ SIDE_CHANNELS = (
         name="file-shrinks-with-the-empty-cells",
         trap=39,
         file="src/discreet/releases/marginals_direct.py",
-        old='                f"counts {place}": non_negative(each.values) for place, each in enumerate(measured)\n',
+        old="            measurements=tuple(measured),\n",
         new=(
+            "            measurements=tuple(measured),\n"
+            "            estimates={\n"
             '                f"counts {place}": each.values[: 1 + grant._engine.row_count()]\n'
             "                for place, each in enumerate(measured)\n"
+            "            },\n"
         ),
         tests=(ONE_MORE,),
     ),
