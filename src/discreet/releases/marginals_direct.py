@@ -15,9 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
@@ -68,8 +65,9 @@ class DirectMarginals:
     ) -> PreparedMarginals:
         queries = [Marginal(columns) for columns in _marginals(query_class).sets(schema)]
         sizes = [query.size(schema) for query in queries]
-        # All sets have the same sensitivity, so only their sizes weigh.
-        weights = weights_for_least_squares(sizes, [1.0] * len(sizes), accounting)
+        # All sets have the same sensitivity, so only their sizes and declared weights matter.
+        matters = [float(weight) for weight in _marginals(query_class).weights(schema)]
+        weights = weights_for_least_squares(sizes, matters, accounting)
         requests: list[Request] = []
         laws: list[NoiseLaw] = []
         for query, size, part in zip(queries, sizes, shares(share, weights), strict=True):
@@ -149,12 +147,6 @@ class PreparedMarginals:
             query_class=self.query_class,
             algorithm=self.algorithm,
             measurements=tuple(measured),
-            estimates={
-                f"counts {place}": non_negative(each.values) for place, each in enumerate(measured)
-            },
-            facts={
-                "estimates": "counts i are the noisy counts of measurement i, with negative ones set to 0"
-            },
         )
         claims = (
             ErrorClaim(
@@ -173,15 +165,6 @@ class PreparedMarginals:
             ),
         )
         return part, claims
-
-
-def non_negative(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Counts that look like counts: whole, since the noise is, and never below 0.
-
-    Post-processing, so free. It biases sums of many cells upwards, so intervals are taken from
-    the measurements instead; a true count is never negative, so no single count's error grows.
-    """
-    return np.maximum(values, 0)
 
 
 def _marginals(query_class: QueryClass) -> Marginals:

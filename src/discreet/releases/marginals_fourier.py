@@ -1,7 +1,7 @@
 """Marginals of binary columns by noise on their Fourier coefficients, and the nearest true table.
 
-The third of the classical releases of a contingency table (noise on all cells is `marginals` of all
-columns, noise on each marginal is `direct`), and the only one of them whose tables agree.
+The third of the classical releases of a contingency table (noise on all cells is `all-cells`,
+noise on each marginal is `direct`), and the only one of them whose tables agree.
 
 Guarantee:   the share: epsilon-DP (discrete Laplace), (epsilon, delta)-DP (rounded Gaussian), or
              rho-zCDP (discrete Gaussian).
@@ -60,6 +60,8 @@ class FourierMarginals:
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if not isinstance(query_class, Marginals | Parities):
             return f"{query_class.text} is no class of marginals or parities."
+        if isinstance(query_class, Parities) and query_class.splits is not None:
+            return "its splits are conditions, not columns of two cells."
         sets = query_class.sets(schema)
         names = {name for columns in sets for name in columns}
         wide = sorted(name for name in names if schema.column(name).cells != 2)

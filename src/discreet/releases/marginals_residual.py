@@ -95,7 +95,14 @@ def prepared_sets(
         raise BadInput(
             f"{query_class.text} asks only for what is public under change-one adjacency."
         )
-    each = residual_shares(sets, residuals, schema, share=share, accounting=accounting)
+    each = residual_shares(
+        sets,
+        residuals,
+        schema,
+        share=share,
+        accounting=accounting,
+        weights=query_class.weights(schema),
+    )
     requests: list[Request] = []
     laws: list[NoiseLaw] = []
     for query, part in zip(residuals, each, strict=True):
