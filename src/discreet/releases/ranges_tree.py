@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.artifacts.measurement import Measurement
@@ -32,7 +33,7 @@ from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import BlockCounts
-from discreet.queries.ranges import Ranges, range_tree
+from discreet.queries.ranges import Ranges, measured_tree, range_tree
 from discreet.queries.tree import Tree
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError
@@ -68,8 +69,14 @@ class FullTree:
         ranges = _ranges(query_class)
         columns = ranges.named(schema)
         power = 2 if accounting is Accounting.BASIC else 1
-        tree = best_levels(columns, schema, power)
-        weights = best_shares(tree, power).shares
+        chosen = best_levels(columns, schema, power)
+        by_depth = {
+            depth: weight
+            for depth, weight in zip(chosen.depths, best_shares(chosen, power).shares, strict=True)
+            if weight
+        }
+        tree = measured_tree(columns, schema, by_depth)
+        weights = [by_depth.get(depth, Fraction(0)) for depth in tree.depths]
         cells = tuple(schema.column(name).value_cells for name in columns)
         levels = [level for level, weight in enumerate(weights) if weight]
         requests: list[Request] = []
