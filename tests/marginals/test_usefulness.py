@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -12,8 +13,12 @@ from scipy.stats import binom
 
 from discreet.answers import ReleaseReader
 from discreet.artifacts.release import Release
+from discreet.inference.consistent import ConsistentTables, DirectTable
+from discreet.inference.linear_widths import variance_of_repeated
 from discreet.inference.public_random import generator
+from discreet.inference.residuals import ResidualTables
 from discreet.privacy.budget import Budget
+from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import parse_class
 from discreet.releases import release
 from discreet.schema import Schema
@@ -252,6 +257,44 @@ def test_a_combination_has_no_more_noise_than_each_part_and_its_intervals_hold(
     assert np.mean(covered) >= 0.72
     observed = math.sqrt(np.mean(np.square(errors)))
     assert together / 1.45 < observed < together * 1.45
+
+
+def test_the_noise_of_a_combination_is_that_of_its_draws_one_by_one():
+    """Each draw alone, put through the combination, against its computed coefficient: no chance."""
+    schema = schema_of()
+    law, other = DiscreteLaplaceLaw(Fraction(3)), DiscreteLaplaceLaw(Fraction(5))
+    layout = [(("age", "sex"), law), (("sex", "city"), other), (("age",), other)]
+    shapes = [schema.sizes(columns) for columns, _ in layout]
+    residuals = ResidualTables(schema, [])
+    weights = generator(4).normal(size=schema.sizes(("age", "sex")))
+
+    def tables(unit=None):
+        made = [np.zeros(shape, dtype=np.int64) for shape in shapes]
+        if unit is not None:
+            made[unit[0]].reshape(-1)[unit[1]] = 1
+        return ConsistentTables(
+            residuals,
+            [DirectTable(c, counts, own) for (c, own), counts in zip(layout, made, strict=True)],
+        )
+
+    alone = [
+        [
+            float((weights * tables((place, cell)).table(("age", "sex"))).sum())
+            for cell in range(math.prod(shape))
+        ]
+        for place, shape in enumerate(shapes)
+    ]
+    rows = tables().coefficients(("age", "sex"), weights)
+    assert len(rows) == 3
+    for (_, row, many), found in zip(rows, alone, strict=True):
+        assert sorted(np.repeat(row, many).tolist()) == pytest.approx(sorted(found), abs=1e-12)
+    variance = sum(
+        own.variance * sum(x * x for x in found)
+        for (_, own), found in zip(layout, alone, strict=True)
+    )
+    assert variance_of_repeated(rows) == pytest.approx(variance)
+    best = law.variance * float((weights**2).sum())
+    assert variance < best, "the other tables help"
 
 
 def _fields(each):
