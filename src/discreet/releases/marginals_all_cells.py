@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from discreet.answers.selecting import keeps_every_row
 from discreet.artifacts.measurement import Measurement
@@ -26,10 +26,11 @@ from discreet.errors import BadInput
 from discreet.kernel.engines.protocol import LARGEST_MARGINAL
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw, sum_half_width
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Marginal
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import check_drawable, mean_absolute, mechanism_for
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
@@ -84,7 +85,7 @@ def _names(query_class: Marginals, schema: Schema) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedAllCells:
+class PreparedAllCells(MeasuredByRequests):
     """The whole table with its noise."""
 
     query_class: Marginals
@@ -100,21 +101,6 @@ class PreparedAllCells:
         sizes = [prod(self.schema.sizes(each)) for each in self.query_class.sets(self.schema)]
         whole = self.requests[0].query.size(self.schema)
         return [(size, whole // size) for size in sizes]
-
-    def costs(self) -> tuple[Cost, ...]:
-        return (self.requests[0].mechanism.cost(),)
-
-    def noise(self) -> list[dict[str, Any]]:
-        query = self.requests[0].query
-        return [
-            {
-                "query": query.to_dict(),
-                "numbers": query.size(self.schema),
-                "law": self.law.to_dict(),
-                "std": self.law.std,
-                "l1_sensitivity": query.sensitivity(self.schema).l1,
-            }
-        ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         cells = sum(size for size, _ in self._draws)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
@@ -21,10 +21,11 @@ from discreet.errors import BadInput
 from discreet.kernel.engines.protocol import LARGEST_MARGINAL
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Marginal
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import (
     check_drawable,
     mean_absolute,
@@ -87,7 +88,7 @@ class DirectMarginals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedMarginals:
+class PreparedMarginals(MeasuredByRequests):
     """Every column set of the class with its noise."""
 
     query_class: Marginals
@@ -97,21 +98,6 @@ class PreparedMarginals:
     laws: tuple[NoiseLaw, ...]
     sizes: tuple[int, ...]
     algorithm: ClassVar[str] = DirectMarginals.name
-
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
-    def noise(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "query": request.query.to_dict(),
-                "numbers": size,
-                "law": law.to_dict(),
-                "std": law.std,
-                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
-            }
-            for request, law, size in zip(self.requests, self.laws, self.sizes, strict=True)
-        ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         return ClassError(

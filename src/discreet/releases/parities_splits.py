@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,13 +27,14 @@ from discreet.errors import BadInput
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Query
 from discreet.queries.parities import Parities, Parity
 from discreet.queries.predicates import partition
 from discreet.queries.strategy import StrategyCounts
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import (
     check_drawable,
     mean_absolute,
@@ -104,7 +105,7 @@ def _degree(query_class: Parities) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedSplits:
+class PreparedSplits(MeasuredByRequests):
     """Every parity of a class with its noise."""
 
     query_class: Parities
@@ -113,21 +114,6 @@ class PreparedSplits:
     requests: tuple[Request, ...]
     laws: tuple[NoiseLaw, ...]
     algorithm: ClassVar[str] = SplitParities.name
-
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
-    def noise(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "query": request.query.to_dict(),
-                "numbers": 1,
-                "law": law.to_dict(),
-                "std": law.std,
-                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
-            }
-            for request, law in zip(self.requests, self.laws, strict=True)
-        ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         each = [(law, 1) for law in self.laws]

@@ -19,7 +19,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
@@ -29,12 +29,13 @@ from discreet.inference.tree_shrinkage import smoothed
 from discreet.kernel.engines.protocol import LARGEST_MARGINAL
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import BlockCounts
 from discreet.queries.ranges import Ranges, measured_tree, range_tree
 from discreet.queries.tree import Tree
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError
 from discreet.releases.ranges_claims import tree_claims
@@ -109,7 +110,7 @@ def best_levels(columns: Sequence[str], schema: Schema, power: int) -> Tree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedFullTree:
+class PreparedFullTree(MeasuredByRequests):
     """The levels with their noise."""
 
     query_class: Ranges
@@ -120,21 +121,6 @@ class PreparedFullTree:
     requests: tuple[Request, ...]
     laws: tuple[NoiseLaw, ...]
     algorithm: ClassVar[str] = FullTree.name
-
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
-    def noise(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "query": request.query.to_dict(),
-                "numbers": request.query.size(self.schema),
-                "law": law.to_dict(),
-                "std": law.std,
-                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
-            }
-            for request, law in zip(self.requests, self.laws, strict=True)
-        ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         variances = dict(zip(self.levels, (law.variance for law in self.laws), strict=True))
