@@ -11,8 +11,8 @@ import pytest
 
 import discreet as dc
 from discreet.curator.accuracy import margin_of
-from discreet.curator.curator import version_of
 from discreet.curator.planning import plan_question
+from discreet.curator.versions import version_of
 from discreet.errors import AnswerLost
 from discreet.queries.curator_sql import parse_curator_question
 from tests.curator.conftest import Opener, schema_of, table_of
@@ -63,14 +63,14 @@ def test_the_version_of_a_file_changes_with_its_time_and_never_tells_its_size(
 ) -> None:
     path = tmp_path / "a.parquet"
     table_of(10).to_parquet(path)
-    before = version_of(path)
-    assert version_of(path) == before
+    before = version_of(path, schema_of())
+    assert version_of(path, schema_of()) == before
     stamp = path.stat().st_mtime_ns
     table_of(20).to_parquet(path)
     os.utime(path, ns=(stamp, stamp))
-    assert version_of(path) == before
+    assert version_of(path, schema_of()) == before
     os.utime(path, ns=(stamp + 1, stamp + 1))
-    assert version_of(path) != before
+    assert version_of(path, schema_of()) != before
 
 
 def test_one_charge_pays_for_all_the_aggregates_of_a_question(opened: Opener) -> None:

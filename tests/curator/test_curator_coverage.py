@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 import discreet as dc
 from discreet.curator.answering import Measured, answers_from
-from discreet.curator.intervals import _laplace_width
+from discreet.curator.intervals import _laplace_width, ratio_interval
 from discreet.curator.planning import plan_question
 from discreet.kernel.engines import open_engine
 from discreet.privacy.laws import DiscreteLaplaceLaw, combination_half_width
@@ -48,17 +48,24 @@ def test_pooled_coverage_is_at_least_945_in_1000(
     assert misses <= binom.isf(1e-7, pairs, 0.05), f"{1 - misses / pairs} at width {width}"
 
 
-def test_an_interval_that_forgets_the_denominators_noise_would_be_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The planted bug: means as if the noisy count were exact."""
-
-    def forgetful(unit: float, above: object, t: float, below: object, confidence: object) -> float:
-        return unit * above.half_width(confidence)  # type: ignore[attr-defined, no-any-return]
-
-    monkeypatch.setattr("discreet.curator.intervals._ratio_width", forgetful)
-    misses, pairs, _ = missed("avg(pay)", 60, budget=dc.Budget(epsilon=1))
-    assert misses > binom.isf(1e-9, pairs, 0.05)
+@pytest.mark.parametrize("mean", [90, 500, 900])
+def test_a_means_interval_is_as_wide_as_the_noise_of_sum_and_count_together(mean: int) -> None:
+    """No draw is made: at either end t the sum less t times the count is off by that noise's quantile."""
+    above, below = DiscreteLaplaceLaw(Fraction(40)), DiscreteLaplaceLaw(Fraction(5))
+    rows, level = 1000.0, Fraction(95, 100)
+    (lower,), (upper,) = ratio_interval(
+        np.array([mean * rows]),
+        np.array([rows]),
+        unit=1.0,
+        above=above,
+        below=below,
+        low=0.0,
+        high=1000.0,
+        confidence=level,
+    )
+    for end in (lower, upper):
+        needed = combination_half_width([(1.0, above), (end, below)], level)
+        assert abs(mean - end) * rows >= needed * (1 - 1e-3) - 1
 
 
 @pytest.mark.parametrize(

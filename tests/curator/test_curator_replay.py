@@ -152,6 +152,38 @@ def test_no_neighbour_is_told_apart_by_any_kind_of_question() -> None:
     } <= set(kinds)
 
 
+def check_found_keys(pairs: int, generator: Any) -> int:
+    """How many keys were named: a delta of a twentieth names some even in tables of a few rows."""
+    prices = (dc.Budget(epsilon=4, delta="1/20"), dc.Budget(epsilon=4, delta="1/20"))
+    checked = named = 0
+    while checked < pairs:
+        table = random_unit(random_table(generator, rows=int(generator.integers(0, 25))), generator)
+        unlisted = [one.name for one in table.schema.columns if one.kind == "category"]
+        if not unlisted:
+            continue
+        what = "count(DISTINCT unit), count(*)" if table.schema.unit.identifier else "count(*)"
+        question = f"SELECT {what} FROM audit GROUP BY {', '.join(unlisted)}"
+        tape, seen = asked(table, question, prices, None, unlisted)
+        named += sum(len(step.named) for step in tape.steps)
+        for neighbour in neighbours(table, generator, most=3):
+            replayed, seen_there = asked(neighbour, question, prices, tape, unlisted)
+            assert seen == seen_there
+            assert tape.questions == replayed.questions
+            losses = step_losses(tape.steps, replayed.steps, iter(()))
+            check_charged(losses, prices[0], Accounting.BASIC)
+            checked += 1
+    return named
+
+
+def test_found_keys_tell_no_neighbour_apart_by_more_than_they_cost() -> None:
+    check_found_keys(24, np.random.default_rng())
+
+
+@pytest.mark.trust
+def test_found_keys_tell_none_of_many_neighbours_apart() -> None:
+    assert check_found_keys(900, np.random.default_rng()) > 0
+
+
 def watched(
     table: GeneratedTable, questions: list[str], tape: Tape | None
 ) -> tuple[Tape, list[bool]]:

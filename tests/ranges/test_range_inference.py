@@ -217,3 +217,24 @@ def test_the_last_layer_alone_is_smoothed_as_within_the_whole_tree(monkeypatch):
     for name, value in (("MOST_VOTERS", 4), ("FEWEST_VOTERS", 2), ("_BLOCK", 7)):
         monkeypatch.setattr(f"discreet.inference.tree_shrinkage.{name}", value)
     np.testing.assert_allclose(smoothed_last(tree), whole, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("accounting", Accounting, ids=str)
+@pytest.mark.parametrize("shape", [(300,), (12, 20), (16, 64), (33, 5), (7, 5, 6)], ids=str)
+def test_whole_levels_are_read_in_the_order_in_which_they_were_released(shape, accounting):
+    """Without noise to speak of (a draw of a few thousand is not 0 with probability below 1e-12) every box has
+    its own count, estimated and fitted; leaves that are listed in another order are off by thousands."""
+    generator = np.random.default_rng()
+    counts = generator.integers(0, 10_000, shape)
+    schema = histogram_schema(shape)
+    pure = accounting is Accounting.BASIC
+    share = Budget(epsilon=60_000) if pure else Budget(rho=60_000)
+    made = FullTree().prepare(ranges_over(shape), schema, share=share, accounting=accounting)
+    with opened_grant(counts, schema, share, accounting=accounting) as grant:
+        measured = grant.measure(made.requests)
+        part, _ = made.finish(grant, measured, public_rows=None, confidence=0.95)
+    low, high = random_boxes(shape, 300, generator)
+    found = RangeSource(part, schema).fitted(low, high)
+    truth = counts_in(counts, low, high)
+    np.testing.assert_allclose(found.outer, truth, atol=0.5)
+    np.testing.assert_allclose(found.estimate, truth, atol=0.5)

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answers.box_usefulness import box_bound, positive_reach
-from discreet.answers.range_levels import measured_levels
+from discreet.answers.box_usefulness import _strips, box_bound, positive_reach
+from discreet.answers.range_levels import MeasuredLevel, measured_levels
 from discreet.answers.range_usefulness import _boundaries, interval_bound, reach
 from discreet.answers.ranges import RangeSource
 from discreet.answers.usefulness import tree_bound
@@ -172,3 +172,25 @@ def test_the_bound_of_a_box_is_that_of_its_faces():
     with drawing(counts, made) as draw:
         source = RangeSource(draw(), made.schema)
     assert box_bound(source, 0.05) < 1
+
+
+@pytest.mark.parametrize("alive", [1.0, 0.6])
+def test_no_box_gathers_more_between_its_faces_and_its_parents_than_the_strips_say(alive):
+    """By brute force: children inside a box whose parents are not, summed with their signs, over all boxes of
+    12 x 8 children in parents of 4 x 2; some parents may be gone."""
+    generator = np.random.default_rng()
+    parents = np.argwhere(generator.random((3, 4)) < alive).astype(np.uint64)
+    parents = parents if len(parents) else np.zeros((1, 2), np.uint64)
+    fan = np.array([[a, b] for a in range(4) for b in range(2)], dtype=np.uint64)
+    nodes = np.concatenate([parent * np.array([4, 2], np.uint64) + fan for parent in parents])
+    place = np.repeat(np.arange(len(parents)), len(fan))
+    nothing = np.zeros(len(nodes))
+    level = MeasuredLevel((4, 3), nodes, nothing, nothing, nothing, nothing, nothing == 0)
+    for signed in (generator.normal(size=len(nodes)), np.ones(len(nodes)), -generator.random(len(nodes))):  # fmt: skip
+        said = _strips(level, (2, 2), parents, place, signed)
+        said += 4 * np.bincount(place, np.abs(signed)).max()
+        low, high = nodes // [4, 2] * [4, 2], nodes // [4, 2] * [4, 2] + [3, 1]
+        for first, last in zip(*every_box((12, 8)), strict=True):
+            inside = ((nodes >= first) & (nodes <= last)).all(axis=1)
+            whole = ((low >= first) & (high <= last)).all(axis=1)
+            assert abs(signed[inside & ~whole].sum()) <= said + 1e-9

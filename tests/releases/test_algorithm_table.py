@@ -32,10 +32,19 @@ from discreet.releases.run import release
 from discreet.schema import Schema
 
 EXAMPLES = {
-    "marginals": [Marginals(0), Marginals(1), Marginals(2), Marginals("age", "income")],
+    "marginals": [
+        Marginals(0),
+        Marginals(1),
+        Marginals(2),
+        Marginals("age", "income"),
+        Marginals(tables=[["age", "sex"], ["income"]], table_weights=[3, 1]),
+    ],
     "means": [Means("age"), Means("income")],
     "sums": [Sums("age"), Sums("income")],
-    "parities": [Parities(degree=2)],
+    "parities": [
+        Parities(degree=2),
+        Parities(degree=2, splits=("age >= 50", "sex = 'f'", "sex IS NULL")),
+    ],
     "intervals": [Intervals("age"), Intervals("income")],
     "rectangles": [Rectangles("age", "income")],
     "unions": [Unions("age", 3), Unions("age", "income", 2)],

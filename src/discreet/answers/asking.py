@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.counting import Estimates, count_rows
+from discreet.answers.counting import DECLARED_NOTE, Estimates, count_rows, nothing_left
 from discreet.answers.linear_tables import LinearTable
 from discreet.answers.ranging import RangeAsking
 from discreet.answers.selecting import Selection, keeps_every_row, select
@@ -27,6 +27,8 @@ from discreet.privacy.exact import exact
 from discreet.queries.boxes import columns_of
 from discreet.queries.classes import Means, Sums
 from discreet.queries.conditions import ALWAYS, Condition, normal_form
+from discreet.queries.impossible import impossible_cells
+from discreet.queries.measurable import MOST_CELLS
 from discreet.queries.ranges import Intervals
 from discreet.queries.sql import Aggregate, Question
 from discreet.schema import Schema
@@ -108,6 +110,8 @@ class Asking:
                 notes[CELL_NOTE] = None
             if found.note:
                 notes[found.note] = None
+            if found.is_declared:
+                notes[DECLARED_NOTE] = None
         for aggregate in question.aggregates:
             if aggregate.kind != "count" and self.schema.column(str(aggregate.column)).has_other:
                 notes[
@@ -180,15 +184,31 @@ class Asking:
         if not selection.columns and self.public_rows is not None and bool(selection.mask.all()):
             rows = np.array(float(self.public_rows))
             return Estimates(rows, rows, rows, np.zeros(()), is_exact=True)
+        impossible = self._impossible(selection)
+        group_axes = tuple(sorted(axes))
+        if impossible is not None:
+            rest = tuple(axis for axis in range(len(selection.columns)) if axis not in axes)
+            nothing = nothing_left(selection.outer(), impossible, rest)
+            if nothing.all():  # known without a table
+                zero = np.zeros(nothing.shape)
+                found = Estimates(zero, zero, zero, zero, is_exact=True, is_declared=True)
+                return _reordered(found, axes)
         found = count_rows(
             self.library.table(selection.names),
             selection,
-            group_axes=tuple(sorted(axes)),
+            group_axes=group_axes,
             confidence=self.confidence,
             public_rows=self.public_rows,
             whole=self.whole,
+            impossible=impossible,
         )
         return _reordered(found, axes)
+
+    def _impossible(self, selection: Selection) -> npt.NDArray[np.bool_] | None:
+        """The cells of the selection's columns that are empty by declaration, if they can be listed."""
+        if not self.schema.impossible or prod(selection.shape) > MOST_CELLS:
+            return None
+        return impossible_cells(self.schema, selection.names)
 
     def _counts_of(self, selection: Selection) -> list[NoisyCount]:
         """Directly measured counts of just what is asked: the rows with a value in one column."""
@@ -310,9 +330,15 @@ class Asking:
                 also = f" or {whole.text}"
             raise NotAnswerable(self.library.refusal(selection.names, also=also)) from None
         group_axes = tuple(sorted(axes))
+        impossible = self._impossible(selection)
         if kind == "sum":
             found = sum_rows(
-                table, selection, axis, group_axes=group_axes, confidence=self.confidence
+                table,
+                selection,
+                axis,
+                group_axes=group_axes,
+                confidence=self.confidence,
+                impossible=impossible,
             )
             return _reordered(found, axes)
         bounds = self.schema.column(column).value_bounds
@@ -326,9 +352,16 @@ class Asking:
             confidence=level,
             public_rows=self.public_rows,
             whole=False,
+            impossible=impossible,
         )
         sums = sum_rows(
-            table, selection, axis, group_axes=group_axes, confidence=level, center=center
+            table,
+            selection,
+            axis,
+            group_axes=group_axes,
+            confidence=level,
+            center=center,
+            impossible=impossible,
         )
         return _reordered(quotient(sums, counts, center=center, hull=selection.hull(axis)), axes)
 
@@ -365,6 +398,7 @@ def _reordered(found: Estimates, axes: tuple[int, ...]) -> Estimates:
         is_exact=found.is_exact,
         note=found.note,
         is_model=found.is_model,
+        is_declared=found.is_declared,
     )
 
 

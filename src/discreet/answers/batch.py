@@ -20,6 +20,7 @@ from discreet.artifacts.answer import Covers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.inference.combination import half_widths
 from discreet.inference.rounding import plausible_counts
+from discreet.queries.impossible import covers_box, impossible_rows, rules_over
 from discreet.queries.measurable import MOST_CELLS
 from discreet.queries.pieces import extents
 from discreet.schema import NumberColumn, OrderedColumn
@@ -196,13 +197,20 @@ class Batch:
             whole_codes(low[:, axis], high[:, axis], self._library.schema.column(name).value_cells)
             for axis, name in enumerate(names)
         ]
+        begin = np.concatenate([side[0] for side in sides], axis=1)
+        end = np.concatenate([side[1] for side in sides], axis=1)
         found = trees[0].count(
-            np.concatenate([side[0] for side in sides], axis=1),
-            np.concatenate([side[1] for side in sides], axis=1),
-            confidence=confidence,
-            public_rows=self._library.release.public_rows,
+            begin, end, confidence=confidence, public_rows=self._library.release.public_rows
         )
-        return ManyCounts(*found.arrays, confidence=confidence)
+        counted = ManyCounts(*found.arrays, confidence=confidence)
+        rules = rules_over(self._library.schema, names)
+        if not rules:
+            return counted
+        nothing = [
+            covers_box(rules, {n: (a, b + 1) for n, a, b in zip(names, one, other, strict=True)})
+            for one, other in zip(begin.tolist(), end.tolist(), strict=True)
+        ]
+        return _emptied(counted, np.array(nothing, dtype=np.bool_))
 
     def cells(
         self, columns: tuple[str, ...], codes: npt.ArrayLike, *, confidence: float
@@ -225,7 +233,8 @@ class Batch:
         table = self._library.table(ordered)
         found = table.counts[tuple(wanted[:, names.index(name)] for name in ordered)]
         one = np.ones(len(wanted), dtype=np.int64)
-        return self._finish(ordered, found, one, found, one, None, confidence)
+        counted = self._finish(ordered, found, one, found, one, None, confidence)
+        return _emptied(counted, impossible_rows(schema, names, wanted.astype(np.int64)))
 
     def _finish(
         self,
@@ -289,6 +298,20 @@ class Batch:
             kept = half_widths(table.noise, np.arange(most + 1, dtype=np.int64), confidence)
             self._widths[columns, confidence] = kept
         return kept
+
+
+def _emptied(counted: ManyCounts, nothing: npt.NDArray[np.bool_]) -> ManyCounts:
+    """0, exactly, where the schema declares that no row can be."""
+    if not nothing.any():
+        return counted
+    estimate, lower, upper, std = (
+        np.where(nothing, 0.0, each)
+        for each in (counted.estimate, counted.lower, counted.upper, counted.std)
+    )
+    models = None if counted.is_model is None else counted.is_model & ~nothing
+    return ManyCounts(
+        estimate, lower, upper, std, counted.is_exact | nothing, counted.confidence, models
+    )
 
 
 def _numbers(values: npt.ArrayLike, name: str) -> Floats:

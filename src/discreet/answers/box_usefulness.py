@@ -7,7 +7,8 @@ bound and the union bound over all boxes of the domain bound each level, the lev
 
 The published estimates differ from the measured numbers, node by node, by what is seen in the release;
 for any box that adds to at most the largest sum, over the places of each face, of the differences below
-the parents that it cuts. Rows in leaves that a face cuts count not at all or in full. Which of the cut
+the parents that it cuts (with their signs in two columns, where parents that a face cuts follow each other and
+a box takes a run of them). Rows in leaves that a face cuts count not at all or in full. Which of the cut
 nodes are leaves was decided by their own noise, so what they hide is bounded for any choice among them:
 by the sum of max(noise, 0), whose moment generating function is known.
 
@@ -33,6 +34,8 @@ Integers = npt.NDArray[np.int64]
 
 FACES = 2
 """Of a box, in each column."""
+CORNERS = 4
+"""Parents that faces of both of two columns cut."""
 THEOREM = (
     "Chernoff bounds of the noise of each level, the union bound over all boxes of the domain, and the "
     "distance of the published estimates from the measured numbers"
@@ -68,11 +71,17 @@ def box_bound(source: RangeSource, delta: float) -> float:
             hidden_noise += positive_reach(min(len(every), _cut(level.nodes, every)), scale, risk)
         ids = ids_of[level.depth]
         for name in apart:
-            off = np.abs(getattr(nodes, name)[ids] - level.numbers)
+            signed = getattr(nodes, name)[ids] - level.numbers
+            off = np.abs(signed)
             if above == level.depth:
                 apart[name] += float(off.max(initial=0.0))
                 continue
-            apart[name] += min(_cut(parents, np.bincount(place, off)), float(off.sum()))
+            below = np.bincount(place, off)
+            most = min(_cut(parents, below), float(off.sum()))
+            if len(bits) == 2:
+                corners = CORNERS * float(below.max(initial=0.0))
+                most = min(most, corners + _strips(level, above, parents, place, signed))
+            apart[name] += most
         shown[ids] = np.maximum(level.numbers, 0.0)
         above = level.depth
     leaves = np.flatnonzero(nodes.is_leaf)
@@ -99,7 +108,7 @@ def positive_reach(many: float, scale: float, log_risk: float) -> float:
     epsilon = 1 / scale
     slopes = epsilon * np.arange(1, 100) / 100
     p = math.exp(-epsilon)
-    growth = p * np.exp(slopes)
+    growth = np.exp(slopes - epsilon)
     moments = (1 + (1 - p) * growth / (1 - growth)) / (1 + p)
     return float(((many * np.log(moments) + log_risk) / slopes).min())
 
@@ -120,6 +129,34 @@ def _cut(nodes: Nodes, weights: npt.NDArray[np.generic]) -> float:
     for axis in range(nodes.shape[1]):
         _, place = np.unique(nodes[:, axis], return_inverse=True)
         total += FACES * float(np.bincount(place.reshape(-1), weights).max(initial=0.0))
+    return total
+
+
+def _strips(
+    level: MeasuredLevel, above: tuple[int, ...], parents: Nodes, place: Integers, signed: Floats
+) -> float:
+    """The largest sum of numbers of nodes between a box's faces and the next parents inside, two columns.
+
+    A face across one column, at some place in a row of parents, leaves in each the children before or
+    after it; a box has a run of such parents. Two faces in one row leave the difference of two such sums.
+    """
+    total = 0.0
+    for axis in range(2):
+        order = np.lexsort((parents[:, 1 - axis], parents[:, axis]))
+        rows = np.flatnonzero(np.diff(parents[order, axis], prepend=parents[order[0], axis]))
+        starts = np.concatenate([[0], rows])
+        fan = 1 << (level.depth[axis] - above[axis])
+        within = (level.nodes[:, axis] & np.uint64(fan - 1)).astype(np.int64)
+        largest = 0.0
+        for cut in range(fan):
+            for taken in (within >= cut, within <= cut):
+                sums = np.bincount(place, np.where(taken, signed, 0.0), len(parents))[order]
+                running = np.cumsum(sums)
+                before = np.concatenate([[0.0], running])[starts]
+                high = np.maximum(np.maximum.reduceat(running, starts) - before, 0.0)
+                low = np.minimum(np.minimum.reduceat(running, starts) - before, 0.0)
+                largest = max(largest, float((high - low).max()))
+        total += FACES * largest
     return total
 
 

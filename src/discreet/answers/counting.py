@@ -10,7 +10,7 @@ of the cells is counted as that number minus the others: fewer draws, and none f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,11 @@ from discreet.privacy.exact import Exactable
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+DECLARED_NOTE = (
+    "Cells that the schema declares impossible are taken to be empty: an answer that concerns them "
+    "rests on that declaration, and its interval is about the rows that fit it."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +45,8 @@ class Estimates:
     """What else a reader should know."""
     is_model: bool = False
     """Whether a model filled the table in: the interval then covers what it left out, too."""
+    is_declared: bool = False
+    """Whether cells that the schema declares impossible were taken to be empty."""
 
 
 def summed(
@@ -77,20 +84,30 @@ def count_rows(
     confidence: Exactable,
     public_rows: int | None,
     whole: bool = True,
+    impossible: npt.NDArray[np.bool_] | None = None,
 ) -> Estimates:
-    """How many rows satisfy the selection, in each combination of cells of the group axes."""
+    """How many rows satisfy the selection, in each combination of cells of the group axes.
+
+    `impossible` cells hold no rows by declaration. Where each cell has a draw of its own they are
+    left out of every sum; where cells share noise a sum over all of them has the least, so only what
+    lies in such cells altogether is 0.
+    """
     axes = tuple(axis for axis in range(len(selection.columns)) if axis not in group_axes)
     shape = table.counts.shape
     total = public_rows if public_rows is not None and not selection.loses_rows else None
     inner, outer = selection.inner(), selection.outer()
-    is_exact = bool(np.array_equal(inner, outer))
+    declared = impossible is not None and bool((outer & impossible).any())
     if isinstance(table, WeightedTable):
-        return _weighted_count(table, selection, group_axes, confidence, public_rows, whole)
+        found = _weighted_count(table, selection, group_axes, confidence, public_rows, whole)
+        return emptied(found, nothing_left(outer, impossible, axes)) if declared else found
+    if impossible is not None and declared:
+        inner, outer = inner & ~impossible, outer & ~impossible
+    is_exact = bool(np.array_equal(inner, outer))
     low = _Side(table, summed(table.counts, inner, axes), many(inner, shape, axes), total)
     high, inside, spread = low, low.value, np.zeros(())
     if not is_exact:
         high = _Side(table, summed(table.counts, outer, axes), many(outer, shape, axes), total)
-        share = np.where(inner, 0.0, selection.share())
+        share = np.where(inner | ~outer, 0.0, selection.share())
         inside = low.value + np.sum(table.counts * share, axis=axes)
         spread = np.sum(np.broadcast_to(share**2, shape), axis=axes)
     estimate, lower, upper = plausible_counts(
@@ -101,7 +118,26 @@ def count_rows(
         whole=whole,
     )
     std = np.sqrt(table.cell_variance * (low.draws + spread))
-    return Estimates(estimate, lower, upper, np.asarray(std), is_exact)
+    return Estimates(estimate, lower, upper, np.asarray(std), is_exact, is_declared=declared)
+
+
+def nothing_left(
+    outer: npt.NDArray[np.bool_], impossible: npt.NDArray[np.bool_] | None, axes: tuple[int, ...]
+) -> npt.NDArray[np.bool_]:
+    """For each group, whether all that is selected is impossible."""
+    left = outer if impossible is None else outer & ~impossible
+    return np.asarray(~left.any(axis=axes))
+
+
+def emptied(found: Estimates, nothing: npt.NDArray[np.bool_]) -> Estimates:
+    """0, exactly, where `nothing` is left by declaration."""
+    if not nothing.any():
+        return found
+    estimate, lower, upper, std = (
+        np.where(nothing, 0.0, each)
+        for each in (found.estimate, found.lower, found.upper, found.std)
+    )
+    return replace(found, estimate=estimate, lower=lower, upper=upper, std=std, is_declared=True)
 
 
 def _weighted_count(

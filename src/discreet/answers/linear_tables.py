@@ -18,16 +18,17 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from discreet.inference.combination import Terms, inverse_variance_weights
-from discreet.inference.linear_widths import grouped, linear_half_width, variance_of_linear
-from discreet.inference.residuals import ResidualTables
+from discreet.inference.combination import Terms
+from discreet.inference.consistent import ConsistentTables
+from discreet.inference.linear_widths import (
+    repeated_half_width,
+    repeated_terms,
+    variance_of_repeated,
+)
 from discreet.privacy.exact import Exactable, exact
 from discreet.privacy.laws import NoiseLaw
 
 Floats = npt.NDArray[np.float64]
-
-MOST_SPREAD = 1 << 22
-"""Draws of one table that are listed one by one when it is combined with residuals."""
 
 
 TOTAL_RISK = Fraction(1, 10)
@@ -49,6 +50,10 @@ class WeightedTable(ABC):
     @abstractmethod
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
         """Half the width of the interval, and the standard deviation, of one weighted sum."""
+
+    def deviation(self, weights: Floats) -> float:
+        """The standard deviation of one weighted sum."""
+        return self.reach(weights, 0.95)[1]
 
     def widths(
         self, weights: npt.NDArray[np.generic], group_axes: tuple[int, ...], confidence: Exactable
@@ -85,57 +90,26 @@ class WeightedTable(ABC):
         return found[0], found[1]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IndependentDraws:
-    """A directly measured table, summed to some columns: `many` draws of `law` in each cell."""
-
-    counts: Floats
-    law: NoiseLaw
-    many: int
-
-    @property
-    def cell_variance(self) -> float:
-        return self.law.variance * self.many
-
-
 class LinearTable(WeightedTable):
-    """A table from residuals, combined with direct ones by inverse variance where there are any.
+    """A table put together from all that was measured: residuals, and tables with noise on each cell.
 
-    The weights of the combination depend on the columns alone, so equal questions get equal
+    The weights of the combination do not depend on the question, so equal questions get equal
     answers and cells add up.
     """
 
-    def __init__(
-        self,
-        columns: tuple[str, ...],
-        residuals: ResidualTables,
-        direct: list[IndependentDraws],
-    ) -> None:
-        self.columns, self._residuals = columns, residuals
-        direct = [each for each in direct if each.many * each.counts.size <= MOST_SPREAD]
-        variances = [residuals.cell_variance(columns), *(each.cell_variance for each in direct)]
-        weights = inverse_variance_weights(variances)
-        self._own = weights[0]
-        self._direct = [(w, each) for w, each in zip(weights[1:], direct, strict=True) if w]
-        self.counts = self._own * residuals.table(columns)
-        for weight, each in self._direct:
-            self.counts = self.counts + weight * each.counts
-
-    def coefficients(self, weights: Floats) -> list[tuple[NoiseLaw, Floats]]:
-        found = [
-            (law, self._own * row)
-            for law, row in self._residuals.coefficients(self.columns, weights)
-        ]
-        for weight, each in self._direct:
-            found.append((each.law, weight * np.repeat(weights.reshape(-1), each.many)))
-        return found
+    def __init__(self, columns: tuple[str, ...], tables: ConsistentTables) -> None:
+        self.columns, self._tables = columns, tables
+        self.counts = tables.table(columns)
 
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
-        rows = self.coefficients(weights)
-        return linear_half_width(rows, confidence), math.sqrt(variance_of_linear(rows))
+        rows = self._tables.coefficients(self.columns, weights)
+        return repeated_half_width(rows, confidence), math.sqrt(variance_of_repeated(rows))
+
+    def deviation(self, weights: Floats) -> float:
+        return math.sqrt(variance_of_repeated(self._tables.coefficients(self.columns, weights)))
 
     def terms(self, weights: Floats) -> Terms:
-        return tuple(grouped(self.coefficients(weights)))
+        return tuple(repeated_terms(self._tables.coefficients(self.columns, weights)))
 
 
 @dataclass(slots=True, eq=False)

@@ -106,7 +106,7 @@ class PredicateReader:
             declared = read_conditions(schema, part.query_class.conditions)
             return _counted(first, declared, condition, confidence)
         found = partition(schema, part.query_class.conditions)
-        wanted = _over_parts(schema, condition, found)
+        wanted = over_parts(schema, condition, found)
         if wanted is None:
             return None
         if any(isinstance(each, Selection) for each in part.measurements):
@@ -114,7 +114,7 @@ class PredicateReader:
         return _solved(first, wanted, schema, confidence)
 
 
-def _over_parts(
+def over_parts(
     schema: Schema, condition: Condition, found: Partition
 ) -> npt.NDArray[np.bool_] | None:
     """The parts that make up the condition, or `None` if it splits one or needs other columns."""

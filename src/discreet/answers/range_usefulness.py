@@ -31,6 +31,8 @@ Floats = npt.NDArray[np.float64]
 
 CURVATURE = 4 * math.log(4 / 3)
 """-ln(1-x) / x at x = 1/4, where it is largest."""
+TIE = 1e-9
+"""Sums of equal variance are told apart by no rounding: which one is taken is public."""
 ROUNDING = 0.5
 """Rounding an estimate to a whole number moves it by at most this."""
 THEOREM = (
@@ -116,7 +118,7 @@ def _boundaries(source: RangeSource, delta: float) -> tuple[_Rows, _Rows]:
         lefts = [one.shifted(before.rows[side], before.sums[side]) for side in (0, 1)]
         rights = [two.shifted(-after.rows[side], after.sums[side]) for side in (0, 1)]
         sides = [
-            left.where(left.variance <= right.variance, right)
+            left.where(left.variance <= right.variance * (1 + TIE), right)
             for left, right in zip(lefts, rights, strict=True)
         ]
         risk = math.log(2 * boundaries / delta)

@@ -31,7 +31,7 @@ from discreet.inference.tree_nodes import TreeNodes
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.measurable import BlockCounts
-from discreet.queries.ranges import Ranges, range_tree
+from discreet.queries.ranges import Ranges, measured_tree, range_tree
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -115,18 +115,20 @@ class RangeSource:
 
     def _levels(self) -> list[Layer]:
         """A tree of which whole levels were measured."""
-        tree = range_tree(self.columns, self.schema, every=True)
-        places = {tree.shifts(level): level for level in range(len(tree.depths))}
-        levels: dict[int, tuple[npt.NDArray[np.int64], float]] = {}
+        every = range_tree(self.columns, self.schema, every=True)
+        depths = {every.shifts(level): depth for level, depth in enumerate(every.depths)}
+        found: dict[tuple[int, ...], tuple[npt.NDArray[np.int64], float]] = {}
         for each in self.part.measurements:
             if not isinstance(each, Measurement) or not isinstance(each.query, BlockCounts):
                 raise BadRelease("a release of ranges holds something else than levels of a tree.")
-            level = places.get(each.query.shifts)
-            if level is None or each.query.columns != self.columns or level in levels:
+            depth = depths.get(each.query.shifts)
+            if depth is None or each.query.columns != self.columns or depth in found:
                 raise BadRelease("a level of a tree is not one of its tree.")
-            levels[level] = (each.values, each.law.variance)
-        if len(tree.depths) - 1 not in levels:
+            found[depth] = (each.values, each.law.variance)
+        if every.depths[-1] not in found:
             raise BadRelease("a tree has no last level.")
+        tree = measured_tree(self.columns, self.schema, found)
+        levels = {tree.depths.index(depth): numbers for depth, numbers in found.items()}
         return full_layers(tree, levels, self.schema)
 
     @cached_property

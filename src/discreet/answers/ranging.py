@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource, widened
+from discreet.answers.counting import DECLARED_NOTE
 from discreet.answers.ranges import RangeSource, bounded, spread_factor
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
@@ -25,6 +26,7 @@ from discreet.errors import NotAnswerable
 from discreet.inference.tree_intervals import RangeEstimates
 from discreet.queries.boxes import Boxes, asks_for_a_value, boxes_of, columns_of
 from discreet.queries.conditions import Condition, Every, NullTest, Opposite, normal_form
+from discreet.queries.impossible import covers_box, rules_over
 from discreet.queries.ranges import Intervals
 from discreet.queries.sql import Aggregate, Question
 from discreet.schema import OrderedColumn, Schema
@@ -72,7 +74,7 @@ class RangeAsking:
                 return None
             notes[source.note] = None
             self._say_what_is_left_out(source, condition, notes)
-            columns.append(self._count(each.name, source, condition, groups, codes))
+            columns.append(self._count(each.name, source, condition, groups, codes, notes))
         return Answers(
             groups=groups,
             codes=codes,
@@ -137,6 +139,7 @@ class RangeAsking:
         condition: Condition,
         groups: tuple[str, ...],
         codes: npt.NDArray[np.int64],
+        notes: dict[str, None],
     ) -> AnswerColumn:
         asked = boxes_of(condition, self.schema, source.columns)
         axes = [source.columns.index(each) for each in groups]
@@ -156,14 +159,50 @@ class RangeAsking:
             public_rows=self.public_rows,
             whole=self.whole,
         )
+        estimate, lower = counted.estimate, counted.lower
+        upper, std = counted.upper, counted.std
+        nothing = self._impossible(source, asked.outer, axes, codes)
+        if nothing is not None and nothing.any():
+            estimate, lower, upper, std = (
+                np.where(nothing, 0.0, each) for each in (estimate, lower, upper, std)
+            )
+            notes[DECLARED_NOTE] = None
         return AnswerColumn(
             name=name,
-            estimate=counted.estimate,
-            lower=counted.lower,
-            upper=counted.upper,
-            std=counted.std,
+            estimate=estimate,
+            lower=lower,
+            upper=upper,
+            std=std,
             covers=Covers.NOISE if counted.is_exact.all() else Covers.NOISE_AND_CELLS,
         )
+
+    def _impossible(
+        self,
+        source: RangeSource | BucketSource,
+        boxes: Boxes,
+        axes: list[int],
+        codes: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.bool_] | None:
+        """For each group, whether all that it may hold is impossible; `None` where nothing is declared."""
+        rules = rules_over(self.schema, source.columns)
+        if not rules:
+            return None
+        found = np.zeros(len(codes), dtype=np.bool_)
+        for place, cells in enumerate(codes.tolist()):
+            own = dict(zip(axes, cells, strict=True))
+            found[place] = all(
+                covers_box(
+                    rules,
+                    {
+                        name: (max(low, own.get(axis, low)), min(high, own.get(axis, high)) + 1)
+                        for axis, (name, low, high) in enumerate(
+                            zip(source.columns, first, last, strict=True)
+                        )
+                    },
+                )
+                for first, last in zip(boxes.first.tolist(), boxes.last.tolist(), strict=True)
+            )
+        return found
 
     def _summed(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,12 +12,14 @@ import numpy.typing as npt
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
 from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
+from discreet.answers.linear_tables import WeightedTable
+from discreet.answers.parities import ParityReader
 from discreet.answers.predicates import PredicateReader
 from discreet.answers.range_pictures import Bars, distribution
 from discreet.answers.sources import Library
 from discreet.answers.synthetic import SyntheticTable, synthesize
 from discreet.answers.usefulness import usefulness
-from discreet.artifacts.answer import Covers
+from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.files import read_release
 from discreet.artifacts.release import ErrorClaim, Release
@@ -37,6 +40,7 @@ class ReleaseReader:
         self._batch = Batch(self._library)
         self._halfspaces = HalfspaceReader(self._library)
         self._predicates = PredicateReader(self._library)
+        self._parities = ParityReader(self._library)
 
     @property
     def schema(self) -> Schema:
@@ -55,7 +59,12 @@ class ReleaseReader:
         """
         if isinstance(question, str):
             question = parse_question(question, self.schema)
-        declared = self._predicates.answers(question, confidence=confidence, whole=whole)
+        found = [
+            reader.answers(question, confidence=confidence, whole=whole)
+            for reader in (self._predicates, self._parities)
+        ]
+        options = [each for each in found if each is not None]
+        declared = min(options, key=lambda each: float(each.columns[0].std[0]), default=None)
         if declared is None:
             return self._undeclared(question, confidence, whole)
         try:
@@ -117,6 +126,30 @@ class ReleaseReader:
     ) -> ManyCounts:
         """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
         return self._batch.boxes(tuple(columns), first, last, confidence=confidence)
+
+    def parity(self, *names: str, confidence: float = 0.95) -> Answer:
+        """Rows for which an even number of `names` is true, less those for which an odd one is.
+
+        The names are splits that the release was made for, or columns of two cells.
+        """
+        return self._parities.parity(names, confidence=confidence)
+
+    def noisy_table(self, columns: Sequence[str]) -> tuple[npt.NDArray[np.float64], float]:
+        """The estimated table over `columns` as it was measured, and the deviation of a cell.
+
+        Unbiased, so cells may be negative or fractional; one axis a column, in the order given.
+        """
+        names = tuple(self.schema.column(name).name for name in columns)
+        ordered = tuple(name for name in self.schema.names if name in names)
+        table = self._library.table(ordered)
+        counts = table.counts.reshape([self.schema.column(name).cells for name in ordered])
+        if isinstance(table, WeightedTable):
+            one = np.zeros(counts.shape)
+            one[(0,) * one.ndim] = 1.0
+            std = table.deviation(one)
+        else:
+            std = math.sqrt(table.cell_variance)
+        return np.transpose(counts, [ordered.index(name) for name in names]), std
 
     def distribution(self, *columns: str, most: int = 64, confidence: float = 0.95) -> Bars:
         """Bars for a chart of columns that were released as ranges: at most `most` along each."""

@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
-from discreet.answers.linear_tables import IndependentDraws, LinearTable, ModelTable, WeightedTable
+from discreet.answers.linear_tables import LinearTable, ModelTable, WeightedTable
 from discreet.answers.ranges import RangeSource
 from discreet.answers.selecting import keeps_every_row
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease, NotAnswerable
 from discreet.inference.combination import Terms, inverse_variance_weights
+from discreet.inference.consistent import ConsistentTables, DirectTable
 from discreet.inference.mixture import Mixture, model_counts
 from discreet.inference.residuals import ResidualTables
 from discreet.privacy.laws import NoiseLaw
@@ -199,6 +200,7 @@ ANSWERERS: dict[str, Answerer] = {
     "halfspace-net": _measured,
     "halfspace-tree": lambda part, schema: Sources(ranges=[RangeSource(part, schema)]),
     "predicates": _measured,
+    "split-parities": lambda part, schema: Sources(),
 }
 
 
@@ -244,7 +246,27 @@ class Library:
             self.models |= {model.columns: model for model in found.models}
             self.spreads_evenly |= found.spreads_evenly
         self.residuals = ResidualTables(release.schema, residuals, rows=release.public_rows)
+        self.consistent = ConsistentTables(self.residuals, self._overlapping(residuals))
         self._kept: dict[tuple[str, ...], CombinedTable | WeightedTable] = {}
+
+    def _overlapping(self, residuals: list[Measurement]) -> list[DirectTable]:
+        """Tables that have to agree with one another, or with residuals: columns that they share.
+
+        Tables of columns that leave rows out are not among them, for those do not add up. A lone table,
+        or tables without a common column, are answered from as they are.
+        """
+        complete = [
+            table
+            for table in self.tables
+            if all(keeps_every_row(self.schema.column(name)) for name in table.columns)
+        ]
+        times: dict[str, int] = {}
+        for table in complete:
+            for name in table.columns:
+                times[name] = times.get(name, 0) + 1
+        if not residuals and max(times.values(), default=0) < 2:
+            return []
+        return [DirectTable(table.columns, table.counts, table.law) for table in complete]
 
     def usable(self, columns: tuple[str, ...]) -> list[tuple[NoisyTable, int]]:
         """Tables that contain `columns`, with how many of their cells make one cell.
@@ -261,7 +283,7 @@ class Library:
 
     def has_linear(self, columns: tuple[str, ...]) -> bool:
         """Whether measurements determine the table, so that no model is needed."""
-        return self.residuals.determines(columns) or bool(self.usable(columns))
+        return self.consistent.determines(columns) or bool(self.usable(columns))
 
     def table(self, columns: tuple[str, ...]) -> CombinedTable | WeightedTable:
         """The table over `columns` (in the schema's order), or a refusal that names the class."""
@@ -274,12 +296,8 @@ class Library:
 
     def _combined(self, columns: tuple[str, ...]) -> CombinedTable | WeightedTable:
         found = self.usable(columns)
-        if self.residuals.determines(columns):
-            direct = [
-                IndependentDraws(_reduced(table, columns).astype(np.float64), table.law, many)
-                for table, many in found
-            ]
-            return LinearTable(columns, self.residuals, direct)
+        if self.consistent.determines(columns):
+            return LinearTable(columns, self.consistent)
         if not found and columns in self.models:
             return self.models[columns]
         if not found:

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.counting import Estimates
+from discreet.answers.counting import Estimates, emptied, nothing_left
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.selecting import Selection
 from discreet.answers.sources import CombinedTable, NoisySum
@@ -40,8 +40,9 @@ def sum_rows(
     group_axes: tuple[int, ...] = (),
     confidence: Exactable,
     center: float = 0.0,
+    impossible: npt.NDArray[np.bool_] | None = None,
 ) -> Estimates:
-    """The sum of (column on `axis` - center) over the selected rows."""
+    """The sum of (column on `axis` - center) over the selected rows; see `count_rows`."""
     if table.cells > MOST_WEIGHTED:
         raise NotAnswerable(
             f"A sum over {', '.join(table.columns)} weighs {table.cells:,} cells one by one; "
@@ -49,6 +50,12 @@ def sum_rows(
         )
     least, greatest, middle = selection.values(axis, center)
     axes = tuple(place for place in range(len(selection.columns)) if place not in group_axes)
+    outer = selection.outer()
+    declared = impossible is not None and bool((outer & impossible).any())
+    if impossible is not None and declared and not isinstance(table, WeightedTable):
+        least, greatest, middle = (
+            np.where(impossible, 0.0, each) for each in (least, greatest, middle)
+        )
     estimate = np.sum(table.counts * middle, axis=axes)
     is_exact = bool(np.array_equal(least, greatest))
     ends: list[Floats] = []
@@ -63,14 +70,16 @@ def sum_rows(
         std = np.sqrt(table.cell_variance * squares)
     # The two ends carry different noise, so they can cross; the estimate stays between them.
     lower, upper = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
-    return Estimates(
+    found = Estimates(
         estimate=np.clip(estimate, lower, upper),
         lower=lower,
         upper=upper,
         std=np.asarray(std),
         is_exact=is_exact,
         is_model=isinstance(table, WeightedTable) and table.is_model,
+        is_declared=declared and not isinstance(table, WeightedTable),
     )
+    return emptied(found, nothing_left(outer, impossible, axes)) if declared else found
 
 
 def _weighted_widths(
@@ -130,6 +139,7 @@ def quotient(
         std=np.asarray(std),
         is_exact=sums.is_exact and counts.is_exact,
         is_model=sums.is_model or counts.is_model,
+        is_declared=sums.is_declared or counts.is_declared,
     )
 
 

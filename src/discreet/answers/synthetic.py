@@ -23,6 +23,7 @@ import numpy.typing as npt
 from discreet.answers.buckets import BucketSource
 from discreet.answers.range_pictures import drawn_codes
 from discreet.answers.ranges import RangeSource
+from discreet.answers.repairing import possible_rows
 from discreet.answers.sources import Library, published_model
 from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.fitting import RowModel, model_of_residuals, model_of_tables
@@ -144,6 +145,7 @@ def synthesize(library: Library, *, rows: int | None, seed: int | None) -> Synth
         drawn.append((found[1], _settled(library, found[0], found[1], many, public)))
     drawn += [(list(each.columns), drawn_codes(each, many, public)) for each in ranges]
     names, codes = _beside(library.schema, drawn)
+    codes = possible_rows(codes, library.schema, names, public)
     places = public.integers(0, PLACES, codes.shape)
     return SyntheticTable(library.schema, names, codes, places, _notes(library, drawn, ranges))
 

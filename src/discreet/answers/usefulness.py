@@ -1,7 +1,8 @@
 """How wrong a whole class of queries can be, all at once.
 
-The queries of `marginals(...)` are the single cells of each of its tables; those of `sums` and
-`means` are one number each. With probability 1 - delta over the noise, no query of the class is off
+The queries of `marginals(...)` are the single cells of each of its tables; those of `parities(...)`
+are the rows with an even number of ones less the others; those of `sums` and `means` are one
+number each. With probability 1 - delta over the noise, no query of the class is off
 by more than the bound: each gets delta divided by how many there are (union bound), and its own
 exact noise law says how far it can then be.
 """
@@ -17,6 +18,7 @@ from discreet.answers.asking import Asking
 from discreet.answers.box_usefulness import THEOREM as BOX_THEOREM
 from discreet.answers.box_usefulness import box_bound
 from discreet.answers.linear_tables import WeightedTable
+from discreet.answers.parities import ParityReader
 from discreet.answers.range_usefulness import THEOREM as RANGE_THEOREM
 from discreet.answers.range_usefulness import interval_bound
 from discreet.answers.ranges import RangeSource
@@ -27,7 +29,9 @@ from discreet.inference.combination import half_width
 from discreet.privacy.exact import Exactable, exact
 from discreet.queries.classes import Marginals, Means, QueryClass, Sums
 from discreet.queries.measurable import Marginal
+from discreet.queries.parities import Parities
 from discreet.queries.ranges import Ranges
+from discreet.queries.residuals import subsets
 from discreet.queries.sql import Aggregate, Question
 
 THEOREM = "exact noise laws of the single queries, and the union bound over the class"
@@ -45,6 +49,8 @@ def usefulness(library: Library, query_class: QueryClass, *, delta: Exactable) -
             bound = _marginals_bound(library, query_class, share)
         case Means() | Sums():
             bound = _one_number_bound(library, query_class, share)
+        case Parities():
+            bound = _parities_bound(library, query_class, share)
         case Ranges():
             bound, theorem = _ranges_bound(library, query_class, share)
         case _:
@@ -75,6 +81,16 @@ def _marginals_bound(library: Library, query_class: Marginals, delta: Fraction) 
             widths[noise] = half_width(noise, level)
     # Estimates are rounded to whole counts, which moves the error to a whole number nearby.
     return float(max((math.ceil(width - 1e-9) for width in widths.values()), default=0))
+
+
+def _parities_bound(library: Library, query_class: Parities, delta: Fraction) -> float:
+    """Every parity up to the degree, the number of rows (that of nothing) included."""
+    if query_class.splits is not None:
+        many = 1 + len(query_class.split_sets())
+    else:
+        sets = query_class.sets(library.schema)
+        many = len({each for columns in sets for each in subsets(columns)})
+    return ParityReader(library).half_width(query_class, 1 - delta / many)
 
 
 def _ranges_bound(library: Library, query_class: Ranges, delta: Fraction) -> tuple[float, str]:

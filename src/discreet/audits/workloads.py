@@ -42,6 +42,9 @@ def possible(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
     names = [column.name for column in schema.columns]
     arguments = ["1", "2", *names, *(", ".join(pair) for pair in combinations(names, 2))]
     arguments += [f"{argument}, 2" for argument in arguments[2:]]
+    arguments += [f"{one}; {two} * 3" for one, two in combinations(names, 2)]
+    splits = [_in_quotes(f"{_in_quotes(name)} IS NOT NULL") for name in names]
+    arguments += [f"2; {one}, {two}" for one, two in combinations(splits, 2)]
     seen = set()
     for class_name in CLASSES:
         for argument in arguments:
@@ -55,6 +58,10 @@ def possible(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
                 if key not in seen and algorithm.refusal(query_class, schema) is None:
                     seen.add(key)
                     yield query_class, algorithm.name
+
+
+def _in_quotes(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
 
 
 def random_job(schema: Schema, generator: Generator) -> Job:

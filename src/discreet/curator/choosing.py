@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from discreet.errors import BadInput, BadQuestion
-from discreet.privacy.budget import Budget
+from discreet.errors import BadBudget, BadInput, BadQuestion
+from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.cost import Accounting, allowance
 from discreet.queries.curator_sql import parse_curator_question
 from discreet.queries.tallies import Rows, Tally, WeightedCounts
 from discreet.schema import Schema
@@ -74,3 +75,23 @@ def weighted(
         tallies.append(counted(sql, schema))
         weights.append(weight)
     return WeightedCounts(tuple(tallies), tuple(weights)), [str(name) for name in candidates]
+
+
+def accounting_of(budget: Budget, notion: Notion) -> Accounting:
+    """How a choice or an alert is added up, under a cap that counts `notion`."""
+    if not isinstance(budget, Budget):
+        raise BadBudget(f"The budget must be a Budget, not {type(budget).__name__}.")
+    if budget.notion is Notion.RHO and notion is Notion.EPSILON:
+        raise BadBudget(
+            "This dataset's cap counts epsilon, and the budget is given in rho. Nothing was read or charged."
+        )
+    return Accounting.CONCENTRATED if budget.notion is Notion.RHO else Accounting.BASIC
+
+
+def chargeable(budget: Budget, accounting: Accounting) -> tuple[Budget, Budget]:
+    """What is charged (without a delta that a choice does not use) and what it allows."""
+    if accounting is Accounting.BASIC:
+        pure = Budget(epsilon=budget.epsilon)
+        return pure, pure
+    allowed = allowance(budget, accounting)
+    return allowed, allowed

@@ -21,7 +21,14 @@ from discreet.artifacts.answers import Answers
 from discreet.curator.accuracy import Accuracy, budget_for
 from discreet.curator.alerts import CuratorAlert
 from discreet.curator.answering import Measured, answers_from
-from discreet.curator.choosing import Choice, Discovery, counted, weighted
+from discreet.curator.choosing import (
+    Choice,
+    Discovery,
+    accounting_of,
+    chargeable,
+    counted,
+    weighted,
+)
 from discreet.curator.planning import (
     Planned,
     check_names_keys,
@@ -30,14 +37,14 @@ from discreet.curator.planning import (
     chooser,
     plan_question,
 )
+from discreet.curator.versions import version_of
 from discreet.errors import AlreadyAsked, AnswerLost, BadBudget, BadInput, EntryTaken
 from discreet.kernel.engines import open_engine
-from discreet.kernel.engines.opening import source_of
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.mechanisms import AboveThreshold, PartitionSelection
 from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.cost import Accounting
 from discreet.queries.curator_sql import CuratorQuestion, parse_curator_question
 from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import keys_touched
@@ -266,8 +273,8 @@ class Curator:
         """
         confidence = checked_confidence(confidence)
         counts, names = weighted(candidates, self.schema)
-        accounting = _accounting(budget, self._notion)
-        charge, allowed = _chargeable(budget, accounting)
+        accounting = accounting_of(budget, self._notion)
+        charge, allowed = chargeable(budget, accounting)
         mechanism = chooser(allowed, accounting, times=1)
         request = self._digest(
             {
@@ -349,13 +356,13 @@ class Curator:
             raise BadInput("A threshold is a whole number of rows. Nothing was read or charged.")
         if isinstance(questions, bool) or not isinstance(questions, int) or questions < 1:
             raise BadInput("An alert is for at least 1 question. Nothing was read or charged.")
-        accounting = _accounting(budget, self._notion)
+        accounting = accounting_of(budget, self._notion)
         if accounting is not Accounting.BASIC:
             raise BadBudget(
                 "An alert is paid for with a pure epsilon. Nothing was read or charged. "
                 "Give a budget such as epsilon 0.1."
             )
-        charge, allowed = _chargeable(budget, accounting)
+        charge, allowed = chargeable(budget, accounting)
         mechanism = AboveThreshold(epsilon=allowed.epsilon)
         rows = self.schema.unit.max_rows
         grant = self._vault.charge(
@@ -420,35 +427,3 @@ def _measure(planned: Planned, grant: Grant) -> Measured:
         public_rows=rows,
         keys=keys,
     )
-
-
-def _accounting(budget: Budget, notion: Notion) -> Accounting:
-    if not isinstance(budget, Budget):
-        raise BadBudget(f"The budget must be a Budget, not {type(budget).__name__}.")
-    if budget.notion is Notion.RHO and notion is Notion.EPSILON:
-        raise BadBudget(
-            "This dataset's cap counts epsilon, and the budget is given in rho. Nothing was read or charged."
-        )
-    return Accounting.CONCENTRATED if budget.notion is Notion.RHO else Accounting.BASIC
-
-
-def _chargeable(budget: Budget, accounting: Accounting) -> tuple[Budget, Budget]:
-    """What is charged (without a delta that a choice does not use) and what it allows."""
-    if accounting is Accounting.BASIC:
-        pure = Budget(epsilon=budget.epsilon)
-        return pure, pure
-    allowed = allowance(budget, accounting)
-    return allowed, allowed
-
-
-def version_of(source: object, schema: Schema) -> str:
-    """The state of a source: for files their places and times of change, never what is in them.
-
-    A table in memory has no version that outlives its curator.
-    """
-    found = source_of(source, schema)
-    if not found.files:
-        return f"in memory {uuid.uuid4().hex}"
-    times = [f"{path} {Path(path).stat().st_mtime_ns}" for path in found.files]
-    text = "\n".join([found.format, found.table or "", *times])
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
@@ -38,6 +39,8 @@ class RowModel(Protocol):
 
 STEPS, WHOLE_STEPS = 600, 250
 FITTED = 0.5
+WIDE = 1 << 14
+"""Cells from which a table of two columns is fitted only if it stands out from noise."""
 
 
 def target_of(
@@ -89,9 +92,60 @@ def fitted_model(
         whole = LogLinear(sizes)
         whole.fit(targets, steps=WHOLE_STEPS)
         return whole
+    targets = [each for each in targets if _teaches(each, shares)]
+    tied = sorted({column for each in targets if len(each.columns) > 1 for column in each.columns})
+    if len(tied) < len(sizes):
+        return _with_independent(shares, targets, tied, rows)
     model = Mixture.independent(shares, generator(0))
     model.fit(targets, rows=rows, steps=STEPS, fitted=FITTED)
     return model
+
+
+def _with_independent(
+    shares: Sequence[npt.NDArray[np.float64]],
+    targets: Sequence[Target],
+    tied: Sequence[int],
+    rows: float,
+) -> Mixture:
+    """A mixture of the columns that some table ties together; the others have their shares in each component."""
+    sizes = [len(each) for each in shares]
+    if not tied:
+        return Mixture.of(sizes, np.concatenate(shares)[None, :].astype(np.float32))
+    places = {column: place for place, column in enumerate(tied)}
+    kept = [
+        replace(each, columns=tuple(places[column] for column in each.columns))
+        for each in targets
+        if set(each.columns) <= set(tied)
+    ]
+    inner = Mixture.independent([shares[column] for column in tied], generator(0))
+    inner.fit(kept, rows=rows, steps=STEPS, fitted=FITTED)
+    ends = np.cumsum(inner.sizes)
+    blocks = []
+    for column, own in enumerate(shares):
+        if column in places:
+            stop = int(ends[places[column]])
+            blocks.append(inner.theta[:, stop - sizes[column] : stop])
+        else:
+            blocks.append(np.tile(own.astype(np.float32), (len(inner.theta), 1)))
+    return Mixture.of(sizes, np.concatenate(blocks, axis=1))
+
+
+def _teaches(target: Target, shares: Sequence[npt.NDArray[np.float64]]) -> bool:
+    """Whether a wide table of two columns says more than noise would.
+
+    Its squared distance from independent columns is compared with what noise gives, plus three
+    deviations of that. Fitting thousands of cells of noise takes long and adds nothing.
+    """
+    if len(target.columns) < 2 or target.table.size <= WIDE:
+        return True
+    one, other = (shares[column] for column in target.columns)
+    expected = np.outer(one, other)
+    for axis, matrix in enumerate(target.bins):
+        if matrix is not None:
+            expected = matrix @ expected if axis == 0 else expected @ matrix.T
+    missing = target.table - centred(np.asarray(expected, dtype=np.float64))
+    noise = target.freedom + 3 * math.sqrt(5 * target.freedom)
+    return float(np.sum(missing**2)) / target.std**2 > noise
 
 
 def model_of_tables(
@@ -102,13 +156,13 @@ def model_of_tables(
     """The same from directly measured tables: each one's totals, one-way and two-way residuals.
 
     Residuals of one table are projections of independent draws onto orthogonal spaces, so they are
-    independent too; those of several tables are fitted side by side.
+    independent too; those that several tables have are combined by inverse variance.
     """
     places = {name: place for place, name in enumerate(names)}
     totals = [(float(counts.sum()), law.variance * counts.size) for _, counts, law in tables]
     weights = inverse_variance_weights([variance for _, variance in totals])
     rows = max(1.0, sum(w * total for w, (total, _) in zip(weights, totals, strict=True)))
-    targets: list[Target] = []
+    found: dict[tuple[str, ...], list[tuple[npt.NDArray[np.float64], float]]] = {}
     summed: dict[str, list[tuple[npt.NDArray[np.float64], float]]] = {}
     for columns, counts, law in tables:
         for own in subsets(columns):
@@ -119,17 +173,27 @@ def model_of_tables(
             std = math.sqrt(law.variance * counts.size / table.size)
             if len(own) == 1:
                 summed.setdefault(own[0], []).append((table, std))
-            targets.append(
-                Target(
-                    columns=tuple(places[name] for name in own),
-                    bins=(None,) * len(own),
-                    table=(centred(table) / rows).astype(np.float32),
-                    std=max(std, 1e-3) / rows,
-                )
-            )
+            found.setdefault(own, []).append((centred(table), max(std, 1e-3)))
+    targets = [_combined_target(own, each, places, rows) for own, each in found.items()]
     shares = []
     for name in names:
         size = schema.column(name).cells
         best = min(summed.get(name, [(np.full(size, rows / size), 1.0)]), key=lambda each: each[1])
         shares.append(smooth_shares(best[0], max(best[1], 1e-3), rows))
     return fitted_model(shares, targets, rows), rows
+
+
+def _combined_target(
+    own: tuple[str, ...],
+    estimates: Sequence[tuple[npt.NDArray[np.float64], float]],
+    places: dict[str, int],
+    rows: float,
+) -> Target:
+    weights = [1 / std**2 for _, std in estimates]
+    table = sum(w * each for w, (each, _) in zip(weights, estimates, strict=True)) / sum(weights)
+    return Target(
+        columns=tuple(places[name] for name in own),
+        bins=(None,) * len(own),
+        table=(np.asarray(table) / rows).astype(np.float32),
+        std=1 / math.sqrt(sum(weights)) / rows,
+    )

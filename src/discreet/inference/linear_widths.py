@@ -33,15 +33,22 @@ SLACK = 1 + 1e-6
 
 def linear_half_width(coefficients: Sequence[tuple[NoiseLaw, Floats]], level: Exactable) -> float:
     """An h with P(|sum of coefficient * draw| <= h) >= level."""
-    used = [(law, row) for law, row in coefficients if row.size and bool(np.any(row))]
+    return repeated_half_width([(law, row, 1) for law, row in coefficients], level)
+
+
+def repeated_half_width(
+    coefficients: Sequence[tuple[NoiseLaw, Floats, int]], level: Exactable
+) -> float:
+    """The same where each coefficient is that of several draws."""
+    used = [(law, row, many) for law, row, many in coefficients if row.size and bool(np.any(row))]
     if not used:
         return 0.0
     miss = miss_probability(level)
-    if all(is_wide_gaussian(law) for law, _ in used):
-        variance = math.fsum(law.variance * float(np.sum(row * row)) for law, row in used)
-        largest = max(float(np.abs(row).max()) for _, row in used)
+    if all(is_wide_gaussian(law) for law, _, _ in used):
+        variance = variance_of_repeated(used)
+        largest = max(float(np.abs(row).max()) for _, row, _ in used)
         return _normal(variance + largest**2 / 12, miss) + largest / 2
-    terms = grouped(used)
+    terms = repeated_terms(used)
     if miss < laws_sums.SERIES_MISS and len(terms) > 1:
         return laws_sums._chernoff_radius(list(terms), miss)
     return half_width(terms, level)
@@ -49,6 +56,19 @@ def linear_half_width(coefficients: Sequence[tuple[NoiseLaw, Floats]], level: Ex
 
 def variance_of_linear(coefficients: Sequence[tuple[NoiseLaw, Floats]]) -> float:
     return math.fsum(law.variance * float(np.sum(row * row)) for law, row in coefficients)
+
+
+def variance_of_repeated(coefficients: Sequence[tuple[NoiseLaw, Floats, int]]) -> float:
+    return math.fsum(law.variance * float(np.sum(row * row)) * n for law, row, n in coefficients)
+
+
+def repeated_terms(coefficients: Sequence[tuple[NoiseLaw, Floats, int]]) -> list[Term]:
+    """As (weight, law, how many)."""
+    return [
+        (weight, law, times * many)
+        for law, row, many in coefficients
+        for weight, _, times in grouped([(law, row)])
+    ]
 
 
 def is_wide_gaussian(law: NoiseLaw) -> bool:

@@ -57,7 +57,7 @@ class ResidualTables:
         *,
         rows: int | None = None,
     ) -> None:
-        self.schema = schema
+        self.schema, self.rows = schema, rows
         found: dict[tuple[str, ...], list[Measurement]] = {}
         kept = [each for each in measurements if isinstance(each.query, Residual | Parity)]
         self.measured = tuple(kept)

@@ -1,7 +1,7 @@
 """Query classes: what a release must be useful for, as the custodian names it.
 
-`marginals(age, sex)` is one contingency table, `marginals(2)` are all tables of two columns,
-`means(income)` and `sums(income)` one number each. Adding a class is a dataclass and a line
+`marginals(age, sex)` is one contingency table, `marginals(age, sex; sex, city * 3)` are two, the second
+of three times the weight, `marginals(2)` are all tables of two columns, `means(income)` and `sums(income)` one number each. Adding a class is a dataclass and a line
 in `CLASSES`; what releases it is a line in the table of `releases`.
 
 May import errors, privacy, schema.
@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from discreet.errors import BadInput
 from discreet.queries.halfspaces import parse_halfspaces
 from discreet.queries.measurable import Marginal
-from discreet.queries.parities import parse_parities
+from discreet.queries.parities import parse_parities, parse_split_parities
 from discreet.queries.predicates import parse_predicates
 from discreet.queries.ranges import Intervals, Rectangles, parse_unions
 from discreet.queries.spelling import checked_weight, quoted
@@ -48,11 +48,14 @@ class QueryClass(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Marginals:
-    """Contingency tables: all of `degree` columns, or the one over `columns`."""
+    """Contingency tables: all of `degree` columns, the one over `columns`, or those over `tables`."""
 
     degree: int | None = None
     columns: tuple[str, ...] | None = None
     weight: Fraction = Fraction(1)
+    tables: tuple[tuple[str, ...], ...] | None = None
+    table_weights: tuple[Fraction, ...] | None = None
+    """How much each of `tables` matters beside the others."""
     name: ClassVar[str] = "marginals"
 
     def __init__(
@@ -61,12 +64,14 @@ class Marginals:
         weight: Fraction | int = 1,
         degree: int | None = None,
         columns: Sequence[str] | None = None,
+        tables: Sequence[Sequence[str]] | None = None,
+        table_weights: Sequence[Fraction | int] | None = None,
     ) -> None:
         if what and isinstance(what[0], int):
             degree = what[0]
         elif what:
             columns = [str(name) for name in what]
-        if (degree is None) == (columns is None):
+        if (degree, columns, tables).count(None) != 2:
             raise BadInput(
                 "Marginals take a number of columns, as in marginals(2), or their names."
             )
@@ -74,28 +79,59 @@ class Marginals:
             raise BadInput(f"marginals({degree}): the number of columns cannot be negative.")
         if columns is not None and len(set(columns)) != len(columns):
             raise BadInput(f"marginals({', '.join(columns)}) names a column twice.")
+        if tables is not None:
+            if len(tables) < 2:
+                raise BadInput("marginals(...; ...) takes two tables or more; one needs no `;`.")
+            if any(len(set(each)) != len(each) for each in tables):
+                raise BadInput("A table of marginals(...; ...) names a column twice.")
+            given = [1] * len(tables) if table_weights is None else list(table_weights)
+            if len(given) != len(tables):
+                raise BadInput("marginals(...; ...) takes one weight for each table.")
+            object.__setattr__(self, "tables", tuple(map(tuple, tables)))
+            object.__setattr__(self, "table_weights", tuple(map(checked_weight, given)))
+        else:
+            object.__setattr__(self, "tables", None)
+            object.__setattr__(self, "table_weights", None)
         object.__setattr__(self, "degree", degree)
         object.__setattr__(self, "columns", None if columns is None else tuple(columns))
         object.__setattr__(self, "weight", checked_weight(weight))
 
     @property
     def text(self) -> str:
+        if self.tables is not None:
+            assert self.table_weights is not None
+            spelt = [
+                ", ".join(map(quoted, each)) + ("" if weight == 1 else f" * {weight}")
+                for each, weight in zip(self.tables, self.table_weights, strict=True)
+            ]
+            return f"marginals({'; '.join(spelt)})"
         inside = str(self.degree) if self.columns is None else ", ".join(map(quoted, self.columns))
         return f"marginals({inside})"
 
     def sets(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
         """The column sets, in schema order."""
         names = [column.name for column in schema.columns]
-        if self.columns is not None:
-            chosen = {schema.column(name).name for name in self.columns}
-            return (tuple(sorted(chosen, key=names.index)),)
+        named = self.tables if self.columns is None else (self.columns,)
+        if named is not None:
+            chosen = [{schema.column(name).name for name in each} for each in named]
+            return tuple(tuple(sorted(each, key=names.index)) for each in chosen)
         assert self.degree is not None
         return tuple(combinations(names, self.degree))
+
+    def weights(self, schema: Schema) -> tuple[Fraction, ...]:
+        """How much each of `sets` matters."""
+        return self.table_weights or (Fraction(1),) * len(self.sets(schema))
 
     def check(self, schema: Schema) -> None:
         if self.columns is not None:
             named = tuple(schema.column(name).name for name in self.columns)
             Marginal(named).size(schema)  # refuses two spellings of one column as well
+            return
+        if self.tables is not None:
+            for each in self.tables:
+                Marginal(tuple(schema.column(name).name for name in each)).size(schema)
+            if len(set(self.sets(schema))) != len(self.tables):
+                raise BadInput(f"{self.text} lists a table twice; give it a weight instead.")
             return
         assert self.degree is not None
         if self.degree > len(schema.columns):
@@ -151,6 +187,34 @@ def _marginals(arguments: list[str]) -> Marginals:
     return Marginals(columns=arguments)
 
 
+class _Argument(NamedTuple):
+    name: str
+    weight: str | None
+    """What stands behind a quoted name after `*`; an unquoted one still holds its own."""
+    is_quoted: bool
+
+
+def _tables(groups: list[list[_Argument]]) -> Marginals:
+    """`age, sex; sex, city * 3`: tables, each with a weight behind its last column."""
+    tables: list[list[str]] = []
+    weights: list[Fraction] = []
+    for group in groups:
+        if not group:
+            raise BadInput("A table of marginals(...; ...) names no column.")
+        last = group[-1]
+        found = None if last.is_quoted else _WEIGHTED.fullmatch(last.name)
+        name, weight = (last.name, last.weight) if found is None else (found[1], found[2])
+        tables.append([*_names(group[:-1]), name])
+        weights.append(Fraction(weight or 1))
+    return Marginals(tables=tables, table_weights=weights)
+
+
+def _names(group: Sequence[_Argument]) -> list[str]:
+    if any(each.weight for each in group):
+        raise BadInput("A weight stands behind a whole table, or behind the whole class.")
+    return [each.name for each in group]
+
+
 def _one(kind: Callable[[str], QueryClass], name: str) -> Callable[[list[str]], QueryClass]:
     def parse(arguments: list[str]) -> QueryClass:
         if len(arguments) != 1:
@@ -174,8 +238,20 @@ CLASSES: dict[str, Callable[[list[str]], QueryClass]] = {
     "predicates": parse_predicates,
 }
 
-_CALL = re.compile(r"\s*([A-Za-z_]+)\s*\((.*)\)\s*(?:\*\s*(\d+(?:\.\d+)?|\d+/\d+))?\s*", re.DOTALL)
-_ARGUMENT = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+?))\s*(?:,|$)')
+_CALL = re.compile(
+    r"\s*([A-Za-z_]+)\s*\((.*)\)\s*(?:\*\s*(\d+(?:\.\d+)?|\d+/[1-9]\d*))?\s*", re.DOTALL
+)
+_WEIGHT = r"(\d+(?:\.\d+)?|\d+/[1-9]\d*)"
+_ARGUMENT = re.compile(
+    r'\s*(?:"((?:[^"]|"")*)"(?:\s*\*\s*' + _WEIGHT + r')?|([^,;"]+?))\s*(?:(,|;)|$)'
+)
+_WEIGHTED = re.compile(r"(.*\S)\s*\*\s*" + _WEIGHT, re.DOTALL)
+GROUPED: dict[str, Callable[[list[list[_Argument]]], QueryClass]] = {
+    "marginals": _tables,
+    "conjunctions": _tables,
+    "parities": lambda groups: parse_split_parities([_names(group) for group in groups]),
+}
+"""Classes that take several lists, with `;` between them."""
 
 
 def parse_class(text: str) -> QueryClass:
@@ -187,16 +263,30 @@ def parse_class(text: str) -> QueryClass:
             + ", ".join(f"{name}(...)" for name in CLASSES)
             + "."
         )
-    arguments: list[str] = []
-    position, inside = 0, call[2]
+    name, groups = call[1].lower(), _arguments(call[2], text)
+    if len(groups) == 1:
+        parsed = CLASSES[name](_names(groups[0]))
+    elif name in GROUPED:
+        parsed = GROUPED[name](groups)
+    else:
+        raise BadInput(f"{name}(...) takes one list, without `;`.")
+    if call[3]:
+        object.__setattr__(parsed, "weight", checked_weight(Fraction(call[3])))
+    return parsed
+
+
+def _arguments(inside: str, text: str) -> list[list[_Argument]]:
+    """What stands between the brackets: lists with `;` between them, of names with `,` between."""
+    groups: list[list[_Argument]] = [[]]
+    position = 0
     while position < len(inside):
         argument = _ARGUMENT.match(inside, position)
         if argument is None:
             raise BadInput(f'The columns of {text!r} are not readable; quote odd names as "...".')
-        quoted, plain = argument.groups()
-        arguments.append(plain if quoted is None else quoted.replace('""', '"'))
+        named, weight, plain, separator = argument.groups()
+        name = plain if named is None else named.replace('""', '"')
+        groups[-1].append(_Argument(name, weight, named is not None))
+        if separator == ";":
+            groups.append([])
         position = argument.end()
-    parsed = CLASSES[call[1].lower()](arguments)
-    if call[3]:
-        object.__setattr__(parsed, "weight", checked_weight(Fraction(call[3])))
-    return parsed
+    return groups

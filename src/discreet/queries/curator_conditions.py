@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from discreet.errors import BadInput, BadQuestion
+from discreet.errors import BadQuestion
 from discreet.queries.expressions import (
     DATE_PARTS,
     NUMERIC,
@@ -20,9 +20,8 @@ from discreet.queries.expressions import (
     Expression,
     Type,
 )
-from discreet.queries.sql import _named, _number
+from discreet.queries.statement import column_name, construct, number, unrolled
 from discreet.schema import Schema
-from discreet.schema.column import folded
 from discreet.schema.values import MICROSECONDS_PER_DAY, microseconds_of
 
 MOST_TERMS = 1_000
@@ -85,7 +84,7 @@ class ConditionReader:
         reader = self.readers.get(type(node))
         if reader is None:
             raise BadQuestion(
-                f"WHERE takes no {_named(node)}. Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, "
+                f"WHERE takes no {construct(node)}. Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, "
                 "NOT, + - * / %, abs, floor, ceil, lower, upper, length, coalesce and extract."
             )
         # A modifier that is not known here would be dropped in silence, so it is refused.
@@ -94,7 +93,7 @@ class ConditionReader:
             self.exp.Literal,
             self.exp.Cast,
         ):
-            raise BadQuestion(f"WHERE takes {_named(node)} in its plain form only.")
+            raise BadQuestion(f"WHERE takes {construct(node)} in its plain form only.")
         self.terms += 1
         if self.terms > 4 * MOST_TERMS:
             raise BadQuestion(f"WHERE has more than {MOST_TERMS:,} terms; ask something shorter.")
@@ -110,17 +109,10 @@ class ConditionReader:
         return made
 
     def _chain(self, node: Any, name: str, depth: int) -> Expression:
-        """`a AND b AND c` parses to the left, thousands deep; it is unrolled, not recursed into."""
-        kind, parts = type(node), []
-        while type(node) is kind:
-            parts.append(node.expression)
-            node = node.this
-            if len(parts) > MOST_TERMS:
-                raise BadQuestion(
-                    f"WHERE has more than {MOST_TERMS:,} terms; ask something shorter."
-                )
-        parts.append(node)
-        return Call(name, tuple(self._truth(one, depth) for one in reversed(parts)), "boolean")
+        parts = unrolled(node)
+        if len(parts) > MOST_TERMS:
+            raise BadQuestion(f"WHERE has more than {MOST_TERMS:,} terms; ask something shorter.")
+        return Call(name, tuple(self._truth(one, depth) for one in parts), "boolean")
 
     def _comparison(self, node: Any, depth: int) -> Expression:
         return self._compared(
@@ -157,7 +149,7 @@ class ConditionReader:
             if type(made) is Call and made.name == "negative":
                 made = _negated(made.arguments[0])
             if not isinstance(made, Constant):
-                raise BadQuestion(f"IN takes a list of literals, and no {_named(one)}.")
+                raise BadQuestion(f"IN takes a list of literals, and no {construct(one)}.")
             listed.append(made)
         return self._compared("in", [value, *listed])
 
@@ -225,15 +217,7 @@ class ConditionReader:
         return Call(name, (value,), "integer")
 
     def _column(self, node: Any) -> Expression:
-        if type(node.this) is not self.exp.Identifier or node.args.get("db"):
-            raise BadQuestion("A column is written as its plain name, quoted if it is an odd one.")
-        table = node.args.get("table")
-        if table is not None and folded(table.name) not in self.tables:
-            raise BadQuestion(f"There is no table {table.name!r} in FROM.")
-        try:
-            column = self.schema.column(node.name)
-        except BadInput as error:
-            raise BadQuestion(str(error)) from None
+        column = self.schema.column(column_name(node, self.schema, self.tables))
         return ColumnValue(column.name, TYPE_OF_KIND[column.kind])
 
     def _literal(self, node: Any) -> Constant:
@@ -242,7 +226,7 @@ class ConditionReader:
             if "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
                 raise BadQuestion("A text in the question holds a NUL or half a surrogate pair.")
             return Constant(text, "text")
-        value = _number(str(node.this))
+        value = number(str(node.this))
         if isinstance(value, int) and _SMALLEST <= value <= _LARGEST:
             return Constant(value, "integer")
         return _double(value)

@@ -14,18 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.errors import BadInput, BadQuestion
 from discreet.queries.curator_conditions import ConditionReader
 from discreet.queries.expressions import TRUE, Expression, canonical
-from discreet.queries.sql import (
-    LONGEST_TEXT,
+from discreet.queries.statement import (
     SUMMED_KINDS,
-    _named,
-    _number,
-    _parsed,
-    _sql_name,
+    StatementReader,
+    construct,
+    distinctly_named,
+    number,
 )
 from discreet.queries.tallies import MOST_GROUP_COLUMNS, MOST_GROUPS
 from discreet.schema import Schema
@@ -97,14 +96,8 @@ def parse_curator_question(
 
     Groups by a column that declares no values, or that `unlisted` names, are those found on the way.
     """
-    if not isinstance(text, str) or not text.strip():
-        raise BadQuestion(f"The question is empty. {NOTHING} {SHAPE}")
-    if len(text) > LONGEST_TEXT:
-        raise BadQuestion(
-            f"The question has {len(text):,} characters; at most {LONGEST_TEXT:,} are read. {NOTHING}"
-        )
     try:
-        return _Reader(schema, text, unlisted).question(_parsed(text))
+        return _Reader(schema, text, unlisted).question(_Reader.parsed(text))
     except RecursionError:
         raise BadQuestion(f"The question is nested too deeply. {NOTHING} Flatten it.") from None
     except BadQuestion as error:
@@ -113,23 +106,15 @@ def parse_curator_question(
         raise BadQuestion(f"{error} {NOTHING}") from None
 
 
-_CLAUSES = {
-    "with_": "WITH", "joins": "JOIN", "laterals": "LATERAL", "having": "HAVING", "order": "ORDER BY",
-    "limit": "LIMIT", "offset": "OFFSET", "distinct": "DISTINCT", "windows": "WINDOW",
-    "qualify": "QUALIFY", "sample": "TABLESAMPLE", "into": "INTO", "hint": "a hint",
-    "match": "MATCH_RECOGNIZE", "pivots": "PIVOT", "locks": "FOR UPDATE", "kind": "SELECT AS",
-}  # fmt: skip
+class _Reader(StatementReader):
+    """Of what a curator is asked."""
 
-
-class _Reader:
-    """Walks one parsed statement. Everything unexpected is refused by name."""
+    shape: ClassVar[str] = SHAPE
 
     def __init__(self, schema: Schema, text: str, unlisted: Sequence[str]) -> None:
-        from sqlglot import exp
-
-        self.schema, self.text, self.exp = schema, text, exp
+        super().__init__(schema, text)
+        exp = self.exp
         self.unlisted = self._unlisted(unlisted)
-        self.tables: tuple[str, ...] = ()
         self.kinds: dict[type[Any], str] = {
             exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "variance",
             exp.VariancePop: "variance", exp.Stddev: "stddev", exp.StddevPop: "stddev",
@@ -137,15 +122,7 @@ class _Reader:
         }  # fmt: skip
 
     def question(self, select: Any) -> CuratorQuestion:
-        exp = self.exp
-        if type(select) is not exp.Select:
-            raise BadQuestion(f"Only a plain SELECT is answered, without {_named(select)}. {SHAPE}")
-        for clause, value in select.args.items():
-            if value and clause not in {"expressions", "from_", "where", "group"}:
-                named = _CLAUSES.get(clause, clause.strip("_").upper())
-                raise BadQuestion(f"{named} is not supported. {SHAPE}")
-        self._table(select.args.get("from_"))
-        named = self._groups(select.args.get("group"))
+        named = self._groups_of(self.read_frame(select))
         groups = tuple(name for name in named if name not in self.unlisted)
         unlisted = tuple(name for name in named if name in self.unlisted)
         where = select.args.get("where")
@@ -167,7 +144,7 @@ class _Reader:
         if alone and alone[0].kind == "top" and named:
             raise BadQuestion("mode and top take no GROUP BY; ask with a WHERE for each group.")
         return CuratorQuestion(
-            _distinctly_named(found, named), groups, condition, self.text, unlisted
+            distinctly_named(found, named), groups, condition, self.text, unlisted
         )
 
     def _unlisted(self, asked: Sequence[str]) -> frozenset[str]:
@@ -185,40 +162,7 @@ class _Reader:
             found.add(column.name)
         return frozenset(found)
 
-    def _table(self, source: Any) -> None:
-        exp, dataset = self.exp, self.schema.dataset
-        if source is None:
-            raise BadQuestion(f"The question has no FROM; write FROM {_sql_name(dataset)}.")
-        table = source.this
-        if type(table) is not exp.Table or type(table.this) is not exp.Identifier:
-            raise BadQuestion(
-                f"FROM takes the dataset's name, {_sql_name(dataset)}, and no {_named(table)}."
-            )
-        if any(value for key, value in table.args.items() if key not in ("this", "alias")):
-            raise BadQuestion(
-                f"FROM takes the plain name {_sql_name(dataset)} and nothing more: no joins, no files."
-            )
-        alias = table.args.get("alias")
-        if folded(table.name) != folded(dataset):
-            raise BadQuestion(
-                f"There is no table {table.name!r} here; write FROM {_sql_name(dataset)}."
-            )
-        if alias is not None and alias.args.get("columns"):
-            raise BadQuestion("Columns cannot be renamed in FROM.")
-        self.tables = (folded(table.name), *([folded(alias.name)] if alias is not None else []))
-
-    def _groups(self, group: Any) -> tuple[str, ...]:
-        if group is None:
-            return ()
-        if any(value for key, value in group.args.items() if key != "expressions"):
-            raise BadQuestion("GROUP BY takes plain columns: no ROLLUP, CUBE or GROUPING SETS.")
-        found: list[str] = []
-        for one in group.expressions:
-            if type(one) is not self.exp.Column:
-                raise BadQuestion(f"GROUP BY takes plain columns, and no {_named(one)}.")
-            name = self._column(one)
-            if name not in found:
-                found.append(name)
+    def _groups_of(self, found: tuple[str, ...]) -> tuple[str, ...]:
         if len(found) > MOST_GROUP_COLUMNS:
             raise BadQuestion(
                 f"GROUP BY has {len(found)} columns; at most {MOST_GROUP_COLUMNS} are taken."
@@ -231,19 +175,12 @@ class _Reader:
                 f"GROUP BY makes {cells:,} groups, each with noise of its own; at most {MOST_GROUPS:,} "
                 "are answered. Group by fewer columns, or declare wider cells."
             )
-        return tuple(found)
+        return found
 
     def _aggregate(self, node: Any, groups: tuple[str, ...]) -> Aggregate | None:
         exp = self.exp
-        alias = None
-        if type(node) is exp.Alias:
-            alias, node = node.alias, node.this
-        if type(node) is exp.Column and type(node.this) is not exp.Star:
-            name = self._column(node)
-            if name not in groups:
-                raise BadQuestion(
-                    f"Column {name!r} is selected outside of an aggregate; add it to GROUP BY."
-                )
+        node, alias = self.unaliased(node, groups)
+        if node is None:
             return None
         kind, arguments = self._call(node)
         if kind == "count":
@@ -255,8 +192,8 @@ class _Reader:
                 f"{kind}() takes {wanted} argument{'s' if wanted > 1 else ''}. {SHAPE}"
             )
         if type(arguments[0]) is not exp.Column:
-            raise BadQuestion(f"{kind}() takes a plain column, and no {_named(arguments[0])}.")
-        column = self._column(arguments[0])
+            raise BadQuestion(f"{kind}() takes a plain column, and no {construct(arguments[0])}.")
+        column = self.column(arguments[0])
         shown = f"{kind}({column})"
         if kind == "quantile":
             level = Fraction(1, 2) if wanted == 1 else self._level(arguments[1])
@@ -285,7 +222,7 @@ class _Reader:
             raise BadQuestion(
                 "stddev and variance are those of the rows themselves; write stddev()."
             )
-        raise BadQuestion(f"SELECT takes no {_named(node)} here. {SHAPE}")
+        raise BadQuestion(f"SELECT takes no {construct(node)} here. {SHAPE}")
 
     def _count(self, arguments: Sequence[Any], alias: str | None) -> Aggregate:
         exp = self.exp
@@ -302,8 +239,8 @@ class _Reader:
                 raise BadQuestion(f"count(DISTINCT ...) counts privacy units only, {unit}.")
             return Aggregate("persons", None, alias or f"count(distinct {identifier})")
         if type(inside) is not exp.Column:
-            raise BadQuestion(f"count() takes a plain column, and no {_named(inside)}.")
-        column = self._column(inside)
+            raise BadQuestion(f"count() takes a plain column, and no {construct(inside)}.")
+        column = self.column(inside)
         return Aggregate("present", column, alias or f"count({column})")
 
     def _check(self, kind: str, name: str, chosen: int) -> None:
@@ -330,7 +267,7 @@ class _Reader:
         exp = self.exp
         value = None
         if type(node) is exp.Literal and not node.is_string:
-            value = Fraction(_number(str(node.this)))
+            value = Fraction(number(str(node.this)))
         if value is None or not 0 < value < 1:
             raise BadQuestion("A quantile's level is a number between 0 and 1, such as 0.9.")
         return value
@@ -338,37 +275,7 @@ class _Reader:
     def _whole(self, node: Any) -> int:
         value: int | Decimal = -1
         if type(node) is self.exp.Literal and not node.is_string:
-            value = _number(str(node.this))
+            value = number(str(node.this))
         if not isinstance(value, int):
             raise BadQuestion("top(column, k) takes a whole number k.")
         return value
-
-    def _column(self, node: Any) -> str:
-        return column_name(node, self.schema, self.tables)
-
-
-def column_name(node: Any, schema: Schema, tables: tuple[str, ...]) -> str:
-    """The schema's name of a column, plain or behind the table's name."""
-    if type(node.this).__name__ != "Identifier" or node.args.get("db"):
-        raise BadQuestion("A column is written as its plain name, quoted if it is an odd one.")
-    table = node.args.get("table")
-    if table is not None and folded(table.name) not in tables:
-        raise BadQuestion(f"There is no table {table.name!r} in FROM.")
-    try:
-        return schema.column(node.name).name
-    except BadInput as error:
-        raise BadQuestion(str(error)) from None
-
-
-def _distinctly_named(
-    aggregates: Sequence[Aggregate], groups: tuple[str, ...]
-) -> tuple[Aggregate, ...]:
-    taken = set(groups)
-    named: list[Aggregate] = []
-    for one in aggregates:
-        name, again = one.name, 2
-        while name in taken:
-            name, again = f"{one.name} {again}", again + 1
-        taken.add(name)
-        named.append(Aggregate(one.kind, one.column, name, one.level, one.chosen))
-    return tuple(named)

@@ -86,22 +86,39 @@ class Parities:
     degree: int | None = None
     columns: tuple[str, ...] | None = None
     weight: Fraction = Fraction(1)
+    splits: tuple[str, ...] | None = None
+    """Conditions on one column or more, each of which splits the rows in two: those that satisfy it
+    count as ones, all others (nulls too) as zeros. The parities are then of at most `degree` splits."""
     name: ClassVar[str] = "parities"
 
     def __post_init__(self) -> None:
         if (self.degree is None) == (self.columns is None):
             raise BadInput("Parities take a number of columns, as in parities(2), or their names.")
+        if self.splits is not None:
+            if self.degree is None or not 1 <= self.degree <= len(self.splits):
+                raise BadInput(
+                    f"Parities of {len(self.splits)} splits take a number of them from 1 to that, as in "
+                    "parities(2; age >= 40, member)."
+                )
+            if len(set(self.splits)) != len(self.splits) or not all(map(str.strip, self.splits)):
+                raise BadInput("parities(...) lists a split twice, or an empty one.")
 
     @property
     def text(self) -> str:
         from discreet.queries.classes import Marginals
+
+        if self.splits is not None:
+            listed = ", ".join('"' + each.replace('"', '""') + '"' for each in self.splits)
+            return f"parities({self.degree}; {listed})"
 
         return Marginals(degree=self.degree, columns=self.columns).text.replace(
             "marginals", "parities", 1
         )
 
     def sets(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
-        """The largest sets whose parities are asked for; their subsets' are too."""
+        """The largest sets whose parities are asked for; their subsets' are too. Of splits, none."""
+        if self.splits is not None:
+            return ()
         if self.columns is not None:
             chosen = {schema.column(name).name for name in self.columns}
             return (tuple(c.name for c in schema.columns if c.name in chosen),)
@@ -109,7 +126,19 @@ class Parities:
         names = [column.name for column in schema.columns if column.cells == 2]
         return tuple(combinations(names, min(self.degree, len(names))))
 
+    def split_sets(self) -> tuple[tuple[str, ...], ...]:
+        """Every set of splits whose parity is asked for, the smallest first; not the empty one."""
+        assert self.splits is not None and self.degree is not None
+        sizes = range(1, self.degree + 1)
+        return tuple(each for size in sizes for each in combinations(self.splits, size))
+
     def check(self, schema: Schema) -> None:
+        if self.splits is not None:
+            from discreet.queries.predicates import cell_mask, columns_of, read_conditions
+
+            for condition in read_conditions(schema, self.splits):
+                cell_mask(schema, condition, columns_of(schema, [condition]))
+            return
         sets = self.sets(schema)
         if not any(sets):
             raise BadInput(f"{self.text}: the schema has no column with exactly two cells.")
@@ -121,3 +150,12 @@ def parse_parities(arguments: Sequence[str]) -> Parities:
     if len(arguments) == 1 and arguments[0].isdecimal():
         return Parities(degree=int(arguments[0]))
     return Parities(columns=tuple(arguments))
+
+
+def parse_split_parities(groups: Sequence[Sequence[str]]) -> Parities:
+    """`2; age >= 40, sex = 'f', member`: how many at most, and the splits."""
+    if len(groups) != 2 or len(groups[0]) != 1 or not groups[0][0].isdecimal():
+        raise BadInput(
+            "parities(...; ...) takes a number, then splits, as in parities(2; age >= 40, member)."
+        )
+    return Parities(degree=int(groups[0][0]), splits=tuple(groups[1]))

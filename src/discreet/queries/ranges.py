@@ -10,7 +10,7 @@ May import errors, privacy, schema.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -162,6 +162,21 @@ def range_tree(columns: Sequence[str], schema: Schema, *, every: bool = False) -
     for cut in range(len(order) + 1) if every else measured_cuts(len(order)):
         depths.append(tuple(order[:cut].count(axis) for axis in range(len(bits))))
     return Tree(columns=tuple(columns), depths=tuple(depths))
+
+
+def measured_tree(
+    columns: Sequence[str], schema: Schema, depths: Iterable[tuple[int, ...]]
+) -> Tree:
+    """The tree of which whole levels are measured: its root, and these levels; no others.
+
+    They alone decide in which order its nodes are listed, so that who reads a release, and knows
+    what was measured, lists them alike.
+    """
+    every = range_tree(columns, schema, every=True)
+    found = {every.depths[0], *depths}
+    if not found <= set(every.depths) or every.depths[-1] not in found:
+        raise BadInput("The measured levels are not those of a tree down to single cells.")
+    return Tree(every.columns, tuple(depth for depth in every.depths if depth in found))
 
 
 def steps_between(tree: Tree) -> list[tuple[int, ...]]:

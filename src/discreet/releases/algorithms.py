@@ -12,11 +12,13 @@ from discreet.releases.halfspaces_choice import BestHalfspaces
 from discreet.releases.halfspaces_net import HalfspaceNet
 from discreet.releases.halfspaces_tree import HalfspaceTree
 from discreet.releases.marginals_adaptive import AdaptiveMarginals
+from discreet.releases.marginals_all_cells import AllCells
 from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
 from discreet.releases.marginals_fourier import FourierMarginals
 from discreet.releases.marginals_residual import EvenResidualMarginals, ResidualMarginals
 from discreet.releases.means import MeanOfAllRows, MeanOfValues
+from discreet.releases.parities_splits import SplitParities
 from discreet.releases.predicates_mwem import MwemPredicates
 from discreet.releases.predicates_strategy import BestPredicates, IndependentPredicates
 from discreet.releases.protocol import Algorithm, ClassError, Prepared
@@ -33,12 +35,13 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         AutomaticMarginals(),
         EvenAutomaticMarginals(),
         DirectMarginals(),
+        AllCells(),
         ResidualMarginals(),
         EvenResidualMarginals(),
         AdaptiveMarginals(),
         FourierMarginals(),
     ),
-    "parities": (FourierMarginals(),),
+    "parities": (FourierMarginals(), SplitParities()),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
     "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),

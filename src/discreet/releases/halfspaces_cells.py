@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
@@ -25,13 +25,14 @@ from discreet.inference.halfspace_prior import REFERENCE_BLOCKS
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.grid_counts import GridCounts
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.limits import MOST_CELLS
 from discreet.queries.measurable import Marginal
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
@@ -89,7 +90,7 @@ class HalfspaceCells:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedCells:
+class PreparedCells(MeasuredByRequests):
     """The grid that was chosen, with its noise."""
 
     query_class: Halfspaces
@@ -100,21 +101,6 @@ class PreparedCells:
     requests: tuple[Request, ...]
     law: NoiseLaw
     algorithm: ClassVar[str] = HalfspaceCells.name
-
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
-    def noise(self) -> list[dict[str, Any]]:
-        (request,) = self.requests
-        return [
-            {
-                "query": request.query.to_dict(),
-                "numbers": request.query.size(self.schema),
-                "law": self.law.to_dict(),
-                "std": self.law.std,
-                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
-            }
-        ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         known = rows_are_public(self.schema)

@@ -27,7 +27,7 @@ from discreet.inference.combination import half_width
 from discreet.inference.halfspace_net import canonical
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.halfspaces import Halfspaces
@@ -35,6 +35,7 @@ from discreet.queries.strategy import InequalityCounts
 from discreet.queries.tree import bits_of
 from discreet.releases.halfspaces_cells import halfspaces, rows_are_public
 from discreet.releases.halfspaces_theorem import TheoremParameters, theorem_parameters
+from discreet.releases.measured import MeasuredByRequests, noise_entry
 from discreet.releases.noise_choice import check_drawable, mechanism_for, simultaneous_bound
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
@@ -123,7 +124,7 @@ def _needed(asked: Halfspaces, schema: Schema, alpha: float) -> TheoremParameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedNet:
+class PreparedNet(MeasuredByRequests):
     """The canonical halfspaces with their noise."""
 
     query_class: Halfspaces
@@ -134,19 +135,9 @@ class PreparedNet:
     requests: tuple[Request, ...]
     algorithm: ClassVar[str] = HalfspaceNet.name
 
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
     def noise(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "query": {"kind": self.query.kind, "columns": list(self.query.columns)},
-                "numbers": len(self.query.bounds),
-                "law": self.law.to_dict(),
-                "std": self.law.std,
-                "l1_sensitivity": self.query.sensitivity(self.schema).l1,
-            }
-        ]
+        shown = {"kind": self.query.kind, "columns": list(self.query.columns)}
+        return [noise_entry(self.query, self.law, self.schema, shown=shown)]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         many = len(self.query.bounds)

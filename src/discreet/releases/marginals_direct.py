@@ -13,10 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import ClassVar
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
@@ -24,10 +21,11 @@ from discreet.errors import BadInput
 from discreet.kernel.engines.protocol import LARGEST_MARGINAL
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Marginal
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import (
     check_drawable,
     mean_absolute,
@@ -68,8 +66,9 @@ class DirectMarginals:
     ) -> PreparedMarginals:
         queries = [Marginal(columns) for columns in _marginals(query_class).sets(schema)]
         sizes = [query.size(schema) for query in queries]
-        # All sets have the same sensitivity, so only their sizes weigh.
-        weights = weights_for_least_squares(sizes, [1.0] * len(sizes), accounting)
+        # All sets have the same sensitivity, so only their sizes and declared weights matter.
+        matters = [float(weight) for weight in _marginals(query_class).weights(schema)]
+        weights = weights_for_least_squares(sizes, matters, accounting)
         requests: list[Request] = []
         laws: list[NoiseLaw] = []
         for query, size, part in zip(queries, sizes, shares(share, weights), strict=True):
@@ -89,7 +88,7 @@ class DirectMarginals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedMarginals:
+class PreparedMarginals(MeasuredByRequests):
     """Every column set of the class with its noise."""
 
     query_class: Marginals
@@ -99,21 +98,6 @@ class PreparedMarginals:
     laws: tuple[NoiseLaw, ...]
     sizes: tuple[int, ...]
     algorithm: ClassVar[str] = DirectMarginals.name
-
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
-    def noise(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "query": request.query.to_dict(),
-                "numbers": size,
-                "law": law.to_dict(),
-                "std": law.std,
-                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
-            }
-            for request, law, size in zip(self.requests, self.laws, self.sizes, strict=True)
-        ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         return ClassError(
@@ -149,12 +133,6 @@ class PreparedMarginals:
             query_class=self.query_class,
             algorithm=self.algorithm,
             measurements=tuple(measured),
-            estimates={
-                f"counts {place}": non_negative(each.values) for place, each in enumerate(measured)
-            },
-            facts={
-                "estimates": "counts i are the noisy counts of measurement i, with negative ones set to 0"
-            },
         )
         claims = (
             ErrorClaim(
@@ -173,15 +151,6 @@ class PreparedMarginals:
             ),
         )
         return part, claims
-
-
-def non_negative(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Counts that look like counts: whole, since the noise is, and never below 0.
-
-    Post-processing, so free. It biases sums of many cells upwards, so intervals are taken from
-    the measurements instead; a true count is never negative, so no single count's error grows.
-    """
-    return np.maximum(values, 0)
 
 
 def _marginals(query_class: QueryClass) -> Marginals:

@@ -1,7 +1,7 @@
 """Marginals of binary columns by noise on their Fourier coefficients, and the nearest true table.
 
-The third of the classical releases of a contingency table (noise on all cells is `marginals` of all
-columns, noise on each marginal is `direct`), and the only one of them whose tables agree.
+The third of the classical releases of a contingency table (noise on all cells is `all-cells`,
+noise on each marginal is `direct`), and the only one of them whose tables agree.
 
 Guarantee:   the share: epsilon-DP (discrete Laplace), (epsilon, delta)-DP (rounded Gaussian), or
              rho-zCDP (discrete Gaussian).
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from discreet.inference.residuals import ResidualTables
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.parities import MOST_COLUMNS, Parities, Parity
@@ -40,6 +40,7 @@ from discreet.releases.marginals_residual import (
     PER_CELL,
     cell_half_width,
 )
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError
 from discreet.releases.splitting import shares
@@ -60,6 +61,8 @@ class FourierMarginals:
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if not isinstance(query_class, Marginals | Parities):
             return f"{query_class.text} is no class of marginals or parities."
+        if isinstance(query_class, Parities) and query_class.splits is not None:
+            return "its splits are conditions, not columns of two cells."
         sets = query_class.sets(schema)
         names = {name for columns in sets for name in columns}
         wide = sorted(name for name in names if schema.column(name).cells != 2)
@@ -105,7 +108,7 @@ def _coefficients(sets: Sequence[tuple[str, ...]], schema: Schema) -> list[Parit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedFourier:
+class PreparedFourier(MeasuredByRequests):
     """Every coefficient of a class with its noise."""
 
     query_class: Marginals | Parities
@@ -115,21 +118,6 @@ class PreparedFourier:
     requests: tuple[Request, ...]
     laws: tuple[NoiseLaw, ...]
     algorithm: ClassVar[str] = FourierMarginals.name
-
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
-    def noise(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "query": request.query.to_dict(),
-                "numbers": 1,
-                "law": law.to_dict(),
-                "std": law.std,
-                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
-            }
-            for request, law in zip(self.requests, self.laws, strict=True)
-        ]
 
     def _tables(self) -> ResidualTables:
         silent = [

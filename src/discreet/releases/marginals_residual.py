@@ -32,12 +32,13 @@ from discreet.inference.linear_widths import linear_half_width
 from discreet.inference.residuals import ResidualTables
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Query
 from discreet.queries.residuals import MOST_CELLS, MOST_COLUMNS, Residual
 from discreet.releases.marginals_direct import MOST_SETS
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError
 from discreet.releases.residual_planning import needed_residuals, residual_shares
@@ -95,7 +96,14 @@ def prepared_sets(
         raise BadInput(
             f"{query_class.text} asks only for what is public under change-one adjacency."
         )
-    each = residual_shares(sets, residuals, schema, share=share, accounting=accounting)
+    each = residual_shares(
+        sets,
+        residuals,
+        schema,
+        share=share,
+        accounting=accounting,
+        weights=query_class.weights(schema),
+    )
     requests: list[Request] = []
     laws: list[NoiseLaw] = []
     for query, part in zip(residuals, each, strict=True):
@@ -138,7 +146,7 @@ def refused_sets(sets: Sequence[tuple[str, ...]], schema: Schema, *, spreads: bo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedResiduals:
+class PreparedResiduals(MeasuredByRequests):
     """Every residual of a class with its noise."""
 
     query_class: Marginals
@@ -149,21 +157,6 @@ class PreparedResiduals:
     laws: tuple[NoiseLaw, ...]
     algorithm: str
     spreads: bool
-
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
-    def noise(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "query": request.query.to_dict(),
-                "numbers": request.query.size(self.schema),
-                "law": law.to_dict(),
-                "std": law.std,
-                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
-            }
-            for request, law in zip(self.requests, self.laws, strict=True)
-        ]
 
     def tables(self) -> ResidualTables:
         """The noise of every table, before anything is measured: residuals of 0."""

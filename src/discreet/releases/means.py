@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,11 +35,12 @@ from discreet.errors import BadInput
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw, combination_half_width
 from discreet.queries.classes import Means, QueryClass
 from discreet.queries.measurable import ClampedSum, PresentCount, Query
 from discreet.releases.fixed_point import bounds_of, fixed_point_sum
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import (
     check_drawable,
     mean_absolute,
@@ -48,7 +49,7 @@ from discreet.releases.noise_choice import (
 )
 from discreet.releases.protocol import ClassError
 from discreet.releases.splitting import shares, weights_for_least_squares
-from discreet.releases.sums import ONE_NUMBER, noise_entry
+from discreet.releases.sums import ONE_NUMBER
 from discreet.schema import Schema
 
 RATIO = "exact quantile of x - (S/N) y, worst S/N within the bounds, over the noisy count"
@@ -155,7 +156,7 @@ def _split(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedMean:
+class PreparedMean(MeasuredByRequests):
     """A centred sum and, unless the number of rows is public, a count."""
 
     algorithm: str
@@ -169,15 +170,6 @@ class PreparedMean:
     @property
     def counted(self) -> bool:
         return len(self.laws) == 2
-
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
-    def noise(self) -> list[dict[str, Any]]:
-        return [
-            noise_entry(request.query, law, self.schema)
-            for request, law in zip(self.requests, self.laws, strict=True)
-        ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         """For `rows` rows that have a value.

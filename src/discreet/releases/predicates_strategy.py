@@ -23,7 +23,7 @@ from discreet.inference.combination import half_width
 from discreet.inference.strategies import Strategy, independent, row_terms, strategies
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.halfspaces import Inequality
@@ -36,6 +36,7 @@ from discreet.queries.predicates import (
     read_conditions,
 )
 from discreet.queries.strategy import InequalityCounts, StrategyCounts
+from discreet.releases.measured import MeasuredByRequests, noise_entry
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError, Prepared
 from discreet.schema import Schema
@@ -135,7 +136,7 @@ def _prepared(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedStrategy:
+class PreparedStrategy(MeasuredByRequests):
     """The strategy that was chosen, with its noise."""
 
     query_class: Predicates
@@ -150,20 +151,10 @@ class PreparedStrategy:
     def expected(self) -> float:
         return math.sqrt(2 / math.pi) * self.law.std * float(self.strategy.reach.mean())
 
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
     def noise(self) -> list[dict[str, Any]]:
         (request,) = self.requests
-        return [
-            {
-                "query": {"kind": request.query.kind, "strategy": self.strategy.name},
-                "numbers": request.query.size(self.schema),
-                "law": self.law.to_dict(),
-                "std": self.law.std,
-                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
-            }
-        ]
+        shown = {"kind": request.query.kind, "strategy": self.strategy.name}
+        return [noise_entry(request.query, self.law, self.schema, shown=shown)]
 
     def _half_width(self, confidence: float) -> float:
         worst = self.strategy.reconstruction[int(np.argmax(self.strategy.reach))]

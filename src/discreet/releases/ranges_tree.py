@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from fractions import Fraction
+from typing import ClassVar
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
@@ -28,12 +29,13 @@ from discreet.inference.tree_shrinkage import smoothed
 from discreet.kernel.engines.protocol import LARGEST_MARGINAL
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import BlockCounts
-from discreet.queries.ranges import Ranges, range_tree
+from discreet.queries.ranges import Ranges, measured_tree, range_tree
 from discreet.queries.tree import Tree
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError
 from discreet.releases.ranges_claims import tree_claims
@@ -68,8 +70,14 @@ class FullTree:
         ranges = _ranges(query_class)
         columns = ranges.named(schema)
         power = 2 if accounting is Accounting.BASIC else 1
-        tree = best_levels(columns, schema, power)
-        weights = best_shares(tree, power).shares
+        chosen = best_levels(columns, schema, power)
+        by_depth = {
+            depth: weight
+            for depth, weight in zip(chosen.depths, best_shares(chosen, power).shares, strict=True)
+            if weight
+        }
+        tree = measured_tree(columns, schema, by_depth)
+        weights = [by_depth.get(depth, Fraction(0)) for depth in tree.depths]
         cells = tuple(schema.column(name).value_cells for name in columns)
         levels = [level for level, weight in enumerate(weights) if weight]
         requests: list[Request] = []
@@ -102,7 +110,7 @@ def best_levels(columns: Sequence[str], schema: Schema, power: int) -> Tree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedFullTree:
+class PreparedFullTree(MeasuredByRequests):
     """The levels with their noise."""
 
     query_class: Ranges
@@ -113,21 +121,6 @@ class PreparedFullTree:
     requests: tuple[Request, ...]
     laws: tuple[NoiseLaw, ...]
     algorithm: ClassVar[str] = FullTree.name
-
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
-    def noise(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "query": request.query.to_dict(),
-                "numbers": request.query.size(self.schema),
-                "law": law.to_dict(),
-                "std": law.std,
-                "l1_sensitivity": request.query.sensitivity(self.schema).l1,
-            }
-            for request, law in zip(self.requests, self.laws, strict=True)
-        ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         variances = dict(zip(self.levels, (law.variance for law in self.laws), strict=True))

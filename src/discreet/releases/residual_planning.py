@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from math import prod
 
 from discreet.privacy.adjacency import Adjacency
@@ -56,8 +57,9 @@ def residual_shares(
     *,
     share: Budget,
     accounting: Accounting,
+    weights: Sequence[Fraction] | None = None,
 ) -> list[Budget]:
-    """The share of each residual; they add up to `share` exactly."""
+    """The share of each residual; they add up to `share` exactly. `weights`: how much each set matters."""
     places = {residual.columns: place for place, residual in enumerate(residuals)}
     moved = [residual.sensitivity(schema) for residual in residuals]
     gaussian = accounting is Accounting.CONCENTRATED
@@ -65,7 +67,8 @@ def residual_shares(
     power = 1 if gaussian else 2  # the variance falls as 1 / share^power
     tables = [_summed_variances(columns, places, schema) for columns in sets]
     cells = [prod(schema.column(name).cells for name in columns) for columns in sets]
-    importance = [1.0] * len(sets)
+    matters = [1.0] * len(sets) if weights is None else [float(each) for each in weights]
+    importance = matters
     wanted = [1.0] * len(residuals)
     for _ in range(REWEIGHTINGS):
         costs = [0.0] * len(residuals)
@@ -82,8 +85,8 @@ def residual_shares(
             for square, each in zip(squares, wanted, strict=True)
         ]
         importance = [
-            1 / math.sqrt(max(sum(c * variances[place] for place, c in table) / many, 1e-300))
-            for table, many in zip(tables, cells, strict=True)
+            own / math.sqrt(max(sum(c * variances[place] for place, c in table) / many, 1e-300))
+            for own, table, many in zip(matters, tables, cells, strict=True)
         ]
     most = max(wanted)
     return shares(share, [max(1, round(FINEST * each / most)) for each in wanted])

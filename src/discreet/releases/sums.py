@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,11 +22,12 @@ from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass, Sums
 from discreet.queries.measurable import ClampedSum
 from discreet.releases.fixed_point import bounds_of, fixed_point_sum
+from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import check_drawable, mean_absolute, mechanism_for
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
@@ -66,7 +67,7 @@ class ClampedSums:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedSum:
+class PreparedSum(MeasuredByRequests):
     """The sum with its noise."""
 
     query_class: Sums
@@ -76,12 +77,6 @@ class PreparedSum:
     law: NoiseLaw
     requests: tuple[Request, ...]
     algorithm: ClassVar[str] = ClampedSums.name
-
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(request.mechanism.cost() for request in self.requests)
-
-    def noise(self) -> list[dict[str, Any]]:
-        return [noise_entry(self.query, self.law, self.schema)]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         low, high = bounds_of(self.query.column, self.schema)
@@ -126,14 +121,3 @@ class PreparedSum:
             theorem=ONE_NUMBER,
         )
         return part, (claim,)
-
-
-def noise_entry(query: Any, law: NoiseLaw, schema: Schema) -> dict[str, Any]:
-    """One measurement of one number, as a plan shows it."""
-    return {
-        "query": query.to_dict(),
-        "numbers": 1,
-        "law": law.to_dict(),
-        "std": law.std,
-        "l1_sensitivity": query.sensitivity(schema).l1,
-    }

@@ -174,7 +174,9 @@ def level_of(value: float, top: float) -> int:
     return max(1, min(LEVELS, math.ceil(LEVELS * math.sqrt(value / top))))
 
 
-def heat_map(name: str, title: str, heat: Heat) -> tuple[Markup, list[tuple[int, float, float]]]:
+def heat_map(
+    name: str, title: str, heat: Heat, *, unit: str = "rows"
+) -> tuple[Markup, list[tuple[int, float, float]]]:
     """The picture, and its legend: (level, from, to)."""
     longest = max((len(label) for label in heat.down), default=0)
     left, top, right = min(200.0, 20 + 7.2 * longest), 8.0, WIDTH - 12
@@ -203,7 +205,7 @@ def heat_map(name: str, title: str, heat: Heat) -> tuple[Markup, list[tuple[int,
     drawn = picture(
         name,
         title,
-        f"{len(heat.down)} by {len(heat.across)} cells; darker means more rows. "
+        f"{len(heat.down)} by {len(heat.across)} cells; darker means more {unit}. "
         f"The fullest holds about {shown(largest)}.",
         WIDTH,
         bottom + 26,

@@ -69,6 +69,7 @@ class Content:
     parts: Table
     claims: Table
     numbers: Table
+    tables: Table
     figures: Sequence[Figure]
     confidence: str
     questions: Sequence[str]
@@ -104,6 +105,7 @@ class Content:
             parts=cut(self.parts),
             claims=cut(self.claims),
             numbers=cut(self.numbers),
+            tables=cut(self.tables),
             columns=cut(self.columns),
         )
 
@@ -115,6 +117,7 @@ class Content:
             "released": "What was released",
             "errors": "Errors" if self.claims.rows else "",
             "numbers": "Single numbers" if self.numbers.rows else "",
+            "tables": "Tables" if self.tables.rows else "",
             "charts": "Charts" if self.figures else "",
             "ask": "How to ask",
             "verify": "How to check",

@@ -21,6 +21,7 @@ from discreet.report.loss import loss_figure
 from discreet.report.plane import plane_figure
 from discreet.report.ranges import range_figures
 from discreet.report.scale import shown
+from discreet.report.tables import Line, lines_of, table_sets, tables_table, together_figure
 from discreet.schema import OrderedColumn, Schema
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
     release = reader.release
     schema = release.schema
     statement = reader.statement()
+    lines = lines_of(reader)
     return Content(
         dataset=clipped(schema.dataset),
         lead=_lead(release),
@@ -60,7 +62,8 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
         parts=_parts(release),
         claims=_claims(release),
         numbers=_numbers(reader, confidence),
-        figures=[*_figures(reader, confidence), *range_figures(reader, confidence)],
+        tables=tables_table(lines),
+        figures=[*_figures(reader, lines, confidence), *range_figures(reader, confidence)],
         confidence=_percent(confidence),
         questions=_questions(release, file_name),
         python=(
@@ -246,15 +249,16 @@ def _numbers(reader: ReleaseReader, confidence: float) -> Table:
     )
 
 
-def _figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
-    """Histograms of single columns first, then tables of two columns, then planes of halfspaces."""
+def _figures(reader: ReleaseReader, lines: list[Line], confidence: float) -> Iterator[Figure]:
+    """Histograms of single columns first, then which of them go together, then tables of two
+    columns, then planes of halfspaces."""
     schema = reader.release.schema
     sets = [
         each.query.columns
         for each in _measurements(reader.release)
         if isinstance(each.query, Marginal)
     ]
-    named = {name for columns in sets for name in columns}
+    named = {name for columns in [*sets, *table_sets(reader)] for name in columns}
     table = quoted(schema.dataset)
     drawn = [
         column for column in schema.columns if column.name in named and column.cells <= MOST_CELLS
@@ -267,9 +271,14 @@ def _figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
         except NotAnswerable:
             continue  # its tables leave rows out on account of another column
         yield histogram_figure(f"hist{place}", column, answers)
-    pairs = [columns for columns in dict.fromkeys(sets) if len(columns) == 2]
+    together = together_figure(reader, lines)
+    if together is not None:
+        yield together
+    # The tables that say most come first: the page may not have room for all.
+    clear = sorted((line for line in lines if line.clear), key=lambda line: -(line.together or 0))
+    rest = [line.columns for line in lines if len(line.columns) == 2]
     place = 0
-    for columns in pairs:
+    for columns in dict.fromkeys([*(line.columns for line in clear), *rest]):
         pair = [schema.column(name) for name in columns]
         if pair[0].cells * pair[1].cells > MOST_HEAT_CELLS or place == MOST_HEAT_MAPS:
             continue

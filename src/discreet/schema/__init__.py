@@ -6,6 +6,7 @@ Nothing here has seen a row. May import errors and privacy.
 from discreet.schema.column import CodeSelection, Column
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.drafting import draft
+from discreet.schema.impossible import Impossible
 from discreet.schema.named import BooleanColumn, CategoryColumn
 from discreet.schema.numeric import DoubleFormula, IntegerColumn, NumberColumn
 from discreet.schema.ordered import OrderedColumn
@@ -21,6 +22,7 @@ __all__ = [
     "DateColumn",
     "DatetimeColumn",
     "DoubleFormula",
+    "Impossible",
     "IntegerColumn",
     "NumberColumn",
     "OrderedColumn",

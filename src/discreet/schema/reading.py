@@ -13,6 +13,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.schema.column import Column
 from discreet.schema.csv_options import CsvOptions
+from discreet.schema.impossible import Impossible, read_impossible
 from discreet.schema.named import BooleanColumn, CategoryColumn
 from discreet.schema.numeric import UNCUT, IntegerColumn, NumberColumn
 from discreet.schema.table import Table, named, suggestion
@@ -44,6 +45,7 @@ class Parts:
     names: list[str] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
     csv: CsvOptions = field(default_factory=CsvOptions)
+    impossible: list[Impossible] = field(default_factory=list)
     view: View | None = None
     mistakes: list[str] = field(default_factory=list)
 
@@ -63,7 +65,9 @@ def read(text: str) -> Parts:
         parts.mistakes.append(f"it is not TOML: {error}.")
         return parts
     top = Table(data, "At the top", parts.mistakes)
-    top.only("dataset", "people", "adjacency", "unit", "cap", "csv", "view", "columns")
+    top.only(
+        "dataset", "people", "adjacency", "unit", "cap", "csv", "view", "columns", "impossible"
+    )
     # a name of the wrong type has its mistake already; the stand-in avoids a second one
     parts.dataset = top.text("dataset", "?" if "dataset" in data else "", hint="the dataset's name")
     parts.people = top.whole("people", None, hint="roughly how many people the table is about")
@@ -76,6 +80,8 @@ def read(text: str) -> Parts:
     parts.names = [] if columns is not None or "columns" not in data else ["?"]
     if columns is not None:
         _columns(columns.data, parts)
+    if "impossible" in data:
+        parts.impossible = read_impossible(data["impossible"], parts.mistakes)
     return parts
 
 

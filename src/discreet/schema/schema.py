@@ -14,6 +14,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.exact import LONGEST
 from discreet.schema.column import Column, folded, text_mistakes
 from discreet.schema.csv_options import CsvOptions, clashes
+from discreet.schema.impossible import Impossible, impossible_mistakes
 from discreet.schema.reading import MOST_BYTES, Parts, read
 from discreet.schema.views import View
 from discreet.schema.writing import write
@@ -32,6 +33,8 @@ class Schema:
     cap: Budget | None = None
     """The most that may ever be spent on this dataset."""
     csv: CsvOptions = field(default_factory=CsvOptions)
+    impossible: tuple[Impossible, ...] = ()
+    """Combinations that no row can have: their cells are empty by declaration."""
     view: View | None = None
     """The join that the table is, where it is one."""
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -45,6 +48,8 @@ class Schema:
             identifier=self.unit.identifier,
             cap=self.cap,
             csv=self.csv,
+            columns=list(self.columns),
+            impossible=list(self.impossible),
             view=self.view,
         )
         if found := joint_mistakes(parts):
@@ -89,6 +94,7 @@ class Schema:
             cap=parts.cap,
             columns=tuple(parts.columns),
             csv=parts.csv,
+            impossible=tuple(parts.impossible),
             view=parts.view,
         )
 
@@ -103,6 +109,7 @@ class Schema:
             csv=self.csv,
             view=self.view,
             columns=self.columns,
+            impossible=self.impossible,
         )
 
     def digest(self) -> str:
@@ -185,6 +192,8 @@ def joint_mistakes(parts: Parts) -> list[str]:
         len(str(number)) > LONGEST for number in (parts.cap.amount, parts.cap.delta)
     ):
         found.append(f"[cap]: a number is longer than {LONGEST} characters; round it.")
+    declared = {column.name: column for column in parts.columns}
+    found += impossible_mistakes(parts.impossible, declared, set(parts.names) - set(declared))
     return found
 
 

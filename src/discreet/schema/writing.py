@@ -10,6 +10,7 @@ from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.schema.column import Column
 from discreet.schema.csv_options import CsvOptions
+from discreet.schema.impossible import Impossible
 from discreet.schema.named import BooleanColumn, CategoryColumn
 from discreet.schema.numeric import IntegerColumn, NumberColumn
 from discreet.schema.temporal import DateColumn, DatetimeColumn
@@ -30,6 +31,7 @@ def write(
     csv: CsvOptions,
     view: View | None,
     columns: Sequence[Column],
+    impossible: Sequence[Impossible] = (),
 ) -> str:
     lines = [line("dataset", dataset)]
     if people is not None:
@@ -67,6 +69,8 @@ def write(
     for column in columns:
         lines += ["", f"[columns.{key(column.name)}]", line("kind", column.kind), *_fields(column)]
         lines.append(line("nulls", column.nulls))
+    for rule in impossible:
+        lines += ["", "[[impossible]]", *_tests(rule)]
     return "\n".join(lines) + "\n"
 
 
@@ -93,6 +97,24 @@ def _fields(column: Column) -> list[str]:
         case _:
             raise TypeError(f"The kind {column.kind!r} has no TOML form.")
     return [*fields, line("outside", column.outside)]
+
+
+def _tests(rule: Impossible) -> list[str]:
+    """One line a column: `age = { "<" = 15 }`."""
+    lines = []
+    for name in rule.columns:
+        tests = []
+        for test in rule.tests:
+            if test.column == name:
+                held = test.literal
+                text = (
+                    f"[{', '.join(map(scalar, held))}]"
+                    if isinstance(held, tuple)
+                    else scalar(True if held is None else held)
+                )
+                tests.append(f"{key(test.operator)} = {text}")
+        lines.append(f"{key(name)} = {{ {', '.join(tests)} }}")
+    return lines
 
 
 def line(name: str, value: Scalar | Sequence[Scalar]) -> str:

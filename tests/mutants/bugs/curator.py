@@ -99,7 +99,9 @@ CURATOR = (
         file="src/discreet/curator/intervals.py",
         old="                width = _ratio_width(unit, above, int(place) / STEPS * reach, below, confidence)\n",
         new="                width = unit * above.half_width(confidence)\n",
-        tests=(f"{COVERAGE}::test_intervals_hold_the_truth_in_95_of_100_draws",),
+        tests=(
+            f"{COVERAGE}::test_a_means_interval_is_as_wide_as_the_noise_of_sum_and_count_together",
+        ),
     ),
     Mutant(
         name="every-row-of-a-sum-is-rounded-to-the-coarse-grid",

@@ -116,10 +116,13 @@ DATA_DEPENDENCE = (
         name="estimates-read-the-rows-again",
         trap=21,
         file="src/discreet/releases/marginals_direct.py",
-        old='                f"counts {place}": non_negative(each.values) for place, each in enumerate(measured)\n',
+        old="            measurements=tuple(measured),\n",
         new=(
+            "            measurements=tuple(measured),\n"
+            "            estimates={\n"
             '                f"counts {place}": grant._engine.marginals([each.query.columns])[0].reshape(-1)\n'
             "                for place, each in enumerate(measured)\n"
+            "            },\n"
         ),
         tests=(
             f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged",

@@ -162,13 +162,13 @@ SIDE_CHANNELS = (
     Mutant(
         name="stacked-statements-accepted",
         trap=37,
-        file="src/discreet/queries/sql.py",
-        old="        if any(token.token_type is TokenType.SEMICOLON for token in tokens):\n",
-        new="        if any(token.token_type is TokenType.SEMICOLON for token in ()):\n",
+        file="src/discreet/queries/statement.py",
+        old="            if any(token.token_type is TokenType.SEMICOLON for token in tokens):\n",
+        new="            if any(token.token_type is TokenType.SEMICOLON for token in ()):\n",
         more=(
             (
-                "        (statement,) = dialect.parser(error_message_context=0).parse(tokens, text)\n",
-                "        statement = dialect.parser(error_message_context=0).parse(tokens, text)[0]\n",
+                "            (statement,) = dialect.parser(error_message_context=0).parse(tokens, text)\n",
+                "            statement = dialect.parser(error_message_context=0).parse(tokens, text)[0]\n",
             ),
         ),
         tests=("tests/queries/test_refused_sql.py::test_sql_outside_the_allow_list_is_refused",),
@@ -176,8 +176,8 @@ SIDE_CHANNELS = (
     Mutant(
         name="clauses-that-are-not-understood-are-dropped",
         trap=37,
-        file="src/discreet/queries/sql.py",
-        old="            if value and clause not in allowed:\n",
+        file="src/discreet/queries/statement.py",
+        old="            if value and clause not in _READ:\n",
         new='            if value and clause in ("with_", "joins"):\n',
         tests=("tests/queries/test_refused_sql.py::test_sql_outside_the_allow_list_is_refused",),
     ),
@@ -224,10 +224,13 @@ SIDE_CHANNELS = (
         name="file-shrinks-with-the-empty-cells",
         trap=39,
         file="src/discreet/releases/marginals_direct.py",
-        old='                f"counts {place}": non_negative(each.values) for place, each in enumerate(measured)\n',
+        old="            measurements=tuple(measured),\n",
         new=(
+            "            measurements=tuple(measured),\n"
+            "            estimates={\n"
             '                f"counts {place}": each.values[: 1 + grant._engine.row_count()]\n'
             "                for place, each in enumerate(measured)\n"
+            "            },\n"
         ),
         tests=(ONE_MORE,),
     ),

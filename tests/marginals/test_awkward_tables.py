@@ -1,0 +1,67 @@
+"""Tables that are easily forgotten: 10,000 categories, one value only, 200 rows, none at all."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from discreet.answers import open_release, verify
+from discreet.inference.public_random import generator
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.budget import Budget
+from discreet.releases import release_to_file
+from discreet.report import LARGEST, render_report
+from discreet.schema import BooleanColumn, CategoryColumn, IntegerColumn, Schema
+
+COLUMNS = (
+    CategoryColumn("code", tuple(f"c{place}" for place in range(10_000))),
+    CategoryColumn("same", ("only",), other=False, nulls="exclude"),
+    IntegerColumn("age", 0, 9),
+    BooleanColumn("member"),
+)
+CASES = [
+    ("marginals(2)", None, Budget(epsilon=1), Adjacency.ADD_REMOVE),
+    ("marginals(2)", None, Budget(epsilon=1, delta="1e-6"), Adjacency.CHANGE_ONE),
+    ("marginals(1)", 200, Budget(epsilon=1), Adjacency.ADD_REMOVE),
+    ("marginals(same)", 200, Budget(epsilon=1), Adjacency.ADD_REMOVE),
+    pytest.param(
+        "marginals(2)", 200, Budget(epsilon=1), Adjacency.ADD_REMOVE, marks=pytest.mark.trust
+    ),
+]
+
+
+@pytest.mark.parametrize("rows", [200, 0])
+@pytest.mark.parametrize(("workload", "people", "budget", "adjacency"), CASES)
+def test_it_is_released_asked_drawn_from_and_reported(
+    rows, workload, people, budget, adjacency, tmp_path
+):
+    """5 intervals at 1 - 1e-8 hold what is true: false alarm below 1e-7."""
+    schema = Schema(dataset="d", columns=COLUMNS, people=people, adjacency=adjacency)
+    source = generator(1)
+    with (tmp_path / "d.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(schema.names)
+        for _ in range(rows):
+            code = f"c{int(source.integers(0, 10_000))}"
+            writer.writerow([code, "only", int(source.integers(0, 10)), source.random() < 0.4])
+    path = tmp_path / "d.release"
+    release_to_file(
+        tmp_path / "d.csv", schema, path, budget=budget, workload=workload,
+        ledger=tmp_path / "ledger.db",
+    )  # fmt: skip
+    assert verify(path).ok
+    reader = open_release(path)
+    asked = {"same = 'only'": rows}
+    if workload != "marginals(same)":
+        asked |= {"code IS NOT NULL": rows, "age >= 0": rows, "code = 'not there'": 0}
+    for condition, truth in asked.items():
+        question = f"SELECT count(*) FROM d WHERE {condition}"
+        found = reader.ask(question, confidence=1 - 1e-8).only
+        assert found.lower <= truth <= found.upper
+    drawn = reader.synthesize(150, seed=1)
+    assert len(drawn) == 150 and set(drawn.column("same")) == {"only"}
+    drawn.write(tmp_path / "rows.csv")
+    assert set(drawn.names) == ({"same"} if workload == "marginals(same)" else set(schema.names))
+    page = render_report(reader)
+    assert len(page.encode()) <= LARGEST and "same" in page
