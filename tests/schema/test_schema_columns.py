@@ -46,7 +46,7 @@ def test_the_documented_example_is_a_schema() -> None:
     assert schema.dataset == "people"
     assert schema.people == 50_000
     assert schema.adjacency is Adjacency.ADD_REMOVE
-    assert schema.unit == PrivacyUnit("person_id", 3)
+    assert schema.unit == PrivacyUnit("person_id", 3, 2)
     assert schema.cap == Budget(epsilon=2, delta="1e-9")
     assert schema.csv.null_strings == ("", "NA")
     assert {column.kind for column in schema.columns} == {
