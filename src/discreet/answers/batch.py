@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
-from discreet.answers.linear_tables import WeightedTable
+from discreet.answers.linear_tables import ModelTable, WeightedTable
 from discreet.answers.range_ends import value_codes, whole_codes
 from discreet.answers.ranges import RangeSource
 from discreet.answers.selecting import keeps_every_row
@@ -231,9 +231,13 @@ class Batch:
             raise BadInput("A code lies outside its column's cells.")
         ordered = tuple(column.name for column in schema.columns if column.name in names)
         table = self._library.table(ordered)
-        found = table.counts[tuple(wanted[:, names.index(name)] for name in ordered)]
+        codes = [wanted[:, names.index(name)].astype(np.int64) for name in ordered]
+        found = table.counts[tuple(codes)]
         one = np.ones(len(wanted), dtype=np.int64)
-        counted = self._finish(ordered, found, one, found, one, None, confidence)
+        most = None
+        if isinstance(table, ModelTable) and table.margins:
+            most = table.ceilings_of_cells(codes, confidence)
+        counted = self._finish(ordered, found, one, found, one, None, confidence, most=most)
         return _emptied(counted, impossible_rows(schema, names, wanted.astype(np.int64)))
 
     def _finish(
@@ -245,15 +249,23 @@ class Batch:
         outer: Integers,
         partial: Floats | None,
         confidence: float,
+        *,
+        most: Floats | None = None,
     ) -> ManyCounts:
+        """`most`: what the counts cannot exceed, if that took a part of the risk."""
         table = self._library.table(columns)
         exact = inner == outer
         rows = self._library.release.public_rows
         if isinstance(table, WeightedTable):
-            most = int(max(inner.max(initial=0), outer.max(initial=0)))
-            wide, std = self._weighted_widths(table, most, confidence)
+            cells = int(max(inner.max(initial=0), outer.max(initial=0)))
+            level = confidence
+            if most is not None and isinstance(table, ModelTable):
+                level = float(table.model_level(confidence))
+            wide, std = self._weighted_widths(table, cells, level)
             middle = inner_sum if partial is None else inner_sum + partial
-            ends = inner_sum - wide[inner], outer_sum + wide[outer]
+            ends = [inner_sum - wide[inner], outer_sum + wide[outer]]
+            if most is not None:
+                ends = [np.minimum(end, most) for end in ends]
             estimate, lower, upper = plausible_counts(middle, *ends, rows=rows)
             models = np.full(exact.shape, table.is_model)
             return ManyCounts(

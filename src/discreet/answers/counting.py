@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.linear_tables import WeightedTable
+from discreet.answers.linear_tables import ModelTable, WeightedTable
 from discreet.answers.selecting import Selection
 from discreet.answers.sources import CombinedTable
 from discreet.inference.combination import half_widths
@@ -153,13 +153,21 @@ def _weighted_count(
     inner, outer = selection.inner(), selection.outer()
     is_exact = bool(np.array_equal(inner, outer))
     low = high = summed(table.counts, inner, axes)
-    width, std = table.widths(inner, group_axes, confidence)
+    level, most = confidence, np.array(np.inf)
+    if isinstance(table, ModelTable) and table.margins:
+        level = table.model_level(confidence)
+        most = table.ceilings(outer, group_axes, confidence)
+    width, std = table.widths(inner, group_axes, level)
     above, inside = width, low
     if not is_exact:
         high = summed(table.counts, outer, axes)
-        above, std = table.widths(outer, group_axes, confidence)
+        above, std = table.widths(outer, group_axes, level)
         inside = low + np.sum(table.counts * np.where(inner, 0.0, selection.share()), axis=axes)
     estimate, lower, upper = plausible_counts(
-        inside, low - width, high + above, rows=public_rows, whole=whole
+        inside,
+        np.minimum(low - width, most),
+        np.minimum(high + above, most),
+        rows=public_rows,
+        whole=whole,
     )
     return Estimates(estimate, lower, upper, np.asarray(std), is_exact, is_model=table.is_model)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
@@ -33,6 +34,8 @@ Floats = npt.NDArray[np.float64]
 
 TOTAL_RISK = Fraction(1, 10)
 """The part of an interval's risk that goes to the total: its noise is the smaller one by far."""
+CEILING_RISK = Fraction(1, 10)
+"""The part of an interval's risk that goes to the tables of single columns above it."""
 
 
 class WeightedTable(ABC):
@@ -132,6 +135,62 @@ class ModelTable(WeightedTable):
     total_law: NoiseLaw | None = None
     """The noise of `total`; `None`: it is exact."""
     is_model: bool = field(default=True, init=False)
+    margins: dict[int, WeightedTable] = field(default_factory=dict, init=False)
+    """By axis, the table of that column alone, where measurements determine it."""
+
+    def model_level(self, confidence: Exactable) -> Fraction:
+        """What is left of the confidence for the model itself, after the ceilings."""
+        level = exact(confidence, name="confidence")
+        return 1 - (1 - level) * (1 - CEILING_RISK) if self.margins else level
+
+    def ceilings(
+        self, selected: npt.NDArray[np.bool_], group_axes: tuple[int, ...], confidence: Exactable
+    ) -> Floats:
+        """What the counts of the selected cells cannot exceed, one a group.
+
+        No more rows are in some cells than in the cells of one column that they lie in, which were
+        measured: each such sum, at its upper end, is a bound (Frechet's). Together they fail with
+        probability `CEILING_RISK` of the interval's risk.
+        """
+        sizes = [self.counts.shape[axis] for axis in group_axes]
+        least = np.full(sizes, np.inf)
+        wide = np.broadcast_to(selected, self.counts.shape)
+        for axis in self.margins:
+            if axis in group_axes:
+                place = group_axes.index(axis)
+                shape = [size if at == place else 1 for at, size in enumerate(sizes)]
+                least = np.minimum(least, self._ceiling_of_cells(axis, confidence).reshape(shape))
+            else:
+                others = tuple(other for other in range(wide.ndim) if other != axis)
+                touched = np.asarray(wide.any(axis=others))
+                least = np.minimum(least, self._ceiling(axis, touched, confidence))
+        return least
+
+    def ceilings_of_cells(
+        self, codes: Sequence[npt.NDArray[np.int64]], confidence: Exactable
+    ) -> Floats:
+        """The same for single cells, by their codes in each column."""
+        least = np.full(len(codes[0]), np.inf)
+        for axis in self.margins:
+            least = np.minimum(least, self._ceiling_of_cells(axis, confidence)[codes[axis]])
+        return least
+
+    def _ceiling_of_cells(self, axis: int, confidence: Exactable) -> Floats:
+        margin = self.margins[axis]
+        first = np.zeros(margin.counts.shape)
+        first[0] = 1.0  # all cells of a column are alike to the noise
+        return np.asarray(margin.counts + margin.reach(first, self._one_sided(confidence))[0])
+
+    def _ceiling(self, axis: int, touched: npt.NDArray[np.bool_], confidence: Exactable) -> float:
+        margin, weights = self.margins[axis], touched.astype(np.float64)
+        if not touched.any():
+            return 0.0
+        reach, _ = margin.reach(weights, self._one_sided(confidence))
+        return float((margin.counts * weights).sum()) + reach
+
+    def _one_sided(self, confidence: Exactable) -> Fraction:
+        risk = CEILING_RISK * (1 - exact(confidence, name="confidence")) / len(self.margins)
+        return 1 - 2 * risk
 
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
         level = exact(confidence, name="confidence")

@@ -299,7 +299,7 @@ class Library:
         if self.consistent.determines(columns):
             return LinearTable(columns, self.consistent)
         if not found and columns in self.models:
-            return self.models[columns]
+            return self._with_margins(self.models[columns])
         if not found:
             raise NotAnswerable(self.refusal(columns))
         # Every cell over `columns` holds the same number of draws, so these weights are right
@@ -315,6 +315,12 @@ class Library:
             noise.append((weight, table.law, many))
         assert counts is not None
         return CombinedTable(columns, np.ascontiguousarray(counts), tuple(noise))
+
+    def _with_margins(self, model: ModelTable) -> ModelTable:
+        for axis, name in enumerate(model.columns):
+            if self.consistent.determines((name,)):
+                model.margins[axis] = LinearTable((name,), self.consistent)
+        return model
 
     def refusal(self, columns: tuple[str, ...], *, also: str = "") -> str:
         needed = Marginals(columns=columns).text
