@@ -5,7 +5,6 @@ CPU time, not wall time: the machine may be busy with other things.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -13,8 +12,11 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 import numpy as np
 
+from benchmarks.support.bars import bar
 from discreet.answers import ReleaseReader
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import Measurement
@@ -73,12 +75,6 @@ def example() -> Release:
         claims=(),
         software="benchmark",
     )
-
-
-def bar(name: str, value: float, limit: float, *, at_least: bool) -> bool:
-    ok = value >= limit if at_least else value <= limit
-    print(json.dumps({"bar": name, "value": round(value, 3), "limit": limit, "ok": ok}))
-    return ok
 
 
 def batch_rate(column: str, low: int, high: int, *, codes: bool) -> float:

@@ -23,21 +23,20 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "src"))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from halfspace_coverage import coverage, declared_predicates  # noqa: E402
-from halfspace_structures import (  # noqa: E402
+from benchmarks.support.bars import bar  # noqa: E402
+from benchmarks.support.data import add_option, data_folder  # noqa: E402
+from benchmarks.support.halfspace_coverage import coverage, declared_predicates  # noqa: E402
+from benchmarks.support.halfspace_structures import (  # noqa: E402
     cell_answers,
     cubed_sphere,
     independent_columns,
     skewed_tables,
     voronoi,
 )
-from halfspace_tables import FIVE, TWO, Table, adult, released  # noqa: E402
-from support.bars import bar  # noqa: E402
-from support.data import add_option, data_folder  # noqa: E402
-
+from benchmarks.support.halfspace_tables import FIVE, TWO, Table, adult, released  # noqa: E402
 from discreet import Halfspaces, Predicates  # noqa: E402
 from discreet.audits.halfspace_usefulness import strict_errors  # noqa: E402
 from discreet.inference.halfspace_net import lifted  # noqa: E402
@@ -47,7 +46,8 @@ CHILD = """
 import json, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-import halfspaces, halfspace_tables
+import halfspaces
+from benchmarks.support import halfspace_tables
 from discreet import Schema
 how, path, folder = sys.argv[2], sys.argv[3], Path(sys.argv[4])
 schema = Schema.loads(halfspace_tables.schema_text(halfspaces.TWO, people=20_000_000))

@@ -30,6 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.baselines.aim import aim, marginal  # noqa: E402
+from benchmarks.support.bars import bar  # noqa: E402
+from benchmarks.support.data import add_option, data_folder  # noqa: E402
 from discreet.answers import ReleaseReader  # noqa: E402
 from discreet.privacy.budget import Budget  # noqa: E402
 from discreet.privacy.conversion import rho_from_budget  # noqa: E402
@@ -91,12 +93,6 @@ def released(table: Table, epsilon: str, algorithm: str = "automatic-even") -> R
             threads=1,
         )
     return ReleaseReader(made)
-
-
-def bar(name: str, value: float, limit: float, *, ok: bool | None = None) -> bool:
-    good = value <= limit if ok is None else ok
-    print(json.dumps({"bar": name, "value": value, "limit": limit, "ok": good}), flush=True)
-    return good
 
 
 def compare(
@@ -172,7 +168,7 @@ def coverage(folder: Path, draws: int, name: str, epsilon: str, algorithm: str) 
             f"coverage of 95% intervals, {name}, {what} (from {low})",
             share,
             top,
-            ok=low <= share <= top,
+            met=low <= share <= top,
         )
     return good
 
@@ -188,28 +184,30 @@ def one(folder: Path) -> None:
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    add_option(options)
     options.add_argument("--draws", type=int, default=5)
     options.add_argument("--tables", nargs="*", default=list(TABLES))
     options.add_argument("--quick", action="store_true", help="one draw")
     options.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     chosen = options.parse_args()
-    if not (chosen.data / "tables").is_dir():
-        print(f"No tables under {chosen.data}; give --data.")
-        return 0
+    with tempfile.TemporaryDirectory() as scratch:
+        return measured(chosen, data_folder(chosen.data, Path(scratch)))
+
+
+def measured(chosen: argparse.Namespace, data: Path) -> int:
     if chosen.one:
-        one(chosen.data)
+        one(data)
         return 0
-    command = [sys.executable, __file__, "--one", "--data", str(chosen.data)]
+    command = [sys.executable, __file__, "--one", "--data", str(data)]
     cpu, memory = json.loads(
         subprocess.run(command, check=True, capture_output=True, text=True).stdout
     )
     good = bar("adult, epsilon 1: CPU seconds of release and synthetic rows", cpu, 6.0)
     good &= bar("adult, epsilon 1: megabytes of release and synthetic rows", memory, 300.0)
     draws = 1 if chosen.quick else chosen.draws
-    good &= coverage(chosen.data, 1 if chosen.quick else 3, "adult", "10", "residuals-even")
-    good &= coverage(chosen.data, 1 if chosen.quick else 3, "adult", "1", "adaptive")
-    good &= compare(chosen.data, draws, tuple(chosen.tables), np.random.default_rng())
+    good &= coverage(data, 1 if chosen.quick else 3, "adult", "10", "residuals-even")
+    good &= coverage(data, 1 if chosen.quick else 3, "adult", "1", "adaptive")
+    good &= compare(data, draws, tuple(chosen.tables), np.random.default_rng())
     return 0 if good else 1
 
 

@@ -20,6 +20,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.support.bars import bar
+
 ROOT = Path(__file__).parent.parent
 FACTOR_LIMIT, MEMORY_LIMIT, LINEAR_LIMIT = 1.3, 1000.0, 1.2
 RUNS = 3
@@ -118,12 +122,6 @@ def group_by_hand(path: str, schema: Any) -> None:
             engine._session.arrays(render(query))
 
 
-def line(bar: str, value: float, limit: float) -> bool:
-    ok = value <= limit
-    print(json.dumps({"bar": bar, "value": round(value, 3), "limit": limit, "ok": ok}), flush=True)
-    return ok
-
-
 def run(how: str, path: Path, folder: Path) -> dict[str, float]:
     """One run in a process of its own, with a ledger that starts afresh: the data is generated."""
     for old in folder.glob("ledger.db*"):
@@ -176,10 +174,10 @@ def main() -> int:
     met = True
     for key in ("wall", "cpu"):
         factor = best(releases, key) / best(by_hand, key)
-        met &= line(f"release / by hand, {key}", factor, FACTOR_LIMIT)
-    met &= line("release, peak MB", max(each["peak"] for each in releases), MEMORY_LIMIT)
+        met &= bar(f"release / by hand, {key}", factor, FACTOR_LIMIT)
+    met &= bar("release, peak MB", max(each["peak"] for each in releases), MEMORY_LIMIT)
     grown = (best(releases, "cpu") - start) / max(best(smaller, "cpu") - start, 1e-9)
-    met &= line("CPU for 20 x the rows / 20", grown / 20, LINEAR_LIMIT)
+    met &= bar("CPU for 20 x the rows / 20", grown / 20, LINEAR_LIMIT)
     return 0 if met else 1
 
 

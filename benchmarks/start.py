@@ -7,7 +7,6 @@ Each time is CPU (user and system) of a cold process, the median of several runs
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import statistics
@@ -15,6 +14,10 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.support.bars import bar
 
 ROOT = Path(__file__).parent.parent
 RUNS = 5
@@ -30,12 +33,6 @@ range = [0, 99]
 kind = "category"
 values = ["F", "M"]
 """
-
-
-def line(bar: str, value: float, limit: float) -> bool:
-    ok = value <= limit
-    print(json.dumps({"bar": bar, "value": round(value, 3), "limit": limit, "ok": ok}), flush=True)
-    return ok
 
 
 def cpu_of(*words: str, env: dict[str, str]) -> float:
@@ -83,11 +80,11 @@ def main() -> int:
         command = ["release", str(folder / "start.csv"), "--schema", str(folder / "start.toml")]
         cpu_of(*command, "--epsilon", "1", "--for", "marginals(2)", "-o", str(release), env=env)
         question = "SELECT count(*) FROM start WHERE age BETWEEN 30 AND 39"
-        met = line("discreet --help, CPU s", median_cpu("--help", env=env), HELP_LIMIT)
+        met = bar("discreet --help, CPU s", median_cpu("--help", env=env), HELP_LIMIT)
         first = median_cpu("ask", str(release), question, env=env)
-        met &= line("first ask, cold process, CPU s", first, ASK_LIMIT)
+        met &= bar("first ask, cold process, CPU s", first, ASK_LIMIT)
     if not arguments.no_venv:
-        met &= line("core environment, MB", core_size(arguments.venv), SIZE_LIMIT)
+        met &= bar("core environment, MB", core_size(arguments.venv), SIZE_LIMIT)
     return 0 if met else 1
 
 

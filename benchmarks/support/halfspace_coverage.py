@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import polars
-from halfspace_tables import QUESTIONS, Table, released, schema_text
-from support.bars import bar
 
+from benchmarks.support.bars import bar
+from benchmarks.support.halfspace_tables import QUESTIONS, Table, released, schema_text
 from discreet import Budget, Halfspaces, Predicates, Schema, plan
 from discreet.answers.halfspace_cells import Leaves
 from discreet.answers.ranges import RangeSource
