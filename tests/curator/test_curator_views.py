@@ -249,6 +249,7 @@ def test_any_other_join_is_refused_in_a_sentence(case: str) -> None:
         ('"visits.parquet"', "3", "names a file"),
         ('public = ["wards"]', 'public = ["nobody"]', "none of the tables"),
         ('public = ["wards"]', "", "must be joined by 'person'"),
+        ('"patients.parquet"', '"Visits.parquet"', "stands for two tables"),
         ("[columns.sex]", "[columns.age]\nkind = 'boolean'\n[columns.sex]", "does not select it"),
     ],
 )
@@ -257,6 +258,14 @@ def test_a_view_that_is_not_whole_is_refused_in_a_sentence(old: str, new: str, w
     assert old in text
     with pytest.raises(dc.BadSchema, match=words):
         dc.Schema.loads(text.replace(old, new))
+
+
+def test_a_file_under_two_names_is_refused_for_one_of_them_might_be_public(tmp_path: Path) -> None:
+    folder = written(tables(), tmp_path / "care")
+    (folder / "wards.parquet").unlink()
+    (folder / "wards.parquet").symlink_to(folder / "visits.parquet")
+    with pytest.raises(dc.BadSource, match="one file"):
+        open_engine(folder, schema_of())
 
 
 def test_a_view_needs_its_folder_its_files_and_their_columns(tmp_path: Path) -> None:

@@ -462,6 +462,27 @@ def test_an_answer_that_another_process_wrote_a_moment_ago_is_waited_for(
         assert synced == [f"{ledger.path.name}-wal"]
 
 
+def test_a_mark_is_advanced_at_opening_only_when_the_events_below_it_are_on_disk(
+    ledger, synced, monkeypatch
+):
+    """What a mark has passed is taken for durable by all: opening waits for the log first."""
+    ledger.declare("people", Budget(epsilon=9))
+
+    class Stopped(Exception):
+        pass
+
+    def stop(*_):
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "wait_for_disk", stop)
+        with pytest.raises(Stopped):
+            ledger.charge("people", Budget(epsilon=1), purpose="p", request="q")
+    synced.clear()
+    with Ledger.open(ledger.path):
+        assert synced.index(f"{ledger.path.name}-wal") < synced.index(f"{ledger.path.name}.mark")
+
+
 def test_nothing_stored_is_a_float(ledger):
     ledger.declare("people", Budget(epsilon=0.5, delta=1e-9))
     pay(ledger, Budget(epsilon=0.1, delta=1e-10), "q")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from discreet.answers.counting import DECLARED_NOTE, Estimates, count_rows, nothing_left
 from discreet.answers.linear_tables import LinearTable
 from discreet.answers.ranging import RangeAsking
-from discreet.answers.selecting import Selection, keeps_every_row, select
+from discreet.answers.selecting import Selection, select
 from discreet.answers.sources import CombinedTable, Library, NoisyCount, NoisySum
 from discreet.answers.summing import both, direct_mean, direct_sum, quotient, sum_rows
 from discreet.artifacts.answer import Covers
@@ -32,6 +32,7 @@ from discreet.queries.measurable import MOST_CELLS
 from discreet.queries.ranges import Intervals
 from discreet.queries.sql import Aggregate, Question
 from discreet.schema import Schema
+from discreet.schema.completeness import keeps_every_row
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

@@ -14,7 +14,6 @@ from discreet.answers.buckets import BucketSource
 from discreet.answers.linear_tables import ModelTable, WeightedTable
 from discreet.answers.range_ends import value_codes, whole_codes
 from discreet.answers.ranges import RangeSource
-from discreet.answers.selecting import keeps_every_row
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Covers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
@@ -24,6 +23,7 @@ from discreet.queries.impossible import covers_box, impossible_rows, rules_over
 from discreet.queries.measurable import MOST_CELLS
 from discreet.queries.pieces import extents
 from discreet.schema import NumberColumn, OrderedColumn
+from discreet.schema.completeness import keeps_every_row
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -24,7 +24,6 @@ import numpy.typing as npt
 
 from discreet.answers.halfspace_conditions import Boxed, Chosen
 from discreet.answers.ranges import RangeSource, spread_factor
-from discreet.answers.selecting import keeps_every_row
 from discreet.inference.combination import Terms, half_widths, variance_of
 from discreet.inference.halfspace_cells import Boxes, Sweep
 from discreet.inference.halfspace_grid import CANONICAL, UNEVENNESS, boxes_of
@@ -40,6 +39,7 @@ from discreet.inference.tree_intervals import RangeEstimates
 from discreet.privacy.exact import exact
 from discreet.queries.pieces import extents
 from discreet.schema import Column, OrderedColumn, Schema
+from discreet.schema.completeness import keeps_every_row
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

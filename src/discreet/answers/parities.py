@@ -17,7 +17,6 @@ import numpy as np
 from discreet.answers.asking import EVEN_NOTE
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.predicates import over_parts
-from discreet.answers.selecting import keeps_every_row
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
@@ -33,6 +32,7 @@ from discreet.queries.parities import Parities, Parity, signs
 from discreet.queries.predicates import columns_of, partition, read_conditions
 from discreet.queries.question import Question
 from discreet.queries.strategy import StrategyCounts
+from discreet.schema.completeness import keeps_every_row
 
 KIND = "split-parities"
 MOST_TRIED = 2000

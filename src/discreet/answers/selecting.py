@@ -34,7 +34,8 @@ from discreet.queries.conditions import (
 from discreet.queries.conditions import atoms as atoms_of
 from discreet.queries.measurable import MOST_CELLS
 from discreet.queries.pieces import Pieces, pieces_of
-from discreet.schema import CategoryColumn, Column, OrderedColumn, Schema
+from discreet.schema import Column, Schema
+from discreet.schema.completeness import keeps_every_row
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -43,15 +44,6 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 MOST_CUT = 1 << 25
 """Pieces of a condition that cuts through cells, all columns multiplied."""
-
-
-def keeps_every_row(column: Column) -> bool:
-    """Whether every row has a cell in `column`: nulls and outside values are not left out."""
-    if column.nulls != "cell":
-        return False
-    if isinstance(column, CategoryColumn):
-        return column.other
-    return not isinstance(column, OrderedColumn) or column.outside != "exclude"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from discreet.answers.buckets import BucketSource
 from discreet.answers.linear_tables import LinearTable, ModelTable, WeightedTable
 from discreet.answers.ranges import RangeSource
-from discreet.answers.selecting import keeps_every_row
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease, NotAnswerable
@@ -34,6 +33,7 @@ from discreet.queries.measurable import CellCount, ClampedSum, Marginal, Present
 from discreet.queries.parities import Parity
 from discreet.queries.residuals import ModelDistance, Residual
 from discreet.schema import Schema
+from discreet.schema.completeness import keeps_every_row
 
 Numbers = npt.NDArray[np.float64]
 

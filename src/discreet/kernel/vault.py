@@ -261,6 +261,7 @@ class Grant:
     ) -> tuple[Key, ...]:
         """The keys over category columns that enough units hold, declared or not, in order."""
         law = mechanism.law(keys_touched(self._schema))
+        law.certain  # noqa: B018 - refuses what cannot be tabulated before anything is spent
         self._spend([mechanism.cost()])
         self._begin_reading()
         keys, held = self._engine.held_keys(columns, condition)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency, Sensitivity
-from discreet.schema import Schema
+from discreet.schema import Schema, keeps_every_row
 
 Counts = npt.NDArray[np.int64]
 MOST_COLUMNS = 20
@@ -136,7 +136,14 @@ class Parities:
         if self.splits is not None:
             from discreet.queries.predicates import cell_mask, columns_of, read_conditions
 
-            for condition in read_conditions(schema, self.splits):
+            conditions = read_conditions(schema, self.splits)
+            for name in columns_of(schema, conditions):
+                if not keeps_every_row(schema.column(name)):
+                    raise BadInput(
+                        f"Column {name!r} leaves rows out (nulls or other values have no cell), so they have no "
+                        "parity of splits. Give them a cell in the schema. Nothing was read or charged."
+                    )
+            for condition in conditions:
                 cell_mask(schema, condition, columns_of(schema, [condition]))
             return
         sets = self.sets(schema)

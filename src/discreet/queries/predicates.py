@@ -22,11 +22,14 @@ import numpy.typing as npt
 from discreet.errors import BadInput
 from discreet.queries.conditions import (
     Condition,
+    Constant,
     Either,
     Every,
     Leaf,
     Normal,
+    NullTest,
     Opposite,
+    TruthTest,
     atoms,
     columns_named,
     has_inequality,
@@ -36,7 +39,7 @@ from discreet.queries.conditions import (
 from discreet.queries.halfspaces import Inequality
 from discreet.queries.pieces import Pieces, extents, pieces_of
 from discreet.queries.spelling import checked_weight
-from discreet.schema import OrderedColumn, Schema
+from discreet.schema import OrderedColumn, Schema, keeps_every_row
 
 Bools = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -76,7 +79,7 @@ class Predicates:
         return f"predicates({inside})"
 
     def check(self, schema: Schema) -> None:
-        read_conditions(schema, self.conditions)
+        check_rows_are_kept(schema, read_conditions(schema, self.conditions))
 
 
 def read_conditions(schema: Schema, conditions: Sequence[str]) -> tuple[Condition, ...]:
@@ -94,6 +97,43 @@ def _read(text: str, conditions: tuple[str, ...]) -> tuple[Condition, ...]:
         parse_question(f"SELECT count(*) FROM {name} WHERE {each}", schema).condition
         for each in conditions
     )
+
+
+def check_rows_are_kept(schema: Schema, conditions: Sequence[Condition]) -> None:
+    """Predicates are counted over the cells of all their columns together.
+
+    A row without a cell in one of them is then in none of the counts, so every condition must be one
+    that such a row cannot satisfy.
+    """
+    for name in columns_of(schema, conditions):
+        if keeps_every_row(schema.column(name)):
+            continue
+        if not all(_needs(condition, name) for condition in conditions):
+            raise BadInput(
+                f"Column {name!r} leaves rows out (nulls or other values have no cell), and they would be "
+                "missing from conditions that they may satisfy. Give them a cell in the schema, or "
+                "declare the conditions on that column as a class of their own. Nothing was read or charged."
+            )
+
+
+def _needs(condition: Condition, name: str, *, positive: bool = True) -> bool:
+    """Whether a row can satisfy the condition (or its negation) only with a value in the column."""
+    match condition:
+        case Opposite(part=part):
+            return _needs(part, name, positive=not positive)
+        case Every(parts=parts) | Either(parts=parts):
+            found = [_needs(part, name, positive=positive) for part in parts]
+            return any(found) if isinstance(condition, Every) is positive else all(found)
+        case Constant(truth=truth):
+            return truth is None or truth is not positive
+        case NullTest(column=column):
+            return column == name and not positive
+        case TruthTest(column=column):
+            return column == name and positive  # a null IS NOT TRUE
+        case Inequality(columns=columns):
+            return name in columns
+        case _:
+            return condition.column == name
 
 
 def columns_of(schema: Schema, conditions: Sequence[Condition]) -> tuple[str, ...]:

@@ -112,8 +112,8 @@ class StrategyCounts:
 class InequalityCounts:
     """The number of rows in each of a list of halfspaces, over columns with any number of cells.
 
-    A row counts with the middle of its cells' values; a row without a value in some column counts
-    nowhere. Each count moves by at most a unit's rows, under either adjacency: a changed row enters
+    A row counts with the middle of its cells' values; a row without a value in a column that a halfspace
+    names is outside of that one. Each count moves by at most a unit's rows, under either adjacency: a changed row enters
     or leaves. So k counts move by k of them in L1, and by k times their square in squared L2.
     """
 
@@ -155,22 +155,21 @@ class InequalityCounts:
         """Only cells with rows are looked at; sums of whole numbers below 2^52 are exact as floats."""
         if not self.middles:
             raise BadInput("A stored list of halfspaces cannot be measured again.")
-        for axis, middles in enumerate(self.middles):
-            counts = counts.take(range(len(middles)), axis=axis)
         places = np.nonzero(counts)
         weights = counts[places]
         normals = np.array(self.coefficients, dtype=np.float64)
         bounds = np.array(self.bounds, dtype=np.float64)
-        points = np.stack(
-            [
-                np.array(middles, dtype=np.float64)[place]
-                for middles, place in zip(self.middles, places, strict=True)
-            ],
-            axis=1,
-        )
+        points = np.zeros((len(weights), len(self.middles)))
+        missing = np.zeros(points.shape, dtype=np.bool_)
+        for axis, (middles, place) in enumerate(zip(self.middles, places, strict=True)):
+            missing[:, axis] = place >= len(middles)  # value cells come first
+            valued = ~missing[:, axis]
+            points[valued, axis] = np.array(middles, dtype=np.float64)[place[valued]]
         found = np.empty(len(bounds), dtype=np.int64)
         for at in range(0, len(bounds), 64):
-            inside = points @ normals[at : at + 64].T >= bounds[at : at + 64]
+            some = normals[at : at + 64]
+            inside = points @ some.T >= bounds[at : at + 64]
+            inside &= ~(missing @ (some != 0).T)
             found[at : at + 64] = [weights[column].sum() for column in inside.T]
         return found
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from discreet.answers.selecting import keeps_every_row
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
@@ -34,6 +33,7 @@ from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import check_drawable, mean_absolute, mechanism_for
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
+from discreet.schema.completeness import keeps_every_row
 
 PER_CELL = "exact quantile of a sum of draws of the noise law"
 ALL_CELLS = "exact quantile of a sum of draws, and the union bound over the class"

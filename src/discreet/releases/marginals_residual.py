@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.answers.selecting import keeps_every_row
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
@@ -43,6 +42,7 @@ from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError
 from discreet.releases.residual_planning import needed_residuals, residual_shares
 from discreet.schema import Schema
+from discreet.schema.completeness import keeps_every_row
 
 KIND = "residuals"
 PER_CELL = "linear in independent draws of known laws: exact coefficients"

@@ -48,6 +48,9 @@ EMPTY_CHILDREN = 0.5
 """Live children that an empty node may have, in expectation, so that no domain can explode."""
 LEAST_ROOT = 1 / 32
 """A root that is worth less of epsilon is not measured: its children add up to it."""
+MOST_DOUBLED = 36.0
+"""Of one column a node is worth splitting from twice the noise of an interval on, up to this. In domains
+so deep that once the noise is more, a few people would already go unseen."""
 ROOT_BITS = 40
 
 
@@ -84,7 +87,8 @@ def thresholds(
     worth = STOP_BELOW
     if len(tree.columns) == 1:
         # An interval cuts two leaves: rows in them below its noise are not worth telling apart.
-        worth = max(worth, math.sqrt(2 * best_shares(tree).mean_variance))
+        noise = math.sqrt(2 * best_shares(tree).mean_variance)
+        worth = max(worth, noise, min(2 * noise, MOST_DOUBLED))
     above = 0  # halvings down to the last level that was measured
     for level, share in enumerate(shares):
         below = worth / float(path if whole is None else whole)

@@ -4,6 +4,7 @@ Nothing here has seen a row. May import errors and privacy.
 """
 
 from discreet.schema.column import CodeSelection, Column
+from discreet.schema.completeness import keeps_every_row
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.drafting import draft
 from discreet.schema.impossible import Impossible
@@ -29,4 +30,5 @@ __all__ = [
     "Schema",
     "check",
     "draft",
+    "keeps_every_row",
 ]

@@ -92,6 +92,12 @@ class View:
                     f"table {name!r} is {file!r}; name a Parquet file of the source's folder, "
                     'as in "visits.parquet".'
                 )
+        files = [file.casefold() for _, file in self.tables]
+        found += [
+            f"the file {file!r} stands for two tables; name it once, and give it two aliases in `sql`."
+            for file in dict.fromkeys(file for _, file in self.tables)
+            if files.count(file.casefold()) > 1
+        ]
         known = {folded(name) for name, _ in self.tables}
         found += [
             f"`public` names {name!r}, which is none of the tables."

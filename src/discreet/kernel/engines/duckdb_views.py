@@ -6,6 +6,9 @@ rows are bounded by, and no value of any type can stop it.
 
 from __future__ import annotations
 
+from itertools import combinations
+from pathlib import Path
+
 from sqlglot import exp
 
 from discreet.errors import BadSource
@@ -25,6 +28,12 @@ def open_view(session: Session, source: Source, schema: Schema) -> Scan:
     view = schema.view
     assert view is not None
     files = {name: file for (name, _), file in zip(view.tables, source.files, strict=True)}
+    for one, other in combinations(files, 2):
+        if Path(files[one]).samefile(files[other]):  # as public it could be joined by anything
+            raise BadSource(
+                f"Tables {one!r} and {other!r} of the view are one file. No row was read. Name it once, "
+                "and give it two aliases in the view's SQL."
+            )
     used: dict[str, dict[str, tuple[str, str]]] = {}
     for join in view.joins:
         pairs = [pair for one in view.joins for both in one.equal for pair in both]

@@ -63,6 +63,7 @@ class Journal:
                     journal._refresh(store)
                     store.check_pages("quick_check")
                     reached = Mark(journal._book.seq, journal._book.hash)
+                    store.wait_for_disk()  # whoever wrote the last event may not have waited yet
                 journal._advance_mark(reached)  # heals a mark that a crash left behind
             except BaseException:
                 journal.close()

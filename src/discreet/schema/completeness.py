@@ -1,0 +1,19 @@
+"""Whether a column gives every row a cell.
+
+May import errors and privacy.
+"""
+
+from __future__ import annotations
+
+from discreet.schema.column import Column
+from discreet.schema.named import CategoryColumn
+from discreet.schema.ordered import OrderedColumn
+
+
+def keeps_every_row(column: Column) -> bool:
+    """Whether every row has a cell in `column`: nulls and outside values are not left out."""
+    if column.nulls != "cell":
+        return False
+    if isinstance(column, CategoryColumn):
+        return column.other
+    return not isinstance(column, OrderedColumn) or column.outside != "exclude"
