@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from discreet.answers import ReleaseReader, open_release, verify
-from discreet.answers.linear_tables import ModelTable
+from discreet.answers.linear_tables import ModelTable, WeightedTable
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.files import write_release
 from discreet.errors import BadInput, NotAnswerable
@@ -25,6 +25,7 @@ from discreet.inference.settling import raked, settle, shrunk
 from discreet.kernel.mechanisms import DiscreteLaplace
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
+from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.releases import release
 from discreet.releases.pair_choice import Candidate, choose
 from discreet.releases.preparing import prepare
@@ -160,6 +161,27 @@ def test_a_model_count_is_capped_by_the_measured_tables_of_its_columns(table, sc
         batch = reader.count_cells((one, other), codes)
         assert np.array_equal(batch.upper, upper.ravel()), "both ways of asking answer alike"
     assert models > 0
+
+
+def test_a_model_and_the_tables_that_cap_it_share_the_risk_of_an_interval():
+    """Each cap fails on one side; what they and the model may fail by adds up to all that is allowed."""
+    asked = []
+
+    class Margin(WeightedTable):
+        columns, counts = ("a",), np.array([3.0, 4.0])
+
+        def reach(self, weights, confidence):
+            asked.append(confidence)
+            return 1.0, 1.0
+
+    table = ModelTable(("a", "b"), np.zeros((2, 2)), 100.0, DiscreteLaplaceLaw(scale=Fraction(10)))
+    table.margins.update({0: Margin(), 1: Margin()})
+    assert table.ceilings(np.ones((2, 2), dtype=bool), (), "0.95") == 8.0
+    assert (table.ceilings(np.ones((2, 2), dtype=bool), (1,), "0.95") == [4.0, 5.0]).all()
+    assert (table.ceilings_of_cells([np.array([0, 1]), np.array([1, 1])], "0.95") == [4, 5]).all()
+    (level,) = set(asked)
+    by_ceilings = len(table.margins) * (1 - level) / 2
+    assert by_ceilings + (1 - table.model_level("0.95")) == Fraction(1, 20)
 
 
 def test_a_question_beyond_the_workload_is_refused_not_guessed(table, schema, tmp_path):

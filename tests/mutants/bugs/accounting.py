@@ -75,6 +75,16 @@ ACCOUNTING = (
         tests=(f"{LEDGER}::test_log_and_then_mark_are_synced_once_for_every_event",),
     ),
     Mutant(
+        name="a-mark-is-advanced-over-events-that-nobody-waited-for",
+        trap=25,
+        file="src/discreet/kernel/ledger/journal.py",
+        old="                    store.wait_for_disk()  # whoever wrote the last event may not have waited yet\n",
+        new="",
+        tests=(
+            f"{LEDGER}::test_a_mark_is_advanced_at_opening_only_when_the_events_below_it_are_on_disk",
+        ),
+    ),
+    Mutant(
         name="events-moved-out-of-the-log-unsynced",
         trap=25,
         file="src/discreet/kernel/ledger/store.py",

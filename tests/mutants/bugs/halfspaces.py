@@ -116,4 +116,22 @@ HALFSPACES: tuple[Mutant, ...] = (
             f"{PREDICATES}::test_a_declared_inequality_that_cuts_a_cell_is_refused_alone_and_joined",
         ),
     ),
+    Mutant(
+        name="a-null-in-one-column-takes-rows-from-every-predicate",
+        trap=42,
+        file="src/discreet/queries/strategy.py",
+        old="            inside &= ~(missing @ (some != 0).T)\n",
+        new="            inside &= ~missing.any(axis=1, keepdims=True)\n",
+        tests=(f"{PREDICATES}::test_a_null_in_one_predicates_column_takes_no_row_from_another",),
+    ),
+    Mutant(
+        name="predicates-lose-the-rows-that-another-column-leaves-out",
+        trap=42,
+        file="src/discreet/queries/predicates.py",
+        old="        check_rows_are_kept(schema, read_conditions(schema, self.conditions))\n",
+        new="        read_conditions(schema, self.conditions)\n",
+        tests=(
+            f"{PREDICATES}::test_a_column_that_leaves_rows_out_is_refused_where_others_would_lose_them",
+        ),
+    ),
 )

@@ -55,4 +55,15 @@ MARGINALS = (
         new="parts = [looking] * len(queries)",
         tests=(f"{MODELS}::test_an_adaptive_release_spends_what_it_was_given_and_verifies",),
     ),
+    Mutant(
+        name="a-ceiling-takes-no-part-of-the-risk",
+        trap=42,
+        file="src/discreet/answers/linear_tables.py",
+        old="        return 1 - 2 * risk\n",
+        new="        return 1 - 20 * risk\n",
+        tests=(
+            "tests/marginals/test_models.py::"
+            "test_a_model_and_the_tables_that_cap_it_share_the_risk_of_an_interval",
+        ),
+    ),
 )
