@@ -165,6 +165,17 @@ def test_the_first_line_is_not_shown_when_it_may_be_a_row(tmp_path: Path) -> Non
     assert column_names_and_types(path, CsvOptions()) == [("41", ""), (CANARY, "")]
 
 
+@pytest.mark.parametrize(
+    "line", [f"{CANARY};2024-03-23;F", f"{CANARY}|Ulm", f"{CANARY}\tUlm", f"{CANARY},2024-03-23"]
+)
+def test_a_line_of_another_delimiter_or_with_a_date_is_not_shown_by_a_draft(
+    tmp_path: Path, line: str
+) -> None:
+    with pytest.raises(BadSource, match="not shown") as refused:
+        column_names_and_types(written(tmp_path, f"{line}\n"))
+    assert CANARY not in str(refused.value)
+
+
 def test_a_missing_column_is_named_with_its_nearest(tmp_path: Path) -> None:
     path = written(tmp_path, "age,citty,zip\n7,Ulm,1\n")
     with pytest.raises(

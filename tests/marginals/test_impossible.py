@@ -100,7 +100,7 @@ def test_a_declaration_that_makes_no_sense_is_refused_in_one_sentence(old, new, 
 
 
 def test_a_declaration_that_leaves_no_row_is_refused():
-    every = '[[impossible]]\n"âge" = { "is not null" = true, "!=" = 99 }\nstatus = { "=" = "x" }\n'
+    every = '[[impossible]]\n"âge" = { "is not null" = true, "!=" = 99 }\nstatus = { "=" = "married" }\n'
     assert check(SCHEMA + every) == []
     alone = "dataset = 'd'\n[columns.a]\nkind = 'boolean'\nnulls = 'exclude'\n"
     alone += "[columns.b]\nkind = 'boolean'\nnulls = 'exclude'\n"
@@ -205,3 +205,9 @@ def test_boxes_of_a_release_of_rectangles_are_0_where_nothing_can_be(tmp_path):
     assert answers.only.upper == 0 and DECLARED_NOTE in answers.notes
     many = reader.count_boxes(["x", "y"], [[0, 8], [0, 8]], [[2, 10], [9, 10]])
     assert many.upper[0] == 0 and many.std[0] == 0 < many.std[1]
+
+
+def test_a_value_that_its_column_does_not_declare_is_refused_as_a_slip():
+    every = '[[impossible]]\n"âge" = { "<" = 10 }\nstatus = "maried"\n'
+    (mistake,) = check(SCHEMA + every)
+    assert "'maried' is none of the values that column 'status' declares" in mistake

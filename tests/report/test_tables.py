@@ -100,3 +100,19 @@ def test_lines_follow_the_answers_of_the_release(tmp_path: Path) -> None:
         assert np.abs(column.estimate - kept).max() <= 1
         assert column.std[0] == pytest.approx(std)
         assert reader.noisy_table(pair[::-1])[0].tolist() == counts.T.tolist()
+
+
+def test_a_schema_with_a_category_that_declares_no_values_has_a_report(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("age,town\n7,Ulm\n8,Bonn\n")
+    schema = Schema.loads(
+        'dataset = "d"\n[columns.age]\nkind = "integer"\nrange = [0, 9]\n'
+        '[columns.town]\nkind = "category"\nundeclared = true\n'
+    )
+    made = release(
+        tmp_path / "d.csv",
+        schema,
+        budget=Budget(epsilon=1),
+        workload="histogram(age)",
+        ledger=tmp_path / "ledger.db",
+    )
+    assert "none declared" in render_report(made)

@@ -70,6 +70,10 @@ def sum_rows(
         std = np.sqrt(table.cell_variance * squares)
     # The two ends carry different noise, so they can cross; the estimate stays between them.
     lower, upper = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
+    if (least >= 0).all():  # no sum of such values is below 0, nor one of negative ones above
+        lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+    if (greatest <= 0).all():
+        lower, upper = np.minimum(lower, 0.0), np.minimum(upper, 0.0)
     found = Estimates(
         estimate=np.clip(estimate, lower, upper),
         lower=lower,

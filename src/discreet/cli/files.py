@@ -9,12 +9,13 @@ from pathlib import Path
 from discreet.errors import BadInput
 
 
-def refuse_overwriting(path: Path, *, force: bool) -> None:
-    """Before any work: an existing file stays as it is unless `--force` says otherwise."""
+def refuse_overwriting(path: Path, *, force: bool | None) -> None:
+    """Before any work: an existing file stays as it is unless `--force` says otherwise (`None`: nothing can)."""
     if path.is_dir():
         raise BadInput(f"{path} is a directory; name a file. Nothing was done.")
     if path.exists() and not force:
-        raise BadInput(f"{path} exists. Nothing was done. Name another file, or add --force.")
+        remedy = "Name another file." if force is None else "Name another file, or add --force."
+        raise BadInput(f"{path} exists. Nothing was done. {remedy}")
     if not path.parent.is_dir():
         raise BadInput(f"The directory {path.parent} does not exist. Nothing was done.")
 

@@ -27,7 +27,7 @@ def command(path: Path, as_json: bool) -> None:
     from discreet.cli.files import refuse_overwriting
     from discreet.cli.output import print_json
 
-    refuse_overwriting(path, force=False)
+    refuse_overwriting(path, force=None)
     private, public = new_signing_key()
     # never readable by others, not even for a moment
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

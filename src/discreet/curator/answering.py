@@ -155,6 +155,13 @@ class _Reader:
         self.planned, self.measured = planned, measured
         self.schema, self.confidence, self.rows = planned.schema, confidence, rows
 
+    def _bounded_note(self) -> str:
+        unit, planned = self.schema.unit, self.planned
+        note = f"At most {unit.max_rows} rows of each {unit.identifier} are counted"
+        if (planned.groups or planned.question.unlisted) and unit.groups < unit.max_rows:
+            note += f", in at most {unit.groups} of the groups"
+        return f"{note}: the answer and its interval are about those."
+
     def notes(self) -> list[str]:
         kinds = {each.aggregate.kind for each in self.planned.needed}
         found = []
@@ -168,6 +175,8 @@ class _Reader:
             )
             if self.rows and len(self.measured.keys or ()) == self.planned.most_keys:
                 found.append("More groups were found than can be answered: the first are shown.")
+        if self.schema.unit.identifier is not None:
+            found.append(self._bounded_note())
         if kinds & {"variance", "stddev"}:
             found.append("variance and stddev are those of the counted rows (divided by n).")
         if self.planned.reads_public_rows:

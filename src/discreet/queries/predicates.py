@@ -307,7 +307,7 @@ def _partition(text: str, conditions: tuple[str, ...]) -> Partition:
         part = part.reshape(-1).astype(np.int64)
     first = np.zeros(int(part.max(initial=0)) + 1, dtype=np.int64)
     first[part[::-1]] = np.arange(len(part))[::-1]
-    workload = np.array([mask[first] for mask in rows], dtype=np.bool_)
+    workload = np.array([mask[first] for mask in rows], dtype=np.bool_).reshape(-1, len(first))
     return Partition(columns, part, workload)
 
 

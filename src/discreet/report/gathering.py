@@ -348,7 +348,9 @@ def _columns(release: Release) -> Table:
                 column.kind,
                 f"{column.cells:,}",
                 "a cell of their own" if column.nulls == "cell" else "left out",
-                f"{column.label(0)} to {column.label(column.value_cells - 1)}",
+                f"{column.label(0)} to {column.label(column.value_cells - 1)}"
+                if column.value_cells
+                else "none declared",
             )
             for column in release.schema.columns
         ],

@@ -20,6 +20,7 @@ from typing import Any
 
 from discreet.errors import BadQuestion, BadSchema
 from discreet.schema.column import OPERATORS, Column, Range, merged
+from discreet.schema.named import CategoryColumn
 
 Scalar = str | bool | int | float | date
 MOST_DECLARATIONS = 1000
@@ -165,6 +166,13 @@ def _test_mistakes(test: CellTest, columns: Mapping[str, Column]) -> list[str]:
     if column is None:
         return [f"there is no column {test.column[:80]!r}."]
     literal = list(test.literal) if isinstance(test.literal, tuple) else test.literal
+    if isinstance(column, CategoryColumn) and literal is not None and test.operator != "between":
+        listed = literal if isinstance(literal, list) else [literal]
+        strange = [each for each in listed if str(each) not in column.values]
+        if strange and test.operator in ("=", "!=", "in", "not in"):
+            return [
+                f"{_shown(strange[0])[:80]} is none of the values that column {column.name!r} declares."
+            ]
     try:
         chosen = column.codes_where(test.operator, literal)
     except (BadQuestion, BadSchema) as error:

@@ -191,12 +191,26 @@ def _header(path: str, csv: CsvOptions) -> tuple[str, ...]:
     return tuple(name.strip(WHITESPACE) if csv.trim else name for name in names)
 
 
+DATED = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+"""What begins like a date."""
+
+
 def refuse_row_as_header(names: Sequence[str]) -> None:
-    """For drafts, where nothing else tells a header from a row: a header holds no numbers."""
-    if any(re.fullmatch(NUMBER_PATTERN, name.strip(WHITESPACE)) for name in names):
+    """For drafts, where nothing else tells a header from a row: a header holds no numbers and no dates.
+
+    A line in which another delimiter stands has not been taken apart, so it may hide anything.
+    """
+    plain = [name.strip(WHITESPACE) for name in names]
+    if any(re.search(r"[;|\t]", name) for name in plain):
         raise BadSource(
-            "The first line looks like a row, for it holds a number, so it is not shown. If the file "
-            "has no header, list its columns under [csv] as `names`; if it has, say `header = true`."
+            "The first line holds a ; or | or a tab inside of a name, so it may be a row, and is not shown. "
+            "Write the schema by hand, with the file's `delimiter` under [csv], and its `names` if it "
+            "has no header."
+        )
+    if any(re.fullmatch(NUMBER_PATTERN, name) or DATED.match(name) for name in plain):
+        raise BadSource(
+            "The first line looks like a row, for it holds a number or a date, so it is not shown. If the "
+            "file has no header, list its columns under [csv] as `names`; if it has, say `header = true`."
         )
 
 
