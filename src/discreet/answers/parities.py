@@ -82,7 +82,7 @@ class SplitPart:
                 continue
             # 1 for the combinations that satisfy it; those that no cell has are taken as 0.
             function = np.zeros((2,) * len(chosen))
-            function[tuple(found.workload.astype(np.int64))] = wanted
+            function[tuple(found.workload.astype(np.int64))] = wanted if chosen else wanted[0]
             value, terms = 0.0, list[Term]()
             for size in range(len(chosen) + 1):
                 for places in combinations(range(len(chosen)), size):
