@@ -265,17 +265,21 @@ def test_less_budget_means_coarser_blocks_and_at_last_a_warning():
 
 
 def test_an_answer_warns_where_the_release_is_not_expected_to_beat_the_prior(tmp_path):
+    """The answer judges by its own noisy numbers, which mislead it in 3 of 100 releases, and surely in
+    fewer than 1 of 10: none of 6 warns with a probability below 1e-6."""
     draw = np.random.default_rng(0)
     frame = polars.DataFrame({"a": draw.integers(0, 20, 500), "b": draw.uniform(-1, 1, 500)})
     schema = plane(people=500)
-    opened = release(
-        frame,
-        schema,
-        budget=Budget(epsilon="1/1000"),
-        workload="halfspaces(a, b)",
-        ledger=tmp_path / "l.db",
-    )
-    notes = opened.ask("SELECT count(*) FROM plane WHERE a + 10*b > 10").notes
+    notes = []
+    for number in range(6):
+        opened = release(
+            frame,
+            schema,
+            budget=Budget(epsilon="1/1000"),
+            workload="halfspaces(a, b)",
+            ledger=tmp_path / f"{number}.db",
+        )
+        notes += opened.ask("SELECT count(*) FROM plane WHERE a + 10*b > 10").notes
     assert any("not expected to beat" in note for note in notes)
 
 
