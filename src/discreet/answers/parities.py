@@ -14,7 +14,6 @@ from itertools import combinations
 
 import numpy as np
 
-from discreet.answers.asking import EVEN_NOTE
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.predicates import over_parts
 from discreet.answers.sources import Library
@@ -32,7 +31,6 @@ from discreet.queries.parities import Parities, Parity, signs
 from discreet.queries.predicates import columns_of, partition, read_conditions
 from discreet.queries.question import Question
 from discreet.queries.strategy import StrategyCounts
-from discreet.schema.completeness import keeps_every_row
 
 KIND = "split-parities"
 MOST_TRIED = 2000
@@ -73,8 +71,8 @@ class SplitPart:
         """Its noisy value and its noise, or no noise where it is public."""
         return self._found.get(splits)
 
-    def count(self, condition: Condition) -> tuple[float, list[Term], tuple[str, ...]] | None:
-        """Value, noise and splits of the rows that satisfy a condition, if the parities determine it."""
+    def count(self, condition: Condition) -> tuple[float, list[Term]] | None:
+        """Value and noise of the rows that satisfy a condition, if the parities determine it."""
         for chosen in self._fitting(condition):
             found = partition(self._schema, chosen)
             wanted = over_parts(self._schema, condition, found)
@@ -95,7 +93,7 @@ class SplitPart:
                     value += factor * parity[0]
                     if parity[1] is not None and factor:
                         terms.append((factor, parity[1][1], 1))
-            return value, terms, chosen
+            return value, terms
         return None
 
     def _fitting(self, condition: Condition) -> Iterator[tuple[str, ...]]:
@@ -138,7 +136,7 @@ class ParityReader:
         options = [each for each in found if each is not None]
         if not options:
             return None
-        value, terms, splits = min(options, key=lambda option: _variance(option[1]))
+        value, terms = min(options, key=lambda option: _variance(option[1]))
         width = half_width(terms, confidence)
         estimate, lower, upper = plausible_counts(
             np.array([value]),
@@ -158,14 +156,7 @@ class ParityReader:
             ),
             confidence=confidence,
             question=question.text,
-            notes=tuple(self._notes(splits)),
         )
-
-    def _notes(self, splits: Sequence[str]) -> Iterator[str]:
-        schema = self._library.schema
-        for name in columns_of(schema, read_conditions(schema, splits)):
-            if not keeps_every_row(schema.column(name)):
-                yield EVEN_NOTE.format(name=name)
 
     def parity(self, names: Sequence[str], *, confidence: float) -> Answer:
         """Rows with an even number of `names` true, less the others: splits, or columns of two cells."""

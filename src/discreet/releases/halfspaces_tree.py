@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.errors import BadInput
 from discreet.inference.halfspace_grid import CANONICAL
 from discreet.inference.halfspace_prior import (
     REFERENCE_BLOCKS,
@@ -37,24 +36,22 @@ from discreet.inference.halfspace_prior import (
 from discreet.inference.halfspace_reference import BIAS, Foreseen, foreseen
 from discreet.inference.tree_layers import PrunedTree, layers_of
 from discreet.inference.tree_shrinkage import smoothed
-from discreet.kernel.refining import Schedule, path_epsilon
+from discreet.kernel.refining import Schedule
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
-from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.ranges import range_tree
 from discreet.queries.tree import MOST_COLUMNS, Tree
 from discreet.releases.halfspaces_cells import USUAL_PEOPLE, halfspaces
-from discreet.releases.noise_choice import check_drawable
 from discreet.releases.protocol import ClassError
 from discreet.releases.ranges_adaptive import (
     StoppingRule,
     adaptive_shares,
-    pure_epsilon,
     thresholds,
 )
+from discreet.releases.refined import MeasuredByRefining, scheduled
 from discreet.schema import OrderedColumn, Schema
 
 MOST_LISTED = 1 << 20
@@ -95,14 +92,9 @@ class HalfspaceTree:
     ) -> PreparedHalfspaceTree:
         asked = halfspaces(query_class)
         tree = range_tree(asked.named(schema), schema)
-        epsilon = pure_epsilon(share, accounting)
-        if epsilon <= 0:
-            raise BadInput(f"{asked.text} is left with no budget. Nothing was read or charged.")
-        schedule = Schedule(shares=adaptive_shares(tree), deciding=Fraction(1))
-        path = path_epsilon(epsilon, schema)
-        for each in schedule.shares:
-            if each:
-                check_drawable(DiscreteLaplaceLaw(scale=1 / (path * each)), what=asked.text)
+        epsilon, schedule = scheduled(
+            adaptive_shares(tree), schema, share=share, accounting=accounting, what=asked.text
+        )
         return PreparedHalfspaceTree(
             query_class=asked,
             share=share,
@@ -114,7 +106,7 @@ class HalfspaceTree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedHalfspaceTree:
+class PreparedHalfspaceTree(MeasuredByRefining):
     """The tree with its schedule."""
 
     query_class: Halfspaces
@@ -125,30 +117,6 @@ class PreparedHalfspaceTree:
     schedule: Schedule
     requests: tuple[Request, ...] = ()
     algorithm: ClassVar[str] = HalfspaceTree.name
-
-    def costs(self) -> tuple[Cost, ...]:
-        return (Cost.pure(self.epsilon),)
-
-    @property
-    def path(self) -> Fraction:
-        return path_epsilon(self.epsilon, self.schema)
-
-    def noise(self) -> list[dict[str, Any]]:
-        laws = [
-            (depth, DiscreteLaplaceLaw(scale=1 / (self.path * share)))
-            for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
-            if share
-        ]
-        return [
-            {
-                "query": {"kind": "tree-level", "depth": list(depth)},
-                "numbers": None,
-                "law": law.to_dict(),
-                "std": law.std,
-                "l1_sensitivity": int(self.epsilon / self.path),
-            }
-            for depth, law in laws
-        ]
 
     def foreseen(self, rows: int) -> Foreseen:
         return _foreseen(self.schema.dumps(), self.tree, self.schedule.shares, self.path, rows)

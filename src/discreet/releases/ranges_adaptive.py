@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,19 +27,18 @@ from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.inference.tree_layers import PrunedTree, layers_of, shown_layers
 from discreet.inference.tree_shrinkage import smoothed, smoothed_last
-from discreet.kernel.refining import LevelView, Schedule, path_epsilon
+from discreet.kernel.refining import LevelView, Schedule
 from discreet.kernel.vault import Grant, Request
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
-from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.queries.ranges import DEEP, Ranges, range_tree
 from discreet.queries.tree import Tree
-from discreet.releases.noise_choice import check_drawable
 from discreet.releases.protocol import ClassError
 from discreet.releases.ranges_claims import tree_claims
 from discreet.releases.ranges_error import ADAPTIVE_NOTE, class_error
 from discreet.releases.ranges_shares import best_shares, rounded_shares
+from discreet.releases.refined import MeasuredByRefining, scheduled
 from discreet.schema import Schema
 
 STOP_BELOW = 20.0
@@ -51,7 +50,6 @@ LEAST_ROOT = 1 / 32
 MOST_DOUBLED = 36.0
 """Of one column a node is worth splitting from twice the noise of an interval on, up to this. In domains
 so deep that once the noise is more, a few people would already go unseen."""
-ROOT_BITS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +118,6 @@ def adaptive_shares(tree: Tree) -> tuple[Fraction, ...]:
     return rounded_shares(best)
 
 
-def pure_epsilon(share: Budget, accounting: Accounting) -> Fraction:
-    """The pure epsilon that a share buys: all of it, or the one whose rho = epsilon^2/2, rounded down."""
-    if accounting is Accounting.BASIC:
-        return share.epsilon
-    scale = 1 << ROOT_BITS
-    return Fraction(math.isqrt(int(2 * share.rho * scale * scale)), scale)
-
-
 @dataclass(frozen=True, slots=True)
 class AdaptiveTree:
     """The adaptive tree."""
@@ -144,16 +134,13 @@ class AdaptiveTree:
         if not isinstance(query_class, Ranges):
             raise BadInput(f"{query_class.text} is no class of ranges.")
         tree = range_tree(query_class.named(schema), schema)
-        epsilon = pure_epsilon(share, accounting)
-        if epsilon <= 0:
-            raise BadInput(
-                f"{query_class.text} is left with no budget. Nothing was read or charged."
-            )
-        schedule = Schedule(shares=adaptive_shares(tree), deciding=Fraction(1))
-        path = path_epsilon(epsilon, schema)
-        for each in schedule.shares:
-            if each:
-                check_drawable(DiscreteLaplaceLaw(scale=1 / (path * each)), what=query_class.text)
+        epsilon, schedule = scheduled(
+            adaptive_shares(tree),
+            schema,
+            share=share,
+            accounting=accounting,
+            what=query_class.text,
+        )
         return PreparedTree(
             query_class=query_class,
             share=share,
@@ -165,7 +152,7 @@ class AdaptiveTree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedTree:
+class PreparedTree(MeasuredByRefining):
     """The tree with its schedule."""
 
     query_class: Ranges
@@ -176,26 +163,6 @@ class PreparedTree:
     schedule: Schedule
     requests: tuple[Request, ...] = ()
     algorithm: ClassVar[str] = AdaptiveTree.name
-
-    def costs(self) -> tuple[Cost, ...]:
-        return (Cost.pure(self.epsilon),)
-
-    @property
-    def path(self) -> Fraction:
-        return path_epsilon(self.epsilon, self.schema)
-
-    def noise(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "query": {"kind": "tree-level", "depth": list(depth)},
-                "numbers": None,
-                "law": DiscreteLaplaceLaw(scale=1 / (self.path * share)).to_dict(),
-                "std": DiscreteLaplaceLaw(scale=1 / (self.path * share)).std,
-                "l1_sensitivity": int(self.epsilon / self.path),
-            }
-            for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
-            if share
-        ]
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         best = best_shares(self.tree)

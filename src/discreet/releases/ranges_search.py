@@ -41,9 +41,9 @@ from discreet.queries.cut_counts import CutCounts
 from discreet.queries.measurable import MOST_CELLS, RangeCount
 from discreet.queries.ranges import Ranges
 from discreet.releases.protocol import ClassError
-from discreet.releases.ranges_adaptive import pure_epsilon
 from discreet.releases.ranges_error import range_queries
 from discreet.releases.ranges_theorem import Promise, Search
+from discreet.releases.refined import pure_epsilon
 from discreet.schema import Schema
 
 THEOREM = "Blum, Ligett, Roth 2008, theorem 4.2, with the size bound solved from its proof"
