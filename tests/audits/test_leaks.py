@@ -152,18 +152,20 @@ def fuzzed_release(ears, place, questions):
     search = Search.of(tape, len(ROWS))
     assert {int(secret) for secret in search.secrets} >= set(RARE), "the rare cells were measured"
     assert len(tape.steps) >= 7
-    # About one in twelve is answered: none of 200 would be a false alarm of less than 1e-7.
-    assert answered > 0, "questions that are never answered would prove nothing"
     nothing_leaked(search, ears, place)
+    return answered
 
 
 def test_hundreds_of_questions_to_a_release_of_canaries_let_nothing_out(ears, place):
-    fuzzed_release(ears, place, 200)
+    """About one in twelve is answered: none of 200 would be a false alarm of less than 1e-7."""
+    answered = fuzzed_release(ears, place, 200)
+    assert answered > 0, "questions that are never answered would prove nothing"
 
 
 @pytest.mark.trust
 def test_thousands_of_questions_to_a_release_of_canaries_let_nothing_out(ears, place):
-    fuzzed_release(ears, place, 6000)
+    answered = fuzzed_release(ears, place, 6000)
+    assert answered > 100, "questions that are never answered would prove nothing"
 
 
 def fuzzed_schemas(ears, place, schemas):
@@ -196,17 +198,19 @@ def fuzzed_schemas(ears, place, schemas):
                 )
             )
             made += done is not None
-    assert made >= wanted
     nothing_leaked(Search.of(tape), ears, place)
+    return made
 
 
 def test_dozens_of_damaged_schemas_let_nothing_out(ears, place):
-    fuzzed_schemas(ears, place, 40)
+    made = fuzzed_schemas(ears, place, 40)
+    assert made >= 3, "schemas that never release would prove nothing"
 
 
 @pytest.mark.trust
 def test_a_thousand_damaged_schemas_let_nothing_out(ears, place):
-    fuzzed_schemas(ears, place, 1000)
+    made = fuzzed_schemas(ears, place, 1000)
+    assert made >= 51, "schemas that never release would prove nothing"
 
 
 # --- tables that are broken ---------------------------------------------------------------------

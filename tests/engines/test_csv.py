@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -207,17 +208,41 @@ def test_a_file_without_a_first_line_is_refused_and_one_without_rows_is_not(
     assert counts(written(tmp_path, ""), declared) == [[0] * 5] * 3
 
 
-# -- Two messy files of the field, where they are at hand ----------------------------------------
+# -- Two messy files of the field; where they are not at hand, a few lines as odd as theirs --------
+
+STAND_INS = {
+    "adult-raw.data": (
+        "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, "
+        "2174, 0, 40, United-States, <=50K\n"
+        "52, ?, 209642, HS-grad, 9, Married-civ-spouse, ?, Husband, White, Male, 0, 0, 45, ?, >50K\n"
+        "31, Private, 45781, Masters, 14, Never-married, Sales, Unmarried, Black, Female, "
+        "14084, 0, 50, United-States, >50K\n\n"
+    ),
+    "titanic-raw.csv": (
+        ",Pclass,Sex,Age,SibSp,Parch,Fare,Cabin,Embarked,Survived\n"
+        "0,3,male,22.0,1,0,7.25,,S,0\n1,1,female,,1,0,71.28,C,C,1\n2,2,male,0.8,0,2,29.0,A,S,1\n"
+    ),
+}
 
 
-def table(name: str) -> Path:
+def table(name: str, folder: Path) -> Path:
     path = TABLES / name
     if not path.exists():
-        pytest.skip(f"{name} is not beside the project ({TABLES})")
+        path = folder / name
+        path.write_text(STAND_INS[name], encoding="utf-8")
     return path
 
 
-def test_the_raw_adult_file_is_counted_line_by_line() -> None:
+@pytest.fixture(params=["the file", "the stand-in"])
+def field_file(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Path]:
+    if request.param == "the stand-in":
+        monkeypatch.setattr("tests.engines.test_csv.TABLES", tmp_path / "nowhere")
+    return lambda name: table(name, tmp_path)
+
+
+def test_the_raw_adult_file_is_counted_line_by_line(field_file: Callable[[str], Path]) -> None:
     names = [
         "age",
         "workclass",
@@ -245,7 +270,7 @@ def test_the_raw_adult_file_is_counted_line_by_line() -> None:
         ),
         csv=CsvOptions(header=False, names=tuple(names), trim=True, null_strings=("?", "")),
     )
-    path = table("adult-raw.data")
+    path = field_file("adult-raw.data")
     rows = [re.split(r", ", line) for line in path.read_text().splitlines() if line.strip()]
     with open_engine(path, declared) as engine:
         work, both, age = engine.marginals([("workclass",), ("sex", "income"), ("age",)])
@@ -258,7 +283,9 @@ def test_the_raw_adult_file_is_counted_line_by_line() -> None:
     )
 
 
-def test_the_raw_titanic_file_has_nulls_where_fields_are_empty() -> None:
+def test_the_raw_titanic_file_has_nulls_where_fields_are_empty(
+    field_file: Callable[[str], Path],
+) -> None:
     declared = Schema(
         dataset="titanic",
         columns=(
@@ -267,7 +294,7 @@ def test_the_raw_titanic_file_has_nulls_where_fields_are_empty() -> None:
             CategoryColumn("Cabin", ("A", "B", "C")),
         ),
     )
-    path = table("titanic-raw.csv")
+    path = field_file("titanic-raw.csv")
     rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
     with open_engine(path, declared) as engine:
         age, cabin, sex = engine.marginals([("Age",), ("Cabin",), ("Sex",)])
