@@ -178,7 +178,7 @@ def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], flo
         raise BadRelease("The model of a part is not readable.") from None
 
 
-def _reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:
+def reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:
     """The table summed to `columns`, in their order."""
     axes = tuple(a for a, name in enumerate(table.columns) if name not in columns)
     kept = [name for name in table.columns if name in columns]
@@ -310,7 +310,7 @@ class Library:
         for (table, many), weight in zip(found, weights, strict=True):
             if weight == 0:
                 continue
-            share = weight * _reduced(table, columns).astype(np.float64)
+            share = weight * reduced(table, columns).astype(np.float64)
             counts = share if counts is None else counts + share
             noise.append((weight, table.law, many))
         assert counts is not None
