@@ -322,10 +322,32 @@ class Library:
                 model.margins[axis] = LinearTable((name,), self.consistent)
         return model
 
-    def refusal(self, columns: tuple[str, ...], *, also: str = "") -> str:
-        needed = Marginals(columns=columns).text
+    def refusal(self, columns: tuple[str, ...], *, also: str = "", instead: str = "") -> str:
+        """Why a table over `columns` is not there; `also` or `instead` name classes that would serve."""
+        needed = instead or f"{Marginals(columns=columns).text}{also}"
+        if not columns:
+            needed = "a table that counts every row, such as marginals(1)"
         offered = ", ".join(dict.fromkeys(self.release.workload)) or "nothing"
-        return (
-            f"The release cannot answer this: it would have needed {needed}{also}, "
+        text = (
+            f"The release cannot answer this: it would have needed {needed}, "
             f"and it was made for {offered}."
+        )
+        if instead:
+            return text
+        if not columns and self.ranges:
+            return (
+                f"{text} It counts rows with a value: ask for count({self.ranges[0].columns[0]})."
+            )
+        return text + self._left_out(columns)
+
+    def _left_out(self, columns: tuple[str, ...]) -> str:
+        """Which larger table would do, if its other columns had a cell for every row."""
+        larger = [each.columns for each in self.tables if set(columns) <= set(each.columns)]
+        if not larger:
+            return ""
+        extra = [name for name in min(larger, key=len) if name not in columns]
+        losing = [name for name in extra if not keeps_every_row(self.schema.column(name))]
+        return (
+            f" Its larger table leaves out rows without a cell in {', '.join(losing)}, so it does not "
+            "add up to this one; the schema could give nulls and other values cells of their own."
         )
