@@ -99,6 +99,22 @@ def test_what_the_release_lacks_is_refused_with_the_class_it_needed() -> None:
         asked.ask("SELECT count(*) FROM people WHERE sex = 'F' AND age < 10")
     with pytest.raises(NotAnswerable, match=r"marginals\(pay\) or means\(pay\)"):
         asked.ask("SELECT avg(pay) FROM people")
+    with pytest.raises(NotAnswerable, match=r"needed intervals\(age\), and it was made for"):
+        asked.ask("SELECT median(age) FROM people")  # its table of ages is no help
+
+
+def test_a_count_of_all_rows_is_refused_with_a_class_that_has_a_column() -> None:
+    schema = people(columns=(IntegerColumn("age", 0, 9, nulls="exclude"), BooleanColumn("member")))
+    with pytest.raises(NotAnswerable, match=r"counts every row, such as marginals\(member\), and"):
+        reader(("age",), schema=schema, rows=[]).ask("SELECT count(*) FROM people")
+
+
+def test_a_value_that_the_schema_does_not_declare_is_noted_with_the_nearest_one() -> None:
+    asked = reader(("sex",))
+    for condition in ("sex = 'f'", "sex <> 'f'", "sex IN ('F', 'f')", "NOT (sex = 'f')"):
+        notes = asked.ask(f"SELECT count(*) FROM people WHERE {condition}").notes
+        assert notes[0] == "'f' is not a declared value of column 'sex'. Did you mean 'F'?"
+    assert not asked.ask("SELECT count(*) FROM people WHERE sex = 'F'").notes
 
 
 def test_a_public_total_is_exact_and_bounds_every_count() -> None:

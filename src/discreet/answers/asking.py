@@ -161,13 +161,20 @@ class Asking:
             return self.count(condition, group_by, not_null=column)
         assert column is not None
         if aggregate.kind == "quantile":
-            raise NotAnswerable(
-                self.library.refusal((column,), also=f" or {Intervals(column).text}")
-            )
+            raise NotAnswerable(self._no_quantile(column))
         direct = self._direct(aggregate.kind, column, condition) if not group_by else None
         if direct is not None:
             return direct
         return self._from_table(aggregate.kind, column, condition, group_by)
+
+    def _no_quantile(self, column: str) -> str:
+        needed = Intervals(column).text
+        if needed in self.library.release.workload:
+            return (
+                f"The release cannot answer this: its {needed} has the quantiles of the whole column alone; "
+                "take WHERE and GROUP BY out."
+            )
+        return self.library.lacks(needed)
 
     def count(
         self, condition: Condition, group_by: tuple[str, ...] = (), *, not_null: str | None = None

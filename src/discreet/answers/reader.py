@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from discreet.errors import BadQuestion, NotAnswerable
 from discreet.privacy.exact import Exactable
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.queries.sql import Question, parse_question
+from discreet.queries.undeclared import undeclared_in_condition
 from discreet.schema import Schema
 
 
@@ -59,6 +61,11 @@ class ReleaseReader:
         """
         if isinstance(question, str):
             question = parse_question(question, self.schema)
+        answers = self._answers(question, confidence, whole)
+        notes = undeclared_in_condition(question.condition, self.schema)
+        return replace(answers, notes=(*notes, *answers.notes)) if notes else answers
+
+    def _answers(self, question: Question, confidence: float, whole: bool) -> Answers:
         found = [
             reader.answers(question, confidence=confidence, whole=whole)
             for reader in (self._predicates, self._parities)

@@ -322,10 +322,20 @@ class Library:
                 model.margins[axis] = LinearTable((name,), self.consistent)
         return model
 
+    def _row_count(self) -> str:
+        """What would have counted all rows: a table of any column that gives each of them a cell."""
+        complete = [column.name for column in self.schema.columns if keeps_every_row(column)]
+        such = f", such as {Marginals(columns=complete[:1]).text}" if complete else ""
+        return f"a table that counts every row{such}"
+
     def refusal(self, columns: tuple[str, ...], *, also: str = "") -> str:
-        needed = Marginals(columns=columns).text
+        needed = Marginals(columns=columns).text if columns else self._row_count()
+        return self.lacks(needed + also)
+
+    def lacks(self, needed: str) -> str:
+        """The refusal of a question, by the name of what the release would have needed."""
         offered = ", ".join(dict.fromkeys(self.release.workload)) or "nothing"
         return (
-            f"The release cannot answer this: it would have needed {needed}{also}, "
+            f"The release cannot answer this: it would have needed {needed}, "
             f"and it was made for {offered}."
         )

@@ -35,9 +35,11 @@ def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
       discreet ledger show people --ledger ledger.db --json
     """
     from discreet.cli.output import print_json, print_table
+    from discreet.errors import did_you_mean
 
     with _existing(ledger_path) as ledger:
         entries = ledger.entries(dataset)
+        charged = {entry.dataset for entry in ledger.entries(None)}
         names = list(dict.fromkeys(entry.dataset for entry in entries))
         accounts = [(name, ledger.cap(name), ledger.spent(name)) for name in names]
         place = str(ledger.path)
@@ -65,7 +67,9 @@ def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
         )
         return
     if not entries:
-        click.echo(f"Nothing was charged in {place}.")
+        whose = "" if dataset is None else f" to dataset {dataset!r}"
+        near = "" if dataset is None else did_you_mean(dataset, sorted(charged))
+        click.echo(f"Nothing was charged{whose} in {place}.{near}")
         return
     print_table(
         ("dataset", "spent", "of its cap", "left"),

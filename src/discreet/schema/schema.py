@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
-from discreet.errors import BadInput, BadSchema
+from discreet.errors import BadInput, BadSchema, did_you_mean
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.exact import LONGEST
@@ -137,10 +136,8 @@ class Schema:
 
 def unknown_column(name: str, names: tuple[str, ...]) -> str:
     """The sentences for a column that the schema does not declare."""
-    near = get_close_matches(name, names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
     listed = ", ".join(repr(one) for one in names[:20]) + (", ..." if len(names) > 20 else "")
-    return f"There is no column {name!r} in the schema.{hint} It declares {listed}."
+    return f"There is no column {name!r} in the schema.{did_you_mean(name, names)} It declares {listed}."
 
 
 def joint_mistakes(parts: Parts) -> list[str]:
