@@ -32,11 +32,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 EPILOG = """\b
 A first walk:
-  discreet demo
-  discreet schema draft people.parquet -o people.toml
+  discreet demo; cd demo-output
+  discreet schema draft people.csv
   discreet plan people.toml --epsilon 1 --for 'marginals(2)'
-  discreet release people.parquet --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
-  discreet ask people.release "SELECT count(*) FROM people WHERE age >= 65"
+  discreet release people.csv --schema people.toml --epsilon 1 --for 'marginals(2)' -o mine.release
+  discreet ask mine.release "SELECT count(*) FROM people WHERE age >= 65"
 """
 
 

@@ -20,7 +20,7 @@ def command(path: Path, as_json: bool) -> None:
     \b
     Examples:
       discreet key custodian.key > custodian.pub
-      discreet release people.parquet ... --sign custodian.key
+      discreet release people.csv --schema people.toml --epsilon 1 --for 'histogram(age)' -o people.release --sign custodian.key
       discreet verify people.release --key custodian.pub
     """
     from discreet.answers import new_signing_key

@@ -22,7 +22,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@command.command(short_help="Show what was charged, for what, and what is left.")
 @click.argument("dataset", required=False)
 @ledger_option
 @json_option
@@ -93,7 +93,7 @@ def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
     )
 
 
-@command.command()
+@command.command(short_help="Check that the record was not altered.")
 @ledger_option
 @json_option
 def verify(ledger_path: Path | None, as_json: bool) -> None:
@@ -121,7 +121,7 @@ def verify(ledger_path: Path | None, as_json: bool) -> None:
         click.echo(f"{place} is intact: {count} charges, an unbroken chain, no older copy.")
 
 
-@command.command("raise-cap")
+@command.command("raise-cap", short_help="Put a higher cap in place, for a reason.")
 @click.argument("dataset")
 @budget_options
 @click.option("--reason", required=True, help="Why; it is kept in the ledger.")
@@ -148,7 +148,7 @@ def raise_cap(
     click.echo(f"The cap of {dataset} is now {cap}.")
 
 
-@command.command("accept-mark")
+@command.command("accept-mark", short_help="Go on from a copy whose mark is lost or ahead.")
 @click.option("--reason", required=True, help="Why; it is kept in the ledger.")
 @ledger_option
 def accept(reason: str, ledger_path: Path | None) -> None:

@@ -68,7 +68,7 @@ def command(
     Examples:
       discreet plan people.toml --epsilon 1 --for 'marginals(2)' --for 'means(income)'
       discreet plan people.toml --for 'marginals(age, sex)' --error 50
-      discreet plan people.toml --epsilon 1/2 --for 'marginals(2)' --error 0.1% --json
+      discreet plan people.toml --epsilon 1/2 --for 'marginals(age, sex)' --error 0.1% --json
     """
     from discreet.cli.output import print_json
     from discreet.releases import plan

@@ -64,8 +64,8 @@ def command(
 
     \b
     Examples:
-      discreet release people.parquet --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
-      discreet release people.csv --schema people.toml --epsilon 1/2 --delta 1e-9 \\
+      discreet release people.csv --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
+      discreet release people.csv --schema people.toml --epsilon 1/2 \\
           --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
     """
     from discreet.cli.files import refuse_overwriting

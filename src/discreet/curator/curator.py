@@ -101,6 +101,11 @@ class Curator:
 
     def _declared(self, cap: Budget | None, analyst_cap: Budget | None) -> Budget:
         dataset = self.schema.dataset
+        if cap is not None and self.schema.cap not in (None, cap):
+            raise BadBudget(
+                f"The schema caps dataset {dataset!r} at {self.schema.cap}, and the curator is given a cap of "
+                f"{cap}. Nothing was read or charged. Leave the curator's out, or change the schema's."
+            )
         wanted = cap or self.schema.cap or self._ledger.cap(dataset)
         if wanted is None:
             raise BadBudget(
