@@ -59,7 +59,9 @@ class BadSchema(BadInput):
 
     def __init__(self, mistakes: Sequence[str], *, where: str = "The schema") -> None:
         self.mistakes = tuple(mistakes)
-        if len(self.mistakes) == 1:
+        if len(self.mistakes) == 1 and self.mistakes[0].startswith("it "):
+            text = f"{where} {self.mistakes[0].removeprefix('it ')}"
+        elif len(self.mistakes) == 1:
             text = f"{where} has a mistake: {self.mistakes[0]}"
         else:
             listed = "\n".join(f"  - {mistake}" for mistake in self.mistakes)

@@ -119,6 +119,8 @@ def command(
             }
         )
         return
+    claimed = {claim.query_class for claim in made.claims}
+    unclaimed = [text for text in dict.fromkeys(made.workload) if text not in claimed]
     print_table(
         ("good for", "off by at most", "holds for", "confidence"),
         [
@@ -129,7 +131,8 @@ def command(
                 f"{claim.confidence:.6g}",
             )
             for claim in made.claims
-        ],
+        ]
+        + [(text, "no bound", "ask: each answer has its interval", "") for text in unclaimed],
         title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",
         right=[1, 3],
     )

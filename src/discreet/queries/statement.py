@@ -159,6 +159,11 @@ class StatementReader:
     def unknown(self, node: Any) -> BadQuestion:
         """The refusal of what SELECT does not take, with the nearest function that it does."""
         near = ""
+        if type(node) in (self.exp.Max, self.exp.Min):
+            return BadQuestion(
+                "max() and min() hang on a single row, so they have no private answer; ask for a quantile near "
+                "the end, as in quantile(col, 0.99)."
+            )
         if type(node) is self.exp.Anonymous and isinstance(node.this, str):
             near = did_you_mean(node.this, self.functions)
         return BadQuestion(f"SELECT takes no {construct(node)} here.{near} {self.shape}")

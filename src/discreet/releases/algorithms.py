@@ -56,6 +56,8 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 
+UNTOUCHED = "Nothing was read or charged."
+
 
 def algorithm_for(
     query_class: QueryClass, schema: Schema, *, named: str | None = None
@@ -82,7 +84,8 @@ def algorithm_for(
         if refusal is None:
             return each
         refusals.append(refusal)
-    raise BadInput(f"{query_class.text}: {refusals[-1]} Nothing was read or charged.")
+    refusal = refusals[-1].removesuffix(UNTOUCHED).strip()
+    raise BadInput(f"{query_class.text}: {refusal} {UNTOUCHED}")
 
 
 __all__ = ["ALGORITHMS", "Algorithm", "ClassError", "Prepared", "algorithm_for"]

@@ -65,6 +65,8 @@ class Schema:
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise BadSchema([f"it cannot be read: {reason}."], where=where) from None
+        if data.startswith(b"PK\x03\x04"):
+            raise BadSchema(["it is a zip file, such as a release, and no TOML."], where=where)
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
