@@ -304,7 +304,12 @@ class Asking:
         plain = [each for each in sums if each.center == 0]
         if not plain:
             return None
-        return direct_sum(plain, confidence=self.confidence, most_rows=self.public_rows)
+        return direct_sum(
+            plain,
+            self.schema.column(plain[0].column),
+            confidence=self.confidence,
+            most_rows=self.public_rows,
+        )
 
     def _mean_of_sums(self, sums: list[NoisySum], column: str) -> Estimates | None:
         """A measured sum over a count from elsewhere in the release, if it has one."""
@@ -320,7 +325,7 @@ class Asking:
             public_rows=self.public_rows,
             whole=False,
         )
-        total = direct_sum(plain, confidence=level, most_rows=None)
+        total = direct_sum(plain, self.schema.column(column), confidence=level, most_rows=None)
         found = quotient(total, counts, center=0.0, hull=selection.hull(0))
         return replace(found, note=total.note.replace("summed", "averaged"))
 
@@ -346,6 +351,7 @@ class Asking:
                 axis,
                 group_axes=group_axes,
                 confidence=self.confidence,
+                public_rows=self.public_rows,
                 impossible=impossible,
             )
             return _reordered(found, axes)
@@ -368,6 +374,7 @@ class Asking:
             axis,
             group_axes=group_axes,
             confidence=level,
+            public_rows=self.public_rows,
             center=center,
             impossible=impossible,
         )
