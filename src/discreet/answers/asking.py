@@ -5,6 +5,7 @@ May import errors, privacy, schema, queries, artifacts, inference.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
@@ -13,8 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.counting import DECLARED_NOTE, Estimates, count_rows, nothing_left
+from discreet.answers.joined_ranges import combined_note
+from discreet.answers.joining import total_of
 from discreet.answers.linear_tables import LinearTable
+from discreet.answers.overlaying import overlaid
 from discreet.answers.ranging import RangeAsking
+from discreet.answers.readings import Reading
 from discreet.answers.selecting import Selection, select
 from discreet.answers.sources import CombinedTable, Library, NoisyCount, NoisySum
 from discreet.answers.summing import both, direct_mean, direct_sum, quotient, sum_rows
@@ -67,7 +72,10 @@ class Asking:
         level = exact(self.confidence, name="confidence")
         if not 0 < level < 1:
             raise BadInput(f"confidence is {self.confidence}; it must lie between 0 and 1.")
-        ranged = self._from_ranges(question)
+        joint = self._jointly(question)
+        if joint is not None:
+            return joint
+        ranged = self._ranging().answers(question)
         if ranged is None:
             return self._from_tables(question)
         named = {*columns_of(question.condition), *question.group_by}
@@ -81,16 +89,33 @@ class Asking:
             return ranged
         return min(ranged, tables, key=_total_deviation)
 
-    def _from_ranges(self, question: Question) -> Answers | None:
-        """From a released tree, where one can answer all that is asked."""
-        asking = RangeAsking(
-            tuple(self.library.ranges),
+    def _ranging(self) -> RangeAsking:
+        return RangeAsking(
+            tuple(self.library.joined),
             self.schema,
             self.public_rows,
             self.confidence,
             self.whole,
         )
-        return asking.answers(question)
+
+    def _jointly(self, question: Question) -> Answers | None:
+        """Counts from trees and tables together; `None` where no tree and table speak of the same rows.
+
+        Other aggregates, and groups of nulls, which no tree counts, come from the tables.
+        """
+        counts = tuple(each for each in question.aggregates if each.kind == "count")
+        if any(each.kind == "quantile" for each in question.aggregates) or not counts:
+            return None
+        own, ranging = replace(question, aggregates=counts), self._ranging()
+        ranged = ranging.answers(own) if ranging.joins(own) else None
+        if ranged is None or (counts == question.aggregates and not question.group_by):
+            return ranged
+        try:
+            return overlaid(self._from_tables(question), ranged, question, self.schema)
+        except NotAnswerable:
+            if counts == question.aggregates:
+                return ranged
+            raise
 
     def _from_tables(self, question: Question) -> Answers:
         groups = [self.schema.column(name) for name in question.group_by]
@@ -185,6 +210,10 @@ class Asking:
         if not selection.columns and self.public_rows is not None and bool(selection.mask.all()):
             rows = np.array(float(self.public_rows))
             return Estimates(rows, rows, rows, np.zeros(()), is_exact=True)
+        if not selection.columns and bool(selection.mask.all()):
+            total = total_of(self.library)
+            if total is not None:
+                return self._from_reading(total)
         impossible = self._impossible(selection)
         group_axes = tuple(sorted(axes))
         if impossible is not None:
@@ -204,6 +233,14 @@ class Asking:
             impossible=impossible,
         )
         return _reordered(found, axes)
+
+    def _from_reading(self, reading: Reading) -> Estimates:
+        estimate, lower, upper = reading.bounded(
+            self.confidence, rows=self.public_rows, whole=self.whole
+        )
+        note = combined_note(reading.sources) if reading.sources > 1 else ""
+        std = np.array(math.sqrt(reading.variance))
+        return Estimates(estimate, lower, upper, std, is_exact=True, note=note)
 
     def _impossible(self, selection: Selection) -> npt.NDArray[np.bool_] | None:
         """The cells of the selection's columns that are empty by declaration, if they can be listed."""
