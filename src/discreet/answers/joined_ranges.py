@@ -43,11 +43,15 @@ LEAST_SHARE = 1e-3
 """A source that makes up less than this of an estimate is not counted as one of those combined."""
 
 
+COMBINED = "measurements whose noises are independent, by the inverse of their variances."
+
+
 def combined_note(sources: int) -> str:
-    return (
-        f"The answer combines {sources} sources whose noises are independent, by the inverse of their "
-        "variances."
-    )
+    return f"The answer combines {sources} {COMBINED}"
+
+
+def is_combined(note: str) -> bool:
+    return note.endswith(COMBINED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ May import errors, privacy, schema, queries, artifacts, inference.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
@@ -141,5 +142,16 @@ def total_of(library: Library) -> Reading | None:
         value=float(found.outer[0]),
         variance=float(found.outer_std[0]) ** 2,
         kurtosis=float(found.kurtosis[0]),
+        parts=library.table_parts
+        | parts_of(library, [t for source in trees for t in source.trees]),
         sources=int(found.sources[0]),
+    )
+
+
+def parts_of(library: Library, trees: Sequence[RangeSource]) -> frozenset[int]:
+    """The places of the parts that trees were released as."""
+    return frozenset(
+        place
+        for place, part in enumerate(library.release.parts)
+        if any(part is tree.part for tree in trees)
     )

@@ -5,12 +5,16 @@ May import errors, privacy, schema, queries, artifacts, inference.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.joined_ranges import combined_note, is_combined
 from discreet.answers.ranging import left_out_note
+from discreet.answers.readings import Reading
+from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.queries.question import Question
 from discreet.schema import Schema
@@ -30,6 +34,34 @@ def overlaid(tables: Answers, counts: Answers, question: Question, schema: Schem
     untrue = {left_out_note(name) for name in question.group_by}
     notes = [note for note in counts.notes if note not in untrue]
     return replace(tables, columns=columns, notes=tuple(dict.fromkeys([*tables.notes, *notes])))
+
+
+def answered(
+    reading: Reading,
+    question: Question,
+    other: Answers | None,
+    confidence: float,
+    rows: int | None,
+    whole: bool,
+) -> Answers:
+    """A combined count as the answer, with the notes of the source that would have answered alone."""
+    estimate, lower, upper = (
+        each.reshape(1) for each in reading.bounded(confidence, rows=rows, whole=whole)
+    )
+    std = np.array([math.sqrt(reading.variance)])
+    notes = [] if other is None else [each for each in other.notes if not is_combined(each)]
+    return Answers(
+        groups=(),
+        codes=np.zeros((1, 0), dtype=np.int64),
+        label=lambda axis, code: "",
+        columns=tuple(
+            AnswerColumn(one.name, estimate, lower, upper, std, Covers.NOISE)
+            for one in question.aggregates
+        ),
+        confidence=confidence,
+        question=question.text,
+        notes=(*notes, combined_note(reading.sources)),
+    )
 
 
 def _places(

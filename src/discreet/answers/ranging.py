@@ -22,6 +22,7 @@ from discreet.answers.buckets import BucketSource, widened
 from discreet.answers.counting import DECLARED_NOTE
 from discreet.answers.joined_ranges import JoinedSource, combined_note
 from discreet.answers.ranges import RangeSource, bounded, spread_factor, spread_factors
+from discreet.answers.readings import Reading
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
@@ -107,6 +108,29 @@ class RangeAsking:
             if source.is_lone:
                 return False
         return True
+
+    def reading(self, condition: Condition) -> tuple[Reading, JoinedSource] | None:
+        """The unbiased count of a condition that follows the cells, and the source that it is read off."""
+        named = columns_of(condition)
+        if any(not self.schema.column(name).is_ordered for name in named):
+            return None
+        source = self._source(condition, (), named)
+        if not isinstance(source, JoinedSource) or set(source.columns) != named:
+            return None
+        if any(self.schema.column(name).has_other for name in named):
+            return None
+        asked = boxes_of(condition, self.schema, source.columns)
+        found = self._summed(source, asked.inner, [], np.zeros((1, 0), dtype=np.int64))
+        if not asked.is_exact or found.inner[0] != found.outer[0] or not len(asked.inner):
+            return None
+        kurtosis = source.kurtosis if found.kurtosis is None else float(found.kurtosis[0])
+        reading = Reading(
+            value=float(found.outer[0]),
+            variance=float(found.outer_std[0]) ** 2,
+            kurtosis=kurtosis,
+            sources=1 if found.sources is None else int(found.sources[0]),
+        )
+        return reading, source
 
     def _groups(self, groups: tuple[str, ...], condition: Condition) -> npt.NDArray[np.int64]:
         """The combinations of value cells that the condition lets through: no row has a say."""

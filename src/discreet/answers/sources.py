@@ -235,7 +235,8 @@ class Library:
         residuals: list[Measurement] = []
         self.models: dict[tuple[str, ...], ModelTable] = {}
         self.spreads_evenly = False
-        for part in release.parts:
+        table_parts: set[int] = set()
+        for place, part in enumerate(release.parts):
             answerer = ANSWERERS.get(part.kind)
             if answerer is None:
                 continue  # made by a newer version: it may be ignored, it must not be guessed at
@@ -245,8 +246,12 @@ class Library:
             self.counts += found.counts
             self.ranges += found.ranges
             residuals += found.residuals
+            if found.tables or found.residuals or found.counts:
+                table_parts.add(place)
             self.models |= {model.columns: model for model in found.models}
             self.spreads_evenly |= found.spreads_evenly
+        self.table_parts = frozenset(table_parts)
+        """The places of the parts whose noise is in tables."""
         self.residuals = ResidualTables(release.schema, residuals, rows=release.public_rows)
         self.consistent = ConsistentTables(self.residuals, self._overlapping(residuals))
         self.joined = joined_sources(self)
