@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy.typing as npt
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
 from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
-from discreet.answers.parities import ParityReader
+from discreet.answers.overlaying import answered
+from discreet.answers.parities import ParityReader, checked
 from discreet.answers.predicates import PredicateReader
 from discreet.answers.range_pictures import Bars, distribution
+from discreet.answers.readings import combined
 from discreet.answers.sources import Library
 from discreet.answers.synthetic import SyntheticTable, synthesize
 from discreet.answers.table_models import cell_deviation
@@ -26,7 +29,9 @@ from discreet.artifacts.statement import Statement, privacy_statement
 from discreet.errors import BadQuestion, NotAnswerable
 from discreet.privacy.exact import Exactable
 from discreet.queries.classes import QueryClass, parse_class
+from discreet.queries.conditions import has_inequality, normal_form
 from discreet.queries.sql import Aggregate, Question, parse_question
+from discreet.queries.undeclared import undeclared_in_condition
 from discreet.schema import Schema
 
 
@@ -58,6 +63,14 @@ class ReleaseReader:
         """
         if isinstance(question, str):
             question = parse_question(question, self.schema)
+        answers = self._answers(question, confidence, whole)
+        notes = undeclared_in_condition(question.condition, self.schema)
+        return replace(answers, notes=(*notes, *answers.notes)) if notes else answers
+
+    def _answers(self, question: Question, confidence: float, whole: bool) -> Answers:
+        joint = self._jointly(question, confidence, whole)
+        if joint is not None:
+            return joint
         found = [
             reader.answers(question, confidence=confidence, whole=whole)
             for reader in (self._predicates, self._parities)
@@ -73,6 +86,36 @@ class ReleaseReader:
         # Which of two has less noise is public, so that choosing it spoils no interval.
         one, two = declared.columns[0], other.columns[0]
         return other if two.covers is Covers.NOISE and two.std[0] < one.std[0] else declared
+
+    def _jointly(self, question: Question, confidence: float, whole: bool) -> Answers | None:
+        """A count that several parts of the release know without bias; `None` where fewer than two do."""
+        if question.group_by or not all(
+            one.kind == "count" and one.column is None for one in question.aggregates
+        ):
+            return None
+        checked(confidence)
+        condition = question.condition
+        everything = not has_inequality(condition) and normal_form(condition) is True
+        if everything and self.release.public_rows is not None:
+            return None  # known without noise
+        readings = self._predicates.readings(condition, confidence)
+        readings += self._parities.readings(condition)
+        if everything:
+            readings += self._halfspaces.totals()
+        if not readings:
+            return None
+        other: Answers | None = None
+        try:
+            other = self._undeclared(question, confidence, whole)
+            if not has_inequality(condition):
+                own = Asking(self._library, confidence).reading(condition)
+                readings += [] if own is None else [own]
+        except (NotAnswerable, BadQuestion):
+            pass
+        joint = combined(readings)
+        if len(joint.parts) < 2 or joint.sources < 2:
+            return None
+        return answered(joint, question, other, confidence, self.release.public_rows, whole)
 
     def _undeclared(self, question: Question, confidence: float, whole: bool) -> Answers:
         linear = self._halfspaces.answers(question, confidence=confidence, whole=whole)

@@ -116,12 +116,13 @@ def _weighted_widths(
     for place, row in enumerate(flat):
         key = row.tobytes()
         if key not in known:
-            known[key] = half_width(_terms(table, row), confidence)
+            known[key] = half_width(sum_terms(table, row), confidence)
         found[place] = known[key]
     return np.broadcast_to(found.reshape(groups), [shape[axis] for axis in group_axes])
 
 
-def _terms(table: CombinedTable, weights: Floats) -> list[Term]:
+def sum_terms(table: CombinedTable, weights: Floats) -> list[Term]:
+    """The draws in a weighted sum of cells."""
     distinct, times = np.unique(weights, return_counts=True)
     return [
         (share * float(weight), law, draws * int(count))

@@ -64,8 +64,8 @@ def command(
 
     \b
     Examples:
-      discreet release people.parquet --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
-      discreet release people.csv --schema people.toml --epsilon 1/2 --delta 1e-9 \\
+      discreet release people.csv --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
+      discreet release people.csv --schema people.toml --epsilon 1/2 \\
           --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
     """
     from discreet.cli.files import refuse_overwriting
@@ -120,6 +120,8 @@ def command(
             }
         )
         return
+    claimed = {claim.query_class for claim in made.claims}
+    unclaimed = [text for text in dict.fromkeys(made.workload) if text not in claimed]
     print_table(
         ("good for", "off by at most", "holds for", "confidence"),
         [
@@ -130,7 +132,8 @@ def command(
                 f"{claim.confidence:.6g}",
             )
             for claim in made.claims
-        ],
+        ]
+        + [(text, "no bound", "ask: each answer has its interval", "") for text in unclaimed],
         title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",
         right=[1, 3],
     )
