@@ -108,17 +108,43 @@ def synthetic_codes(
     return drawn_codes(source, rows, generator(seed))
 
 
-def drawn_codes(source: RangeSource | BucketSource, rows: int, public: Generator) -> Codes:
+def rows_with_values(source: RangeSource | BucketSource) -> int:
+    """The rows that a release of ranges counts, as it would answer."""
+    last = [source.schema.column(name).value_cells - 1 for name in source.columns]
+    first = np.zeros((1, len(last)), dtype=np.uint64)
+    whole = source.fitted(first, np.array([last], dtype=np.uint64))
+    return max(0, round(float(whole.estimate[0])))
+
+
+def share_of_nulls(source: RangeSource | BucketSource, counted: int | None) -> float:
+    """The share of all `counted` rows that have no value in the one column, if nulls have a cell there.
+
+    Of several columns nobody knows in which of them a row has none.
+    """
+    null = source.schema.column(source.columns[0]).null_cell
+    if len(source.columns) > 1 or null is None or null >= 1 << 64 or not counted:
+        return 0.0
+    return max(0.0, 1 - rows_with_values(source) / counted)
+
+
+def drawn_codes(
+    source: RangeSource | BucketSource, rows: int, public: Generator, *, nulls: int = 0
+) -> Codes:
     """Cells of rows drawn from the published counts: box by box, evenly inside each, in random order.
 
-    Every box gets its share of the rows but for rounding, which is random.
+    Every box gets its share of the rows but for rounding, which is random. `nulls` of the rows have no
+    value, of a release over one column.
     """
     low, high, weights = source.published_boxes()
     if weights.sum() == 0:
         weights = np.prod((high - low).astype(np.float64) + 1.0, axis=1)
     # Systematic sampling: no box is off by more than one row from its share.
-    ends = np.cumsum(weights / weights.sum() * rows)
-    marks = np.arange(rows) + public.random()
+    ends = np.cumsum(weights / weights.sum() * (rows - nulls))
+    marks = np.arange(rows - nulls) + public.random()
     place = np.minimum(np.searchsorted(ends, marks, side="right"), len(weights) - 1)
     drawn = public.integers(low[place], high[place], endpoint=True, dtype=np.uint64)
+    if nulls:
+        null = source.schema.column(source.columns[0]).null_cell
+        assert null is not None
+        drawn = np.concatenate([drawn, np.full((nulls, 1), null, dtype=np.uint64)])
     return np.asarray(drawn[public.permutation(rows)])

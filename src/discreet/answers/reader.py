@@ -208,9 +208,7 @@ class ReleaseReader:
 
         The same `seed` gives the same rows. It costs no privacy: only published numbers are used.
         """
-        return synthesize(
-            self._library, rows=self._counted_rows() if rows is None else rows, seed=seed
-        )
+        return synthesize(self._library, rows=rows, seed=seed, counted=self._counted_rows())
 
     def _counted_rows(self) -> int | None:
         """What `SELECT count(*)` answers, if the release counts every row."""
