@@ -141,17 +141,20 @@ def test_synthetic_rows_of_ranges_have_the_releases_counts_and_the_schemas_types
     rows = reader.synthesize(seed=1)
     assert rows.names == ("age", "income", "born", "seen", "key")
     assert len(rows) == pytest.approx(ROWS, rel=0.02)
-    ages, incomes, keys = (np.array(rows.column(name)) for name in ("age", "income", "key"))
+    ages, incomes = (np.array(rows.column(name)) for name in ("age", "income"))
+    keys = np.array([each for each in rows.column("key") if each is not None])
     for age in (20, 40, 60):
         asked = f"SELECT count(*) FROM people WHERE age < {age} AND income < 125"
         share = reader.ask(asked, whole=False).only.estimate
         drawn = ((ages < age) & (incomes < 125)).sum()
         assert drawn == pytest.approx(share, abs=0.02 * ROWS)
-    assert all(isinstance(each, date) for each in rows.column("born"))
-    assert all(isinstance(each, datetime) for each in rows.column("seen")[:10])
+    kinds = {"born": date, "seen": datetime}
+    for name, kind in kinds.items():  # noise may look like a few rows without a value
+        values = [each for each in rows.column(name) if each is not None]
+        assert len(values) > 0.95 * len(rows) and all(isinstance(each, kind) for each in values)
     assert (keys >= 2**60).mean() > 0.9
     assert "independently" in rows.notes[0] and "age, income; born" in rows.notes[0]
-    assert "no nulls" in rows.notes[1] and "sex" in rows.notes[2]
+    assert "no nulls" in rows.notes[1] and "sex" in rows.notes[-1]
     again = reader.synthesize(seed=1)
     assert np.array_equal(rows.codes, again.codes)
 

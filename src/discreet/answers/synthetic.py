@@ -26,6 +26,7 @@ from discreet.answers.ranges import RangeSource
 from discreet.answers.repairing import possible_rows
 from discreet.answers.sources import Library
 from discreet.answers.table_models import model_of_tables
+from discreet.artifacts.answer import Answer
 from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.fitting import RowModel
 from discreet.inference.public_random import generator
@@ -124,7 +125,7 @@ class SyntheticTable:
 
 
 def synthesize(
-    library: Library, *, rows: int | None, seed: int | None, counted: int | None = None
+    library: Library, *, rows: int | None, seed: int | None, counted: Answer | None = None
 ) -> SyntheticTable:
     """Rows drawn from the release; without `rows` as many as it has `counted`, if it counts every row."""
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
@@ -137,7 +138,9 @@ def synthesize(
             "Synthetic rows need tables or ranges of the columns: release marginals(2), or marginals of "
             "names, or intervals of a column."
         )
-    many = counted if rows is None else rows
+    many = rows
+    if many is None and counted is not None:
+        many = int(counted.estimate)
     if many is None:
         most = max((rows_with_values(each) for each in ranges), default=0)
         many = most if found is None else round(found[2])
@@ -193,7 +196,7 @@ def _notes(
     library: Library,
     drawn: list[tuple[list[str], Codes]],
     ranges: list[RangeSource | BucketSource],
-    counted: int | None,
+    counted: Answer | None,
 ) -> tuple[str, ...]:
     found = []
     if len(drawn) > 1:
