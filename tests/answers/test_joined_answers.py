@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ from scipy.stats import binom, chi2
 
 from discreet.answers import ReleaseReader
 from discreet.answers.joined_ranges import JoinedSource, combined_note, is_combined
+from discreet.answers.joint_estimates import JoinedEstimates, joint_ends
 from discreet.answers.readings import Reading, combined
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.artifacts.release import Part
 from discreet.inference.public_random import generator
+from discreet.inference.tree_intervals import RangeEstimates
 from discreet.kernel import samplers
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
@@ -264,6 +267,22 @@ def test_intervals_of_a_pruned_tree_and_a_table_hold_and_are_narrower_than_eithe
         hits += answers[0].lower[0] <= AGES[low : high + 1].sum() <= answers[0].upper[0]
     assert binom.ppf(1e-7, DRAWS, 0.03) <= DRAWS - hits <= binom.isf(1e-7, DRAWS, 0.065)
     assert widths[0] < 0.95 * widths[1:].min(), widths / DRAWS
+
+
+def test_two_intervals_for_a_cut_range_share_the_risk() -> None:
+    """Nine tenths to the one with less noise, whatever the values: miss probabilities add up to 5%."""
+    one = np.ones(1)
+    for own, theirs in ((2.0, 3.0), (3.0, 2.0)):
+        alone = RangeEstimates(50 * one, 44 * one, 60 * one, 0 * one, theirs * one)
+        found = JoinedEstimates(
+            52 * one, 52 * one, 52 * one, own * one, own * one, 0 * one, 2 * one.astype(int), alone
+        )
+        _, lower, upper, _, is_exact = joint_ends(found, 0.05, 0.0)
+        risks = (0.045, 0.005) if own < theirs else (0.005, 0.045)
+        mine, tree = (NormalDist().inv_cdf(1 - risk / 2) for risk in risks)
+        assert lower[0] == pytest.approx(max(44.0, 52 - mine * own))
+        assert upper[0] == pytest.approx(min(60 + tree * theirs, 52 + mine * own))
+        assert is_exact.all()
 
 
 def test_equal_questions_get_equal_answers_one_by_one_in_arrays_and_in_groups() -> None:
