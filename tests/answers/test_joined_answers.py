@@ -234,13 +234,13 @@ def test_a_range_that_cuts_a_leaf_gets_the_least_squares_estimate_of_tree_and_ta
     assert cut > 50
 
 
-DRAWS = 1500
+DRAWS = 1000
 
 
 @pytest.mark.parametrize("of", [table, residuals])
 def test_the_deviation_of_a_combination_is_that_of_its_error(of) -> None:
     """Wide Gaussian noise, so that (error / deviation)^2 summed over draws is chi-squared: false alarm
-    1e-7; sees a variance that is off by 25%. One range a draw, and the total."""
+    1e-7; sees a variance that is off by 30%. One range a draw, and the total."""
     asked = [EVERY[place] for place in generator(None).integers(0, len(EVERY), DRAWS)]
     squares = np.zeros(2)
     for low, high in asked:
@@ -254,8 +254,9 @@ def test_the_deviation_of_a_combination_is_that_of_its_error(of) -> None:
 
 
 def test_intervals_of_a_pruned_tree_and_a_table_hold_and_are_narrower_than_either_alone() -> None:
-    """Laplace noise, one range a draw. At 95% a nominal interval misses 3% to 6.5% of the time: binomial,
-    false alarm 1e-7 at either end; sees a coverage below 89%."""
+    """Laplace noise, one range a draw. At 95% a nominal interval misses 6% of the time at most: binomial,
+    false alarm 1e-7; sees a coverage below 89%. Widths are 0.68 of the table's on average; with a
+    deviation of 0.34 of it a draw, 0.95 is 25 deviations of the mean away."""
     hits, widths = 0, np.zeros(3)
     for low, high in [EVERY[k] for k in generator(None).integers(0, len(EVERY), DRAWS)]:
         tree, other = pruned_tree(), table(DiscreteLaplaceLaw(Fraction(2)))
@@ -265,7 +266,7 @@ def test_intervals_of_a_pruned_tree_and_a_table_hold_and_are_narrower_than_eithe
         ]
         widths += [float(each.upper[0] - each.lower[0]) for each in answers]
         hits += answers[0].lower[0] <= AGES[low : high + 1].sum() <= answers[0].upper[0]
-    assert binom.ppf(1e-7, DRAWS, 0.03) <= DRAWS - hits <= binom.isf(1e-7, DRAWS, 0.065)
+    assert DRAWS - hits <= binom.isf(1e-7, DRAWS, 0.06)
     assert widths[0] < 0.95 * widths[1:].min(), widths / DRAWS
 
 
