@@ -3,7 +3,7 @@
     import discreet as dc
 
     schema = dc.Schema.load("people.toml")
-    release = dc.release("people.parquet", schema, budget=dc.Budget(epsilon=1), workload=["marginals(2)"])
+    release = dc.release("people.csv", schema, budget=dc.Budget(epsilon=1), workload=["marginals(2)"])
     release.ask("SELECT count(*) FROM people WHERE age >= 65")
 
 Names are loaded when they are first used (PEP 562), so that importing discreet is cheap;

@@ -24,8 +24,22 @@ next. It never depends on a row's value: such a message would itself be a releas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
+
+
+def did_you_mean(word: str, options: Iterable[str]) -> str:
+    """` Did you mean 'age'?`, or nothing where no option is near.
+
+    The options are public names: those of a schema, a command line or a ledger, never of rows.
+    """
+    from difflib import get_close_matches
+
+    folded: dict[str, str] = {}
+    for option in options:
+        folded.setdefault(option.casefold(), option)
+    near = get_close_matches(word[:80].casefold(), folded, n=1)
+    return f" Did you mean {folded[near[0]]!r}?" if near else ""
 
 
 class DiscreetError(Exception):
@@ -45,7 +59,9 @@ class BadSchema(BadInput):
 
     def __init__(self, mistakes: Sequence[str], *, where: str = "The schema") -> None:
         self.mistakes = tuple(mistakes)
-        if len(self.mistakes) == 1:
+        if len(self.mistakes) == 1 and self.mistakes[0].startswith("it "):
+            text = f"{where} {self.mistakes[0].removeprefix('it ')}"
+        elif len(self.mistakes) == 1:
             text = f"{where} has a mistake: {self.mistakes[0]}"
         else:
             listed = "\n".join(f"  - {mistake}" for mistake in self.mistakes)

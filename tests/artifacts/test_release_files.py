@@ -290,6 +290,20 @@ def test_flipped_bytes_are_refused_or_change_nothing(tmp_path: Path) -> None:
         assert found == expected  # a date or a comment
 
 
+def test_an_offset_that_leads_nowhere_is_called_damage_and_not_an_invalid_argument(
+    tmp_path: Path,
+) -> None:
+    write_release(rich_release(), tmp_path / "good")
+    data = bytearray((tmp_path / "good").read_bytes())
+    end = data.rindex(b"PK\x05\x06")
+    for place in (*range(end + 12, end + 20), data.rindex(b"PK\x01\x02") + 45):
+        bad = data.copy()
+        bad[place] ^= 0xFF
+        (tmp_path / "bad").write_bytes(bytes(bad))
+        with pytest.raises(BadRelease, match=r"damaged, altered or cut short; fetch it again"):
+            read_release(tmp_path / "bad")
+
+
 @pytest.mark.parametrize("name", ["missing", "folder"])
 def test_what_is_no_file_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()

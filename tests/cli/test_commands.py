@@ -115,6 +115,66 @@ def test_a_signed_release_verifies_with_its_key_and_no_other(discreet: Run, peop
     assert discreet("verify", "people.release", "--key", "nonsense").code == 2
 
 
+def test_a_private_key_is_told_from_the_public_one(discreet: Run, people: Path) -> None:
+    """By its file's first line; as bare digits, by the release that it signed."""
+    public = discreet("key", "mine.key").out.strip()
+    (people / "mine.pub").write_text(public + "\n")
+    private = (people / "mine.key").read_text().split()[-1]
+    done = discreet("verify", "people.release", "--key", "mine.key")
+    assert done.code == 2
+    assert "mine.key holds the PRIVATE key" in done.err
+    assert private not in done.err
+    done = discreet(*RELEASE, "--sign", "mine.pub")
+    assert (done.code, (people / "state").exists()) == (2, False)
+    assert discreet(*RELEASE, "--sign", "mine.key").code == 0
+    done = discreet("verify", "people.release", "--key", private)
+    assert done.code == 1
+    assert "is the PRIVATE one" in done.out
+    (people / "old.key").write_text(
+        private + "\n"
+    )  # as it was written before keys said what they are
+    assert "is the PRIVATE one" in discreet("verify", "people.release", "--key", "old.key").out
+
+
+def test_what_is_misspelt_is_answered_with_the_nearest_public_name(
+    discreet: Run, people: Path, published: Path
+) -> None:
+    shutil.copy(published, people / "p.release")
+    plan = ("plan", "people.toml", "--epsilon", "1", "--for")
+    curator = ("curator", "ask", "people.csv", "--schema", "people.toml", "--epsilon", "1")
+    for words, nearest in {
+        ("relase",): "release",
+        ("ledger", "shaw"): "show",
+        ("plan", "--epsilom", "1"): "--epsilon",
+        (*plan, "histogrm(age)"): "histogram",
+        (*plan, "means(agge)"): "age",
+        (*plan, "intervals(age)", "--algorithm", "intervals(age)=two-stage-tee"): "two-stage-tree",
+        ("ask", "p.release", "SELECT count(*) FROM poeple"): "people",
+        ("ask", "p.release", "SELECT avgg(age) FROM people"): "avg",
+        ("ask", "p.release", "SELECT count(*) FROM people WHERE Aeg = 3"): "age",
+        ("audit", "discrete-laplac", "--epsilon", "1"): "discrete-laplace",
+        (*curator, "SELECT histogramm(age) FROM people"): "histogram",
+        (*curator, "SELECT age, count(*) FROM people GROUP BY agee"): "age",
+    }.items():
+        done = discreet(*words)
+        assert done.code == 2, words
+        assert f"Did you mean {nearest!r}?" in done.err, words
+    assert discreet(*curator, "SELECT count(*) FROM people WHERE sex = 'm'").out.count("mean 'M'?")
+    assert "Did you mean 'people'?" in discreet("ledger", "show", "peple").out
+
+
+def test_a_plan_tells_people_from_rows(discreet: Run, people: Path) -> None:
+    plan = ("plan", "people.toml", "--epsilon", "1", "--for", "histogram(age)")
+    assert "epsilon 1, 400 rows\n" in discreet(*plan).out
+    text = (people / "people.toml").read_text(encoding="utf-8")
+    unit = 'unit = { identifier = "person", max_rows = 20 }\n'
+    (people / "people.toml").write_text(unit + text, encoding="utf-8")
+    assert "400 people of 1 to 20 rows each, taken as 400 rows\n" in discreet(*plan).out
+    assert "epsilon 1, 3,000 rows\n" in discreet(*plan, "--rows", "3000").out
+    found = discreet(*plan, "--json").json
+    assert (found["people"], found["rows_each"], found["rows"]) == (400, 20, 400)
+
+
 def test_a_key_that_cannot_be_used_is_refused_before_anything_is_charged(
     discreet: Run, people: Path
 ) -> None:

@@ -32,7 +32,13 @@ nulls = "exclude"
 kind = "integer"
 range = [0, 99]
 nulls = "exclude"
+[columns.seen]
+kind = "datetime"
+range = ["2020-01-01T00:00:00", "2020-12-31T23:59:59"]
+granularity = "day"
+nulls = "exclude"
 """
+START = pd.Timestamp("2020-01-01")
 
 
 def table() -> pd.DataFrame:
@@ -52,7 +58,8 @@ def table() -> pd.DataFrame:
         age = (
             numbers.integers(0, 100, rows) if kind else np.minimum(numbers.geometric(0.2, rows), 99)
         )
-        parts.append(pd.DataFrame({"place": place, "pay": pay, "age": age}))
+        seen = START + pd.to_timedelta(age * 5000 + np.arange(rows) % 60, unit="min")
+        parts.append(pd.DataFrame({"place": place, "pay": pay, "age": age, "seen": seen}))
     return pd.concat(parts)
 
 
@@ -60,6 +67,8 @@ def truths(frame: pd.DataFrame, what: str) -> np.ndarray:
     """The exact answer of each group; not a number where there is none."""
     pay = frame.assign(pay=frame["pay"].clip(0, 1000)).groupby("place")["pay"]
     age = frame.groupby("place")["age"]
+    instants = frame["seen"].astype("datetime64[us]").astype("int64")
+    seen = frame.assign(seen=instants).groupby("place")["seen"]
     found = {
         "count(*)": age.size,
         "sum(pay)": pay.sum,
@@ -70,6 +79,9 @@ def truths(frame: pd.DataFrame, what: str) -> np.ndarray:
         "median(age)": lambda: age.quantile(0.5, interpolation="lower"),
         "quantile(pay, 0.9)": lambda: pay.apply(
             lambda values: np.sort(values)[math.ceil(0.9 * len(values) - 1e-9) - 1]
+        ),
+        "quantile(seen, 0.2)": lambda: seen.apply(
+            lambda values: np.sort(values)[math.ceil(0.2 * len(values) - 1e-9) - 1]
         ),
     }[what]()
     empty = 0.0 if what in ("count(*)", "sum(pay)") else np.nan
@@ -111,5 +123,5 @@ def drawn(planned: Planned, exact: list[np.ndarray]) -> AnswerColumn:
 
 WHAT = [
     "count(*)", "sum(pay)", "avg(pay)", "avg(age)", "stddev(pay)", "variance(age)", "median(age)",
-    "quantile(pay, 0.9)",
+    "quantile(pay, 0.9)", "quantile(seen, 0.2)",
 ]  # fmt: skip

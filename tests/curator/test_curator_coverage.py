@@ -8,6 +8,7 @@ the count of misses is then binomial at worst, and the bound below allows false 
 from __future__ import annotations
 
 import math
+from datetime import date
 from fractions import Fraction
 
 import numpy as np
@@ -22,7 +23,8 @@ from discreet.curator.planning import plan_question
 from discreet.kernel.engines import open_engine
 from discreet.privacy.laws import DiscreteLaplaceLaw, combination_half_width
 from discreet.queries.curator_sql import parse_curator_question
-from tests.curator.coverage import SCHEMA, WHAT, missed
+from discreet.schema.ordered import OrderedColumn
+from tests.curator.coverage import SCHEMA, START, WHAT, missed
 
 
 @pytest.mark.parametrize("what", WHAT)
@@ -94,7 +96,7 @@ def test_a_sums_interval_covers_what_rounding_every_row_alike_takes_away() -> No
     )
     grid = planned.requests[0].query.term.grid  # type: ignore[union-attr]
     value, rows = 3 + 0.499 / grid, 200_000
-    frame = pd.DataFrame({"place": 0, "age": 1, "pay": np.full(rows, value)})
+    frame = pd.DataFrame({"place": 0, "age": 1, "pay": np.full(rows, value), "seen": START})
     with open_engine(frame, schema) as engine:
         exact = engine.tally([request.query for request in planned.requests])
     measured = Measured(values=tuple(exact), laws=planned.laws)
@@ -105,3 +107,45 @@ def test_a_sums_interval_covers_what_rounding_every_row_alike_takes_away() -> No
         answer.upper - answer.lower < 3
     )  # bounds of 1,000 at epsilon 20,000: rounding adds little
     assert rows * 0.499 / grid > 3  # what rounding row by row would have lost
+
+
+MOMENTS = {
+    "years": ("date", "year", ["1990-01-01", "2020-12-31"], ["1991-05-17", "2003-02-28"]),
+    "weeks": ("date", "week", ["2019-12-30", "2020-12-27"], ["2020-02-29", "2020-11-01"]),
+    "hours": ("datetime", "hour", ["2020-01-01", "2020-01-09"], ["2020-01-02T03:04:05"]),
+    "a far year": (
+        "datetime",
+        "millisecond",
+        ["8000-01-01", "8000-01-01T00:02:00"],
+        ["8000-01-01T00:01:05.6"],
+    ),
+}
+
+
+@pytest.mark.parametrize("which", MOMENTS)
+def test_the_median_of_moments_lies_in_its_cell_and_is_one_of_them(which: str) -> None:
+    """Without noise: the interval is the median's cell, rounded outward where a double is too short."""
+    kind, granularity, ends, values = MOMENTS[which]
+    schema = dc.Schema.loads(
+        f'dataset = "visits"\n[columns.seen]\nkind = "{kind}"\nrange = {ends}\ngranularity = "{granularity}"'
+    )
+    sql = "SELECT median(seen) FROM visits"
+    question = parse_curator_question(sql, schema)
+    budget = dc.Budget(epsilon=500)
+    planned = plan_question(question, schema, budget=budget, notion=budget.notion)
+    frame = pd.DataFrame({"seen": [value for value in values for _ in range(9)] + [ends[0]]})
+    with open_engine(frame, schema) as engine:
+        exact = engine.tally([request.query for request in planned.requests])
+    answer = answers_from(
+        planned, Measured(values=tuple(exact), laws=planned.laws), confidence=0.95
+    ).only
+    column = schema.column("seen")
+    assert isinstance(column, OrderedColumn)
+    truth = column.unit_of(values[0])
+    assert truth is not None
+    first, last = column.extent(column.code_of_unit(truth))
+    assert answer.unit.value == kind
+    assert answer.lower <= first <= truth <= last <= answer.upper
+    step = max(answer.upper - answer.lower - (last - first), 0)
+    assert step <= 2 * math.ulp(answer.upper)
+    assert isinstance(answer.value, date)

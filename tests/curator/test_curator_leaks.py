@@ -18,7 +18,7 @@ CANARY = "CANARY-7f3a"
 QUESTIONS = [
     "SELECT count(*), sum(age), avg(income), stddev(income) FROM people WHERE lower(sex) <> 'x'",
     "SELECT sex, count(*) FROM people WHERE 1 % age = 0 OR age * age > 5 GROUP BY sex",
-    "SELECT median(age), quantile(income, 0.99) FROM people",
+    "SELECT median(age), quantile(income, 0.99), quantile(born, 0.4) FROM people",
     "SELECT mode(sex) FROM people",
     "SELECT histogram(born) FROM people WHERE year(born) > 1000",
 ]

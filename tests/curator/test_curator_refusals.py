@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,18 @@ def test_an_exhausted_budget_reads_nothing(watched: dc.Curator) -> None:
 def test_a_curator_needs_a_cap(opened: Opener) -> None:
     with pytest.raises(dc.BadBudget, match="no cap"):
         opened(cap=None)
+
+
+def test_a_cap_that_is_not_the_schemas_is_refused_at_the_door(
+    opened: Opener, tmp_path: Path
+) -> None:
+    schema = replace(schema_of(), cap=dc.Budget(epsilon=1))
+    with pytest.raises(
+        dc.BadBudget, match=r"caps dataset 'people' at epsilon 1.*a cap of epsilon 10"
+    ):
+        opened(schema=schema)
+    opened(schema=schema, cap=None)  # nothing was declared by the one that was refused
+    assert opened(schema=schema, cap=dc.Budget(epsilon=1)).left == dc.Budget(epsilon=1)
 
 
 def test_units_are_counted_apart_only_where_there_is_an_identifier(opened: Opener) -> None:

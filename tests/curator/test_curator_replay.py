@@ -38,6 +38,7 @@ CONDITIONS = {
     "date": "extract(month FROM date) < 3",
 }
 NUMERIC = ("integer", "integer_wide", "number")
+MOMENTS = ("date",)
 
 
 def random_unit(table: GeneratedTable, generator: Any) -> GeneratedTable:
@@ -64,6 +65,7 @@ def random_question(schema: dc.Schema, generator: Any) -> str:
         options.append("count(DISTINCT unit)")
     for name in numeric:
         options += [f"{f}({name})" for f in ("sum", "avg", "stddev", "median")]
+    options += [f"median({name})" for name in names if name in MOMENTS]
     name = names[generator.integers(len(names))]
     where = f" WHERE {CONDITIONS[name]}" if generator.integers(2) else ""
     kind = generator.integers(4)

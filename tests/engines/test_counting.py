@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from reference import OPENERS
 
-from discreet.kernel.engines import Engine, duckdb_cells, duckdb_engine, duckdb_nodes
+from discreet.kernel.engines import Engine, duckdb_cells, duckdb_engine, duckdb_nodes, sorted_codes
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.sorted_codes import Interleaving
 from discreet.privacy.adjacency import PrivacyUnit
@@ -121,7 +121,11 @@ def asked(
     return random.permutation(np.concatenate([nodes, beside]))
 
 
-WAYS: dict[str, dict[str, int]] = {"sorted": {}, "scanned": {"MOST_SORTED_BYTES": -1}}
+WAYS: dict[str, tuple[Any, dict[str, int]]] = {
+    "sorted": (sorted_codes, {}),
+    "sorted, looked for in runs": (sorted_codes, {"_RUN": 7}),
+    "scanned": (duckdb_nodes, {"MOST_SORTED_BYTES": -1}),
+}
 
 
 @pytest.mark.parametrize("unit", [None, PrivacyUnit("person", 2)], ids=["rows", "people"])
@@ -129,8 +133,9 @@ WAYS: dict[str, dict[str, int]] = {"sorted": {}, "scanned": {"MOST_SORTED_BYTES"
 def test_every_level_of_every_tree_is_counted_as_the_reference_counts_it(
     way: str, unit: PrivacyUnit | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in WAYS[way].items():
-        monkeypatch.setattr(duckdb_nodes, name, value)
+    module, changed = WAYS[way]
+    for name, value in changed.items():
+        monkeypatch.setattr(module, name, value)
     declared, data = schema(unit), rows(seed=1)
     reference = opened("reference", data, declared, tmp_path)
     with opened("duckdb-parquet", data, declared, tmp_path) as engine:

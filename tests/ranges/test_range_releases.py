@@ -223,6 +223,22 @@ def test_the_stopping_rule_never_stops_the_root_and_stops_what_is_far_below_the_
     assert not rule(View()).any()
 
 
+def test_in_a_deep_domain_a_node_stops_by_its_own_noisy_number_alone():
+    """Its ancestors and neighbours, all below the bar, have no say."""
+    schema = Schema.loads(
+        'dataset = "deep"\n[columns.at]\nkind = "integer"\nrange = [0, 1099511627775]'
+    )
+    tree = range_tree(("at",), schema)
+    rule = StoppingRule(tree, schema, (20.0,) * len(tree.depths))
+
+    class View:
+        level, first_epsilon, above = 1, Fraction(1, 1000), ()
+        nodes = tree.children(tree.root(), 0, schema)
+        first = np.array([19, 20] + [-50] * (len(nodes) - 2))
+
+    assert np.flatnonzero(~rule(View())).tolist() == [1]
+
+
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
     folder = tmp_path_factory.mktemp("people")

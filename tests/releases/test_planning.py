@@ -207,3 +207,15 @@ def test_a_large_budget_is_warned_about(make_schema):
     assert plan(make_schema(), budget=HALF, workload=WORKLOAD).warnings == ()
     (warning,) = plan(make_schema(), budget=Budget(epsilon=20), workload=WORKLOAD).warnings
     assert "epsilon is 20" in warning
+
+
+def test_no_error_is_solved_for_where_only_noisy_numbers_will_tell_it(make_schema):
+    target = TargetError(query_class="marginals(2)", half_width=5)
+    with pytest.raises(BadInput, match=r"released by 'adaptive' here.*Name another algorithm"):
+        plan(
+            make_schema(),
+            workload=["marginals(2)"],
+            budget=HALF,
+            target=target,
+            algorithms={"marginals(2)": "adaptive"},
+        )

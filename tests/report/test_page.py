@@ -149,6 +149,11 @@ def test_the_page_shows_what_the_release_answers(make: Make) -> None:
     assert "90%" in text
 
 
+def test_cells_that_nobody_declared_are_explained(make: Make) -> None:
+    text = "".join(Page(render_report(make(["sex"]))).text)
+    assert "(other) counts rows whose value is not declared, null counts rows without" in text
+
+
 def test_the_promise_stands_on_the_page_in_words(make: Make) -> None:
     reader = make(["age"])
     text = "".join(Page(render_report(reader)).text)

@@ -115,6 +115,12 @@ MISTAKES = {
     top(NAMED + "[csv]; separator = ';'"): "[csv]: there is no key 'separator'; did you mean `delimiter`?",
     top(NAMED + "unit = []"): "At the top: `unit` is a list; it must be a table, as in `[unit]`.",
     "dataset = ": "it is not TOML:",
+    top(NAMED + "[columns.größe]; kind = 'boolean'"): 'as in [columns."größe"].',
+    top(NAMED + "[columns.net income]; kind = 'boolean'"): 'as in [columns."net income"].',
+    top(NAMED + "[[impossible.été]]"): 'as in [[impossible."été"]].',
+    top(NAMED + "Åge = 3"): 'as in "Åge" = 3.',
+    "dataset = people": 'A text stands in straight quotes, as in dataset = "...".',
+    "dataset = “people”": 'A text stands in straight quotes, as in dataset = "...".',
 }  # fmt: skip
 
 

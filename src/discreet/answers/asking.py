@@ -181,13 +181,20 @@ class Asking:
             return self.count(condition, group_by, not_null=column)
         assert column is not None
         if aggregate.kind == "quantile":
-            raise NotAnswerable(
-                self.library.refusal((column,), also=f" or {Intervals(column).text}")
-            )
+            raise NotAnswerable(self._no_quantile(column))
         direct = self._direct(aggregate.kind, column, condition) if not group_by else None
         if direct is not None:
             return direct
         return self._from_table(aggregate.kind, column, condition, group_by)
+
+    def _no_quantile(self, column: str) -> str:
+        needed = Intervals(column).text
+        if needed in self.library.release.workload:
+            return (
+                f"The release cannot answer this: its {needed} has the quantiles of the whole column alone; "
+                "take WHERE and GROUP BY out."
+            )
+        return self.library.lacks(needed)
 
     def count(
         self, condition: Condition, group_by: tuple[str, ...] = (), *, not_null: str | None = None
@@ -314,7 +321,12 @@ class Asking:
         plain = [each for each in sums if each.center == 0]
         if not plain:
             return None
-        found = direct_sum(plain, confidence=self.confidence, most_rows=self.public_rows)
+        found = direct_sum(
+            plain,
+            self.schema.column(plain[0].column),
+            confidence=self.confidence,
+            most_rows=self.public_rows,
+        )
         return combined_sum(self.library, plain, confidence=self.confidence) or found
 
     def _mean_of_sums(self, sums: list[NoisySum], column: str) -> Estimates | None:
@@ -331,7 +343,7 @@ class Asking:
             public_rows=self.public_rows,
             whole=False,
         )
-        total = direct_sum(plain, confidence=level, most_rows=None)
+        total = direct_sum(plain, self.schema.column(column), confidence=level, most_rows=None)
         found = quotient(total, counts, center=0.0, hull=selection.hull(0))
         return replace(found, note=total.note.replace("summed", "averaged"))
 
@@ -357,6 +369,7 @@ class Asking:
                 axis,
                 group_axes=group_axes,
                 confidence=self.confidence,
+                public_rows=self.public_rows,
                 impossible=impossible,
             )
             return reordered(found, axes)
@@ -379,6 +392,7 @@ class Asking:
             axis,
             group_axes=group_axes,
             confidence=level,
+            public_rows=self.public_rows,
             center=center,
             impossible=impossible,
         )

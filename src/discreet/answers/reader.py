@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
 from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
-from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.overlaying import answered
 from discreet.answers.parities import ParityReader, checked
 from discreet.answers.predicates import PredicateReader
@@ -20,6 +19,7 @@ from discreet.answers.range_pictures import Bars, distribution
 from discreet.answers.readings import combined
 from discreet.answers.sources import Library
 from discreet.answers.synthetic import SyntheticTable, synthesize
+from discreet.answers.table_models import cell_deviation
 from discreet.answers.usefulness import usefulness
 from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.answers import Answers
@@ -30,7 +30,8 @@ from discreet.errors import BadQuestion, NotAnswerable
 from discreet.privacy.exact import Exactable
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.queries.conditions import has_inequality, normal_form
-from discreet.queries.sql import Question, parse_question
+from discreet.queries.sql import Aggregate, Question, parse_question
+from discreet.queries.undeclared import undeclared_in_condition
 from discreet.schema import Schema
 
 
@@ -62,6 +63,11 @@ class ReleaseReader:
         """
         if isinstance(question, str):
             question = parse_question(question, self.schema)
+        answers = self._answers(question, confidence, whole)
+        notes = undeclared_in_condition(question.condition, self.schema)
+        return replace(answers, notes=(*notes, *answers.notes)) if notes else answers
+
+    def _answers(self, question: Question, confidence: float, whole: bool) -> Answers:
         joint = self._jointly(question, confidence, whole)
         if joint is not None:
             return joint
@@ -179,13 +185,7 @@ class ReleaseReader:
         ordered = tuple(name for name in self.schema.names if name in names)
         table = self._library.table(ordered)
         counts = table.counts.reshape([self.schema.column(name).cells for name in ordered])
-        if isinstance(table, WeightedTable):
-            one = np.zeros(counts.shape)
-            one[(0,) * one.ndim] = 1.0
-            std = table.deviation(one)
-        else:
-            std = math.sqrt(table.cell_variance)
-        return np.transpose(counts, [ordered.index(name) for name in names]), std
+        return np.transpose(counts, [ordered.index(name) for name in names]), cell_deviation(table)
 
     def distribution(self, *columns: str, most: int = 64, confidence: float = 0.95) -> Bars:
         """Bars for a chart of columns that were released as ranges: at most `most` along each."""
@@ -208,7 +208,17 @@ class ReleaseReader:
 
         The same `seed` gives the same rows. It costs no privacy: only published numbers are used.
         """
-        return synthesize(self._library, rows=rows, seed=seed)
+        return synthesize(
+            self._library, rows=self._counted_rows() if rows is None else rows, seed=seed
+        )
+
+    def _counted_rows(self) -> int | None:
+        """What `SELECT count(*)` answers, if the release counts every row."""
+        question = Question((Aggregate("count", None, "count"),))
+        try:
+            return int(self.ask(question).only.estimate)
+        except NotAnswerable:
+            return None
 
     def statement(self) -> Statement:
         return privacy_statement(self.release)

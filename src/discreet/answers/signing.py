@@ -89,5 +89,13 @@ def _raw_key(text: str, what: str) -> bytes:
     return raw
 
 
+def public_part(private_key: str) -> str:
+    """The public key that belongs to a private one."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key = Ed25519PrivateKey.from_private_bytes(_raw_key(private_key, "private"))
+    return key.public_key().public_bytes_raw().hex()
+
+
 def checked_public_key(text: str) -> str:
     return _raw_key(text, "public").hex()

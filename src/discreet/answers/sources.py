@@ -180,7 +180,7 @@ def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], flo
         raise BadRelease("The model of a part is not readable.") from None
 
 
-def _reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:
+def reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:
     """The table summed to `columns`, in their order."""
     axes = tuple(a for a, name in enumerate(table.columns) if name not in columns)
     kept = [name for name in table.columns if name in columns]
@@ -329,7 +329,7 @@ class Library:
         for (table, many), weight in zip(found, weights, strict=True):
             if weight == 0:
                 continue
-            share = weight * _reduced(table, columns).astype(np.float64)
+            share = weight * reduced(table, columns).astype(np.float64)
             counts = share if counts is None else counts + share
             noise.append((weight, table.law, many))
         assert counts is not None
@@ -341,10 +341,38 @@ class Library:
                 model.margins[axis] = LinearTable((name,), self.consistent)
         return model
 
+    def _row_count(self) -> str:
+        """What would have counted all rows: a table of any column that gives each of them a cell."""
+        complete = [column.name for column in self.schema.columns if keeps_every_row(column)]
+        such = f", such as {Marginals(columns=complete[:1]).text}" if complete else ""
+        return f"a table that counts every row{such}"
+
     def refusal(self, columns: tuple[str, ...], *, also: str = "") -> str:
-        needed = Marginals(columns=columns).text
+        """Why a table over `columns` is not there; `also` names classes that would serve as well."""
+        needed = Marginals(columns=columns).text if columns else self._row_count()
+        text = self.lacks(needed + also)
+        if not columns and self.ranges:
+            return (
+                f"{text} It counts rows with a value: ask for count({self.ranges[0].columns[0]})."
+            )
+        return text + self._left_out(columns)
+
+    def lacks(self, needed: str) -> str:
+        """The refusal of a question, by the name of what the release would have needed."""
         offered = ", ".join(dict.fromkeys(self.release.workload)) or "nothing"
         return (
-            f"The release cannot answer this: it would have needed {needed}{also}, "
+            f"The release cannot answer this: it would have needed {needed}, "
             f"and it was made for {offered}."
+        )
+
+    def _left_out(self, columns: tuple[str, ...]) -> str:
+        """Which larger table would do, if its other columns had a cell for every row."""
+        larger = [each.columns for each in self.tables if set(columns) <= set(each.columns)]
+        if not larger:
+            return ""
+        extra = [name for name in min(larger, key=len) if name not in columns]
+        losing = [name for name in extra if not keeps_every_row(self.schema.column(name))]
+        return (
+            f" Its larger table leaves out rows without a cell in {', '.join(losing)}, so it does not "
+            "add up to this one; the schema could give nulls and other values cells of their own."
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from discreet.answers.signing import checked_public_key, signer
+from discreet.answers.signing import checked_public_key, public_part, signer
 from discreet.answers.verify_tree import tree_epsilon
 from discreet.artifacts.files import read_members, release_from_members
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
@@ -27,6 +27,10 @@ from discreet.schema import Schema
 LIMITS = (
     "Recomputed: sensitivities from the queries and the schema, costs from the noise laws, their sum. "
     "Not checkable from a file: that the noise was drawn from these laws, and what the ledger holds."
+)
+PRIVATE = (
+    "The key that was given is the PRIVATE one that the release was signed with: it stays with its owner. "
+    "Give the public key that belongs to it."
 )
 
 
@@ -63,9 +67,9 @@ class Verification:
 
     def __str__(self) -> str:
         signed = f"Signed by {self.signed_by}." if self.signed_by else "Not signed."
-        found = (
-            f"{self.measurements} measurements cost {self.total}; the budget allows {self.allowed}."
-        )
+        many = self.measurements
+        cost = "1 measurement costs" if many == 1 else f"{many} measurements cost"
+        found = f"{cost} {self.total}; the budget allows {self.allowed}."
         verdict = "Verified." if self.ok else "NOT verified: " + " ".join(self.problems)
         return "\n".join([verdict, found, signed, LIMITS])
 
@@ -86,7 +90,10 @@ def verify(source: Release | str | Path, *, public_key: str | None = None) -> Ve
         signed_by = signer(members)
     problems: list[str] = []
     if public_key is not None and signed_by != checked_public_key(public_key):
-        problems.append("It is not signed with the key that was given.")
+        if signed_by is not None and signed_by == public_part(public_key):
+            problems.append(PRIVATE)
+        else:
+            problems.append("It is not signed with the key that was given.")
     allowed = allowance(release.budget, release.accounting)
     total = Budget.nothing(allowed.notion)
     count = 0

@@ -36,6 +36,7 @@ MOST_BYTES = 16 << 30
 MOST_MANIFEST = 64 << 20
 MOST_MEMBERS = 100_000
 DATE = (1980, 1, 1, 0, 0, 0)
+DAMAGED = "{} is not a release, or it was damaged, altered or cut short; fetch it again from its publisher."
 
 _NAME = re.compile(r"manifest\.json|signature\.json|arrays/[0-9]{1,6}\.npy", re.ASCII)
 _TYPES = ("<i8", "<u8", "|b1", "<f8")
@@ -137,7 +138,9 @@ def read_members(path: str | Path) -> dict[str, bytes]:
             with zipfile.ZipFile(file) as archive:
                 return _checked_members(archive, status.st_size, where)
     except OSError as error:
-        raise BadRelease(f"{where} cannot be read: {error.strerror or 'damaged'}.") from None
+        if error.filename is None:  # not of opening the file: an offset in it that leads nowhere
+            raise BadRelease(DAMAGED.format(where)) from None
+        raise BadRelease(f"{where} cannot be read: {error.strerror}.") from None
     except (
         zipfile.BadZipFile,
         zipfile.LargeZipFile,
@@ -147,9 +150,7 @@ def read_members(path: str | Path) -> dict[str, bytes]:
     ) as e:
         if isinstance(e, DiscreetError):
             raise
-        raise BadRelease(
-            f"{where} is not a release, or it is damaged or cut short; fetch it again."
-        ) from None
+        raise BadRelease(DAMAGED.format(where)) from None
 
 
 def _checked_members(archive: zipfile.ZipFile, size: int, where: str) -> dict[str, bytes]:

@@ -28,7 +28,7 @@ from discreet.audits.empirical import (
     certified_size,
     fair_coins,
 )
-from discreet.errors import BadBudget, BadInput
+from discreet.errors import BadBudget, BadInput, did_you_mean
 from discreet.kernel.mechanisms import (
     MECHANISMS,
     AboveThreshold,
@@ -401,7 +401,8 @@ def subjects_of(mechanism: str) -> tuple[Subject, ...]:
     """The audits of one mechanism."""
     if mechanism not in MECHANISMS:
         raise BadInput(
-            f"There is no mechanism {mechanism!r}; the mechanisms are {', '.join(MECHANISMS)}."
+            f"There is no mechanism {mechanism!r}.{did_you_mean(mechanism, MECHANISMS)} "
+            f"The mechanisms are {', '.join(MECHANISMS)}; a schema's file name ends in .toml."
         )
     if mechanism not in SUBJECTS:
         raise BadInput(f"The mechanism {mechanism} has no audit yet.")

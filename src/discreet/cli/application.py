@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from discreet.cli.failures import run
+from discreet.errors import did_you_mean
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Publish a bundled table and ask it three questions."),
@@ -31,11 +32,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 EPILOG = """\b
 A first walk:
-  discreet demo
-  discreet schema draft people.parquet -o people.toml
+  discreet demo; cd demo-output
+  discreet schema draft people.csv
   discreet plan people.toml --epsilon 1 --for 'marginals(2)'
-  discreet release people.parquet --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
-  discreet ask people.release "SELECT count(*) FROM people WHERE age >= 65"
+  discreet release people.csv --schema people.toml --epsilon 1 --for 'marginals(2)' -o mine.release
+  discreet ask mine.release "SELECT count(*) FROM people WHERE age >= 65"
 """
 
 
@@ -63,16 +64,8 @@ class LazyGroup(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             # click asks every command for its name to suggest one, which would import them all
-            raise click.UsageError(f"No such command {args[0]!r}. {_nearest(args[0])}", ctx) from (
-                error
-            )
-
-
-def _nearest(word: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(word, COMMANDS, n=1)
-    return f"Did you mean {near[0]!r}?" if near else f"Commands: {', '.join(COMMANDS)}."
+            near = did_you_mean(args[0], COMMANDS) or f" Commands: {', '.join(COMMANDS)}."
+            raise click.UsageError(f"No such command {args[0]!r}.{near}", ctx) from error
 
 
 @click.group(

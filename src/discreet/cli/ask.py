@@ -21,15 +21,18 @@ def command(
     """Ask a release one or several questions in SQL. Questions are free: they read the release,
     never the table.
 
-    Understood: SELECT count(*), sum(column), avg(column) FROM name WHERE ... GROUP BY ..., with
-    =, <>, <, <=, >, >=, BETWEEN, IN, IS NULL, AND, OR, NOT. A question of - is read from standard
-    input, one a line. Every answer has an interval; one wider than its estimate is marked vague.
+    Understood: SELECT count(*), count(column), sum(column), avg(column), median(column),
+    quantile(column, 0.9) FROM name WHERE ... GROUP BY ..., with =, <>, <, <=, >, >=, BETWEEN, IN,
+    LIKE, IS NULL, AND, OR, NOT, and linear inequalities such as age + 2*hours >= 90. Which of them a
+    release answers follows from what it was made for. A question of - is read from standard input,
+    one a line. Every answer has an interval; one wider than its estimate is marked vague.
 
     \b
     Examples:
       discreet ask people.release "SELECT count(*) FROM people WHERE age BETWEEN 30 AND 39"
       discreet ask people.release "SELECT sex, count(*) FROM people GROUP BY sex" --confidence 0.99
       discreet ask people.release "SELECT avg(income) FROM people" --json
+      discreet ask people.release "SELECT median(age) FROM people"
       cat questions.sql | discreet ask people.release -
     """
     from discreet.answers import open_release

@@ -57,6 +57,8 @@ def command(
     """
     from discreet.cli.output import print_json
 
+    if epsilon is None and rho is None:
+        raise click.UsageError("Give the epsilon that is claimed, as in --epsilon 1.")
     budget = budget_of(epsilon, delta, rho)
     if subject.endswith(SUFFIX) or Path(subject).is_file():
         found = [_release(Path(subject), classes, budget, fast, runs)]

@@ -23,8 +23,8 @@ def command(release_path: Path, table: str, confidence: float, as_json: bool) ->
 
     \b
     Examples:
-      discreet compare people.release people.parquet
-      discreet compare people.release people.parquet --json
+      discreet compare people.release people.csv
+      discreet compare people.release people.csv --json
     """
     from discreet.answers import open_release
     from discreet.cli.output import print_json

@@ -19,7 +19,7 @@ cap_option = click.option(
     "--cap",
     "cap_epsilon",
     metavar="EPSILON",
-    help="The most that all questions together may cost; fixed by the first use. Default: the schema's.",
+    help="The most that all questions together may cost, if the schema says none; fixed by the first use.",
 )
 cap_delta_option = click.option(
     "--cap-delta", default="0", metavar="NUMBER", show_default=True, help="The delta of --cap."
@@ -41,8 +41,8 @@ def command() -> None:
 
     \b
     Examples:
-      discreet curator ask people.parquet "SELECT count(*) FROM people" --schema people.toml --epsilon 0.1
-      discreet curator left people.parquet --schema people.toml
+      discreet curator ask people.csv "SELECT count(*) FROM people" --schema people.toml --epsilon 0.1
+      discreet curator left people.csv --schema people.toml
     """
 
 
@@ -96,9 +96,9 @@ def ask(
 
     \b
     Examples:
-      discreet curator ask people.parquet "SELECT sex, avg(age) FROM people GROUP BY sex" --schema people.toml --epsilon 0.1
-      discreet curator ask people.parquet "SELECT count(*) FROM people WHERE age >= 65" --schema people.toml --accuracy '±50 at 95%'
-      discreet curator ask people.parquet "SELECT town, count(*) FROM people GROUP BY town" --schema people.toml --epsilon 1 --delta 1e-9
+      discreet curator ask people.csv "SELECT sex, avg(age) FROM people GROUP BY sex" --schema people.toml --epsilon 0.1
+      discreet curator ask people.csv "SELECT count(*) FROM people WHERE age >= 65" --schema people.toml --accuracy '±50 at 95%'
+      discreet curator ask people.csv "SELECT sex, median(born) FROM people GROUP BY sex" --schema people.toml --epsilon 0.1
     """
     from discreet.cli.answering import print_answers
     from discreet.cli.output import print_json, say
@@ -174,7 +174,7 @@ def alert(
 
     \b
     Examples:
-      discreet curator alert visits.parquet "SELECT count(*) FROM visits WHERE flu" --schema visits.toml --threshold 500 --epsilon 0.1
+      discreet curator alert people.csv "SELECT count(*) FROM people WHERE smoker" --schema people.toml --threshold 500 --epsilon 0.1
     """
     from discreet.cli.output import print_json, print_table
     from discreet.curator import Curator
@@ -232,8 +232,8 @@ def left(
 
     \b
     Examples:
-      discreet curator left people.parquet --schema people.toml
-      discreet curator left people.parquet --schema people.toml --analyst ann --json
+      discreet curator left people.csv --schema people.toml
+      discreet curator left people.csv --schema people.toml --analyst ann --json
     """
     from discreet.cli.output import print_json
     from discreet.curator import Curator

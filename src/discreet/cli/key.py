@@ -20,11 +20,12 @@ def command(path: Path, as_json: bool) -> None:
     \b
     Examples:
       discreet key custodian.key > custodian.pub
-      discreet release people.parquet ... --sign custodian.key
+      discreet release people.csv --schema people.toml --epsilon 1 --for 'histogram(age)' -o people.release --sign custodian.key
       discreet verify people.release --key custodian.pub
     """
     from discreet.answers import new_signing_key
     from discreet.cli.files import refuse_overwriting
+    from discreet.cli.keys import SECRET
     from discreet.cli.output import print_json
 
     refuse_overwriting(path, force=None)
@@ -32,7 +33,7 @@ def command(path: Path, as_json: bool) -> None:
     # never readable by others, not even for a moment
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(private + "\n")
+        file.write(f"{SECRET}\n{private}\n")
     if as_json:
         print_json({"private_key_file": str(path), "public_key": public})
     else:

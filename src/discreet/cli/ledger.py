@@ -22,7 +22,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@command.command(short_help="Show what was charged, for what, and what is left.")
 @click.argument("dataset", required=False)
 @ledger_option
 @json_option
@@ -35,9 +35,11 @@ def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
       discreet ledger show people --ledger ledger.db --json
     """
     from discreet.cli.output import print_json, print_table
+    from discreet.errors import did_you_mean
 
     with _existing(ledger_path) as ledger:
         entries = ledger.entries(dataset)
+        charged = {entry.dataset for entry in ledger.entries(None)}
         names = list(dict.fromkeys(entry.dataset for entry in entries))
         accounts = [(name, ledger.cap(name), ledger.spent(name)) for name in names]
         place = str(ledger.path)
@@ -65,7 +67,9 @@ def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
         )
         return
     if not entries:
-        click.echo(f"Nothing was charged in {place}.")
+        whose = "" if dataset is None else f" to dataset {dataset!r}"
+        near = "" if dataset is None else did_you_mean(dataset, sorted(charged))
+        click.echo(f"Nothing was charged{whose} in {place}.{near}")
         return
     print_table(
         ("dataset", "spent", "of its cap", "left"),
@@ -89,7 +93,7 @@ def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
     )
 
 
-@command.command()
+@command.command(short_help="Check that the record was not altered.")
 @ledger_option
 @json_option
 def verify(ledger_path: Path | None, as_json: bool) -> None:
@@ -117,7 +121,7 @@ def verify(ledger_path: Path | None, as_json: bool) -> None:
         click.echo(f"{place} is intact: {count} charges, an unbroken chain, no older copy.")
 
 
-@command.command("raise-cap")
+@command.command("raise-cap", short_help="Put a higher cap in place, for a reason.")
 @click.argument("dataset")
 @budget_options
 @click.option("--reason", required=True, help="Why; it is kept in the ledger.")
@@ -144,7 +148,7 @@ def raise_cap(
     click.echo(f"The cap of {dataset} is now {cap}.")
 
 
-@command.command("accept-mark")
+@command.command("accept-mark", short_help="Go on from a copy whose mark is lost or ahead.")
 @click.option("--reason", required=True, help="Why; it is kept in the ledger.")
 @ledger_option
 def accept(reason: str, ledger_path: Path | None) -> None:

@@ -21,7 +21,7 @@ ledger_option = click.option(
     "--ledger",
     "ledger_path",
     type=FILE,
-    help="The ledger to charge. Default: $DISCREET_LEDGER, else ~/.local/state/discreet/ledger.db.",
+    help="The ledger's file. Default: $DISCREET_LEDGER, else ~/.local/state/discreet/ledger.db.",
 )
 confidence_option = click.option(
     "--confidence",
@@ -35,8 +35,9 @@ workload_option = click.option(
     "classes",
     metavar="CLASS",
     multiple=True,
-    help="What the release must be good for, such as 'marginals(2)', 'histogram(age)', "
-    "'means(income)'; repeatable; '* 3' behind it gives it three times the weight.",
+    help="What the release must be good for: 'histogram(a)', 'marginals(a, b)', 'marginals(2)', 'means(a)', "
+    "'sums(a)', 'intervals(a)', 'rectangles(a, b)', 'unions(a, 3)', 'halfspaces(a, b)', 'parities(2)', "
+    "'predicates(\"a >= 65\")'; repeatable; '* 3' behind it gives it three times the weight.",
 )
 
 
@@ -74,7 +75,7 @@ def budget_options(function: Function) -> Function:
             metavar="NUMBER",
             default="0",
             show_default=True,
-            help="Allows Gaussian noise.",
+            help="How likely the promise may fail, such as 1e-9; allows Gaussian noise.",
         ),
         click.option(
             "--epsilon", metavar="NUMBER", help="The budget of the whole, such as 1 or 1/2."

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @algorithm_option
 @budget_options
 @click.option(
-    "--rows", type=click.IntRange(1), help="Roughly how many rows. Default: the schema's people."
+    "--rows",
+    type=click.IntRange(1),
+    help="Roughly how many rows. Default: the schema's people, one row each.",
 )
 @click.option(
     "--error",
@@ -66,7 +68,7 @@ def command(
     Examples:
       discreet plan people.toml --epsilon 1 --for 'marginals(2)' --for 'means(income)'
       discreet plan people.toml --for 'marginals(age, sex)' --error 50
-      discreet plan people.toml --epsilon 1/2 --for 'marginals(2)' --error 0.1% --json
+      discreet plan people.toml --epsilon 1/2 --for 'marginals(age, sex)' --error 0.1% --json
     """
     from discreet.cli.output import print_json
     from discreet.releases import plan
@@ -111,8 +113,7 @@ def _target(asked: QueryClass, error: str, confidence: float, simultaneous: bool
 def _print(planned: Plan) -> None:
     from discreet.cli.output import plain_number, print_table, say
 
-    rows = planned.rows_assumed
-    about = "" if rows is None else f", {rows:,} rows"
+    about = f", {planned.size}" if planned.size else ""
     solved = f" (solved: {planned.solved})" if planned.solved else ""
     percent = f"{100 * planned.confidence:.6g}%"
     print_table(

@@ -64,14 +64,15 @@ def command(
 
     \b
     Examples:
-      discreet release people.parquet --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
-      discreet release people.csv --schema people.toml --epsilon 1/2 --delta 1e-9 \\
+      discreet release people.csv --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
+      discreet release people.csv --schema people.toml --epsilon 1/2 \\
           --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
     """
     from discreet.cli.files import refuse_overwriting
     from discreet.cli.keys import private_key
-    from discreet.cli.output import plain_number, print_json, print_table, progress_bar
+    from discreet.cli.output import plain_number, print_json, print_table, progress_bar, say
     from discreet.releases import release_to_file
+    from discreet.releases.trivial_claims import drowned
     from discreet.schema import Schema
 
     refuse_overwriting(output, force=force)
@@ -119,6 +120,8 @@ def command(
             }
         )
         return
+    claimed = {claim.query_class for claim in made.claims}
+    unclaimed = [text for text in dict.fromkeys(made.workload) if text not in claimed]
     print_table(
         ("good for", "off by at most", "holds for", "confidence"),
         [
@@ -129,7 +132,13 @@ def command(
                 f"{claim.confidence:.6g}",
             )
             for claim in made.claims
-        ],
+        ]
+        + [(text, "no bound", "ask: each answer has its interval", "") for text in unclaimed],
         title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",
         right=[1, 3],
     )
+    for text in sorted(drowned(made)):
+        say(
+            f"{text}: that is more than the {schema.people:,} people of the schema, so answers say "
+            "little. A larger budget is needed, or fewer or coarser columns."
+        )

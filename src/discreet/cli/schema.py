@@ -16,7 +16,7 @@ def command() -> None:
 
     \b
     Examples:
-      discreet schema draft people.parquet -o people.toml
+      discreet schema draft people.csv -o draft.toml
       discreet schema check people.toml
     """
 
@@ -31,8 +31,8 @@ def draft(table: str, output: Path | None, force: bool) -> None:
 
     \b
     Examples:
-      discreet schema draft people.parquet
-      discreet schema draft people.csv -o people.toml
+      discreet schema draft people.csv
+      discreet schema draft people.csv -o draft.toml
     """
     from discreet.cli.files import refuse_overwriting, write_text
     from discreet.kernel.engines import column_names_and_types
@@ -49,7 +49,7 @@ def draft(table: str, output: Path | None, force: bool) -> None:
     click.echo(f"{output}: fill in what it leaves open, then `discreet schema check {output}`.")
 
 
-@command.command()
+@command.command(short_help="Learn bounds and values from the rows, for a budget.")
 @click.argument("table", type=str)
 @click.option("--dataset", required=True, help="The dataset's name in the ledger.")
 @click.option("--column", "columns", multiple=True, help="A numeric column; repeatable.")
@@ -88,8 +88,8 @@ def learn(
 
     \b
     Examples:
-      discreet schema learn people.parquet --dataset people --column income --epsilon 0.1 --cap 3
-      discreet schema learn people.parquet --dataset people --category town --epsilon 1 --delta 1e-9
+      discreet schema learn people.csv --dataset people --column income --epsilon 0.1 --cap 3
+      discreet schema learn people.csv --dataset people --category region --epsilon 1 --delta 1e-9
     """
     from discreet.cli.options import budget_of
     from discreet.cli.output import print_json, print_table

@@ -7,6 +7,7 @@ shown again at another confidence, at no cost.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.answer import Covers
+from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.curator.intervals import (
     QuantileBand,
@@ -30,6 +31,7 @@ from discreet.errors import LedgerDamaged
 from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.tallies import Cells, Key, Squares, Total, keys_touched
 from discreet.schema.ordered import OrderedColumn
+from discreet.schema.temporal import TemporalColumn
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -345,8 +347,8 @@ class _Reader:
             band = QuantileBand([table[row] for table in tables], shifts, law, each.aggregate.level)
             first, last, likeliest = band.interval(self.confidence)
             ends = [_extent(column, bucket, finest) for bucket in (first, last, likeliest)]
-            lower, upper = ends[0][0], ends[1][1]
-            middle = (ends[2][0] + ends[2][1]) / 2
+            lower, upper = _below(ends[0][0]), -_below(-ends[1][1])
+            middle = float(ends[2][0] + (ends[2][1] - ends[2][0]) / 2)
             found[:, row] = middle, lower, upper, (upper - lower) / 4
         return AnswerColumn(
             name=each.aggregate.name,
@@ -355,11 +357,18 @@ class _Reader:
             upper=found[2],
             std=found[3],
             covers=Covers.NOISE_AND_CELLS,
+            unit=Unit(column.kind) if isinstance(column, TemporalColumn) else Unit.NUMBER,
         )
 
 
-def _extent(column: OrderedColumn, bucket: int, term: Cells) -> tuple[float, float]:
+def _extent(column: OrderedColumn, bucket: int, term: Cells) -> tuple[int | float, int | float]:
     shift = term.shift or 0
     first = bucket << shift
     last = min((bucket + 1) << shift, column.value_cells) - 1
-    return float(column.extent(first)[0]), float(column.extent(last)[1])
+    return column.extent(first)[0], column.extent(last)[1]
+
+
+def _below(end: int | float) -> float:
+    """The end as a double, rounded down: microseconds of far years have more digits than it holds."""
+    rounded = float(end)
+    return rounded if rounded <= end else math.nextafter(rounded, -math.inf)

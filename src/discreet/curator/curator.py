@@ -48,6 +48,7 @@ from discreet.privacy.cost import Accounting
 from discreet.queries.curator_sql import CuratorQuestion, parse_curator_question
 from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import keys_touched
+from discreet.queries.undeclared import undeclared_in_expression
 from discreet.schema import Schema
 
 PATIENCE = 5.0
@@ -100,6 +101,11 @@ class Curator:
 
     def _declared(self, cap: Budget | None, analyst_cap: Budget | None) -> Budget:
         dataset = self.schema.dataset
+        if cap is not None and self.schema.cap not in (None, cap):
+            raise BadBudget(
+                f"The schema caps dataset {dataset!r} at {self.schema.cap}, and the curator is given a cap of "
+                f"{cap}. Nothing was read or charged. Leave the curator's out, or change the schema's."
+            )
         wanted = cap or self.schema.cap or self._ledger.cap(dataset)
         if wanted is None:
             raise BadBudget(
@@ -160,7 +166,8 @@ class Curator:
         planned, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
         with self._lock:  # one question at a time; other threads wait
             measured = self._measured(planned)
-        return answers_from(planned, measured, confidence=confidence)
+        notes = undeclared_in_expression(planned.question.condition, self.schema)
+        return answers_from(planned, measured, confidence=confidence, notes=notes)
 
     def cost(self, sql: str, *, accuracy: str | float, confidence: float = 0.95) -> Budget:
         """What a question would cost at an accuracy. Nothing is read, charged or recorded."""

@@ -12,12 +12,17 @@ May import errors, privacy, schema, queries, artifacts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import compress
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from discreet.inference.tree_layers import PrunedTree, Upward
 
 Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
 
 WIDTHS = (0.25, 0.1, 0.04, 0.015, 0.006, 0.0025, 0.001, 0.0004)
 """Standard deviations of a half's count about an even split, relative to the whole."""
@@ -29,7 +34,14 @@ MOST_VOTERS = 4096
 """Splits that take part in EM, taken evenly: more would not change the weights to be noticed."""
 FEWEST_VOTERS = 1024
 """Nodes of a large layer whose splits vote, where not all are looked at; a node has several splits."""
-TINY = 1e-290
+TINY = np.float32(1e-30)
+"""Added to each likelihood, so that none is nothing."""
+MOST_EXPONENT = np.float32(120)
+LEAST_COUNT = 1e-9
+LEAST_SPREAD = 1e-15
+"""Of a count; less noise counts as this, so that squares stay in range."""
+LEAST_HEARD = 1e-5
+"""A law of less weight is left out."""
 _BLOCK = 1 << 13
 
 
@@ -106,16 +118,22 @@ def _left_halves(
     share = np.divide(noise[0], total, out=np.ones_like(total), where=total > 0)
     middle = value[0] * (1 - share) + (whole - value[1]) * share
     spread = np.sqrt(share * noise[1])
-    left = middle.copy()
     noisy = spread > 0  # the others have one half beyond the domain
-    if noisy.any():
-        count, base = whole[noisy], even[noisy]
-        voting = np.broadcast_to(votes[:, np.newaxis], noisy.shape)[noisy]
-        shift, weights = _shrunk(
-            middle[noisy] - base * count, spread[noisy], count, base, voting, weights
-        )
-        left[noisy] = base * count + shift
-    return np.clip(left, 0.0, whole), weights
+    if not noisy.any():
+        return np.clip(middle, 0.0, whole), weights
+    chosen: Any = ... if noisy.all() else noisy  # to choose all is to copy nothing
+    base = even * whole
+    voting = np.broadcast_to(votes[:, np.newaxis], noisy.shape)
+    shift, weights = _shrunk(
+        (middle - base)[chosen].ravel(),
+        spread[chosen].ravel(),
+        np.maximum(whole, LEAST_COUNT)[chosen].ravel(),
+        even[chosen].ravel(),
+        voting[chosen].ravel(),
+        weights,
+    )
+    middle[chosen] = base[chosen] + shift.reshape(base[chosen].shape)
+    return np.clip(middle, 0.0, whole), weights
 
 
 def _shrunk(
@@ -126,51 +144,83 @@ def _shrunk(
     votes: npt.NDArray[np.bool_],
     weights: Floats,
 ) -> tuple[Floats, Floats]:
-    """Posterior mean of the shift from an even split, `seen` with normal noise; and new weights."""
-    count = np.maximum(count, 1e-9)
+    """Posterior mean of the shift from an even split, `seen` with normal noise; and new weights.
+
+    What is looked for is how far the mean is pulled from what was seen, in units of the noise. That is
+    a small number wherever little noise was added, so single precision is enough.
+    """
+    spread = np.maximum(spread, LEAST_SPREAD * count)
     voters = np.flatnonzero(votes & (count > spread))
     if len(voters) > MOST_VOTERS:
         voters = voters[:: -(-len(voters) // MOST_VOTERS)]
-    voting = _laws(seen[voters], spread[voters], count[voters], even[voters])
-    weights = _voted(np.stack([likelihood for likelihood, _ in voting], axis=1), weights)
+    voting = _laws(
+        *_distances(seen[voters], spread[voters], count[voters], even[voters]),
+        heard=[True] * len(weights),
+    )
+    weights = _voted(
+        np.stack([likelihood for likelihood, _ in voting], axis=1).astype(np.float64), weights
+    )
+    # The widest law and the one-sided one stay: they account for what no other expects.
+    heard = [place < 3 or weight > LEAST_HEARD for place, weight in enumerate(weights)]
+    spoken = weights[heard].astype(np.float32)
     shift = np.empty_like(seen)
     for start in range(0, len(seen), _BLOCK):  # in blocks that stay in a processor's cache
         block = slice(start, start + _BLOCK)
-        highest, lowest = (1 - even[block]) * count[block], -even[block] * count[block]
-        laws = _laws(seen[block], spread[block], count[block], even[block])
-        total, mean = np.zeros(len(highest)), np.zeros(len(highest))
-        for weight, (likelihood, expected) in zip(weights, laws, strict=True):
+        middle, left, right = _distances(seen[block], spread[block], count[block], even[block])
+        total, mean = np.zeros_like(middle), np.zeros_like(middle)
+        for weight, (likelihood, pull) in zip(
+            spoken, _laws(middle, left, right, heard=heard), strict=True
+        ):
             likelihood *= weight
             total += likelihood
-            if expected is not None:
-                likelihood *= np.clip(expected, lowest, highest)
-                mean += likelihood
-        shift[block] = mean / total
-    return shift, weights
+            np.maximum(pull, left, out=pull)
+            np.minimum(pull, right, out=pull)
+            likelihood *= pull
+            mean += likelihood
+        mean /= total
+        np.multiply(mean, spread[block], out=shift[block])
+    return np.subtract(seen, shift, out=shift), weights
+
+
+def _distances(
+    seen: Floats, spread: Floats, count: Floats, even: Floats
+) -> tuple[Singles, Singles, Singles]:
+    """How far what was seen lies from an even split, from all on the left and from all on the right."""
+    per_spread = 1 / spread
+    middle, whole = seen * per_spread, count * per_spread
+    right = middle + even * whole
+    return (
+        middle.astype(np.float32),
+        (right - whole).astype(np.float32),
+        right.astype(np.float32),
+    )
 
 
 def _laws(
-    seen: Floats, spread: Floats, count: Floats, even: Floats
-) -> list[tuple[Floats, Floats | None]]:
-    """Under each law of the mixture: how likely `seen` is, and the shift then expected (`None`: none)."""
-    highest, lowest = (1 - even) * count, -even * count
-    all_left, all_right = _normal(seen - highest, spread), _normal(seen - lowest, spread)
+    middle: Singles, left: Singles, right: Singles, *, heard: Sequence[bool]
+) -> list[tuple[Singles, Singles]]:
+    """Under each law that is heard: how likely what was seen is, and how far its mean is from that."""
+    all_left, all_right = _normal(left), _normal(right)
     sides = all_left + all_right
-    one_sided = (highest * all_left + lowest * all_right) / (sides + TINY)
-    found: list[tuple[Floats, Floats | None]] = [
-        (_normal(seen, spread) + TINY, None),
-        (sides / 2 + TINY, one_sided),
-    ]
-    noise, exponent, squares = spread**2, -0.5 * seen**2, count**2
-    for width in WIDTHS:
-        prior = width**2 * squares
-        precision = 1 / (prior + noise)
-        likelihood = np.exp(exponent * precision)
+    one_sided = left * all_left
+    one_sided += right * all_right
+    one_sided /= sides + TINY
+    sides *= np.float32(0.5)
+    sides += TINY
+    even = _normal(middle)
+    even += TINY
+    found = [(even, middle.copy()), (sides, one_sided)]
+    exponent, squares = np.float32(-0.5) * middle * middle, (right - left) ** 2
+    for width in compress(WIDTHS, heard[2:]):
+        precision = squares * np.float32(width**2)
+        precision += np.float32(1)
+        np.reciprocal(precision, out=precision)
+        likelihood = exponent * precision
+        np.exp(likelihood, out=likelihood)
         likelihood *= np.sqrt(precision)
         likelihood += TINY
-        prior *= precision
-        prior *= seen
-        found.append((likelihood, prior))
+        precision *= middle
+        found.append((likelihood, precision))
     return found
 
 
@@ -187,7 +237,8 @@ def _voted(likelihood: Floats, weights: Floats) -> Floats:
     return weights
 
 
-def _normal(distance: Floats, spread: Floats) -> Floats:
-    exponent = np.minimum((distance / spread) ** 2, 1400.0)
-    density: Floats = np.exp(-0.5 * exponent) / spread
+def _normal(distance: Singles) -> Singles:
+    exponent = np.minimum(distance * distance, MOST_EXPONENT)
+    exponent *= np.float32(-0.5)
+    density: Singles = np.exp(exponent, out=exponent)
     return density

@@ -152,7 +152,9 @@ def _checked(value: Fraction, name: str) -> None:
     if type(value) not in (Fraction, int):
         raise BadInput(f"{name} must be an exact Fraction, not {type(value).__name__}.")
     if not SMALLEST <= value <= LARGEST:
-        raise BadInput(f"{name} must be positive, from 1e-50 to 1e50.")
+        raise BadInput(
+            f"The noise's {name} must be positive, from 1e-50 to 1e50; the budget is far too large or too small."
+        )
 
 
 def _text(value: Fraction) -> str:

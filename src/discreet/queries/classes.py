@@ -16,7 +16,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar, NamedTuple, Protocol
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, did_you_mean
 from discreet.queries.halfspaces import parse_halfspaces
 from discreet.queries.measurable import Marginal
 from discreet.queries.parities import parse_parities, parse_split_parities
@@ -258,8 +258,9 @@ def parse_class(text: str) -> QueryClass:
     """`marginals(2)`, `histogram(age)`, `means("net income")`; `* 3` behind it is a weight."""
     call = _CALL.fullmatch(text)
     if call is None or call[1].lower() not in CLASSES:
+        named = call[1] if call is not None else text.partition("(")[0].strip()
         raise BadInput(
-            f"The query class {text!r} is not known. Classes: "
+            f"The query class {text!r} is not known.{did_you_mean(named, CLASSES)} Classes: "
             + ", ".join(f"{name}(...)" for name in CLASSES)
             + "."
         )

@@ -110,6 +110,9 @@ class _Reader(StatementReader):
     """Of what a curator is asked."""
 
     shape: ClassVar[str] = SHAPE
+    functions: ClassVar[tuple[str, ...]] = (
+        "count", "sum", "avg", "variance", "stddev", "median", "quantile", "histogram", "mode", "top",
+    )  # fmt: skip
 
     def __init__(self, schema: Schema, text: str, unlisted: Sequence[str]) -> None:
         super().__init__(schema, text)
@@ -222,7 +225,7 @@ class _Reader(StatementReader):
             raise BadQuestion(
                 "stddev and variance are those of the rows themselves; write stddev()."
             )
-        raise BadQuestion(f"SELECT takes no {construct(node)} here. {SHAPE}")
+        raise self.unknown(node)
 
     def _count(self, arguments: Sequence[Any], alias: str | None) -> Aggregate:
         exp = self.exp
@@ -254,9 +257,9 @@ class _Reader(StatementReader):
                 f"Column {name!r} is of kind {column.kind}; {kind}() takes columns of kind "
                 f"{', '.join(SUMMED_KINDS)}."
             )
-        if kind == "quantile" and column.kind not in ("integer", "number"):
+        if kind == "quantile" and not column.is_ordered:
             raise BadQuestion(
-                f"Column {name!r} is of kind {column.kind}; quantiles take integer and number columns."
+                f"Column {name!r} is of kind {column.kind}, which has no order, so it has no quantiles."
             )
         if kind == "top" and not 1 <= chosen <= min(MOST_CHOSEN, column.cells):
             raise BadQuestion(

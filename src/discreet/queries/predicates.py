@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, BadQuestion
 from discreet.queries.conditions import (
     Condition,
     Constant,
@@ -93,10 +93,22 @@ def _read(text: str, conditions: tuple[str, ...]) -> tuple[Condition, ...]:
 
     schema = Schema.loads(text)
     name = '"' + schema.dataset.replace('"', '""') + '"'
-    return tuple(
-        parse_question(f"SELECT count(*) FROM {name} WHERE {each}", schema).condition
-        for each in conditions
-    )
+    found = []
+    for each in conditions:
+        try:
+            question = parse_question(f"SELECT count(*) FROM {name} WHERE {each}", schema)
+            if question.group_by:
+                raise BadQuestion("Only a WHERE is read.")
+        except BadQuestion as error:
+            # what is said of a whole SELECT would mislead: only its WHERE was written
+            why = str(error)
+            if why.startswith(("The SQL", "Only", "The question")):
+                why = "it is not understood; write what may stand in a WHERE."
+            raise BadQuestion(
+                f"The condition {each!r}: {why} Nothing was read or charged."
+            ) from None
+        found.append(question.condition)
+    return tuple(found)
 
 
 def check_rows_are_kept(schema: Schema, conditions: Sequence[Condition]) -> None:

@@ -74,6 +74,7 @@ class _Reader(StatementReader):
     """Of what a release is asked."""
 
     shape: ClassVar[str] = SHAPE
+    functions: ClassVar[tuple[str, ...]] = ("count", "sum", "avg", "median", "quantile")
     other_names: ClassVar[tuple[str, ...]] = ("release",)
 
     def __init__(self, schema: Schema, text: str) -> None:
@@ -125,7 +126,7 @@ class _Reader(StatementReader):
         }
         kind = kinds.get(type(node))
         if kind is None:
-            raise BadQuestion(f"SELECT takes no {construct(node)} here. {SHAPE}")
+            raise self.unknown(node)
         if any(value for key, value in node.args.items() if key not in ("this", "big_int")):
             raise BadQuestion(f"{kind}() takes one column. {SHAPE}")
         inside = node.this

@@ -13,7 +13,7 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from discreet.errors import BadInput, BadQuestion
+from discreet.errors import BadInput, BadQuestion, did_you_mean
 from discreet.schema import Schema
 from discreet.schema.column import folded
 
@@ -48,6 +48,8 @@ class StatementReader:
 
     shape: ClassVar[str]
     """What a question looks like, for those who asked another."""
+    functions: ClassVar[tuple[str, ...]]
+    """What SELECT takes."""
     other_names: ClassVar[tuple[str, ...]] = ()
     """What the dataset may be called besides its own name."""
 
@@ -119,7 +121,9 @@ class StatementReader:
         names = (self.schema.dataset, *self.other_names)
         if folded(table.name) not in map(folded, names):
             written = ", or ".join(f"FROM {sql_name(name)}" for name in names)
-            raise BadQuestion(f"There is no table {table.name!r} here; write {written}.")
+            raise BadQuestion(
+                f"There is no table {table.name!r} here.{did_you_mean(table.name, names)} Write {written}."
+            )
         alias = table.args.get("alias")
         if alias is not None and alias.args.get("columns"):
             raise BadQuestion("Columns cannot be renamed in FROM.")
@@ -151,6 +155,18 @@ class StatementReader:
                 )
             return None, None
         return node, alias
+
+    def unknown(self, node: Any) -> BadQuestion:
+        """The refusal of what SELECT does not take, with the nearest function that it does."""
+        near = ""
+        if type(node) in (self.exp.Max, self.exp.Min):
+            return BadQuestion(
+                "max() and min() hang on a single row, so they have no private answer; ask for a quantile near "
+                "the end, as in quantile(col, 0.99)."
+            )
+        if type(node) is self.exp.Anonymous and isinstance(node.this, str):
+            near = did_you_mean(node.this, self.functions)
+        return BadQuestion(f"SELECT takes no {construct(node)} here.{near} {self.shape}")
 
     def column(self, node: Any) -> str:
         return column_name(node, self.schema, self.tables)

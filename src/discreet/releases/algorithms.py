@@ -5,7 +5,7 @@ Adding an algorithm is a file and a line here; the contract tests go through the
 
 from __future__ import annotations
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, did_you_mean
 from discreet.queries.classes import QueryClass
 from discreet.releases.halfspaces_cells import HalfspaceCells
 from discreet.releases.halfspaces_choice import BestHalfspaces
@@ -56,6 +56,8 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 
+UNTOUCHED = "Nothing was read or charged."
+
 
 def algorithm_for(
     query_class: QueryClass, schema: Schema, *, named: str | None = None
@@ -70,9 +72,10 @@ def algorithm_for(
     if named is not None:
         chosen = [each for each in options if each.name == named]
         if not chosen:
+            names = [each.name for each in options]
             raise BadInput(
-                f"{query_class.text} has no algorithm {named!r}; choose among "
-                f"{', '.join(each.name for each in options)}. Nothing was read or charged."
+                f"{query_class.text} has no algorithm {named!r}.{did_you_mean(named, names)} Choose among "
+                f"{', '.join(names)}. Nothing was read or charged."
             )
         options = tuple(chosen)
     refusals: list[str] = []
@@ -81,7 +84,8 @@ def algorithm_for(
         if refusal is None:
             return each
         refusals.append(refusal)
-    raise BadInput(f"{query_class.text}: {refusals[-1]} Nothing was read or charged.")
+    refusal = refusals[-1].removesuffix(UNTOUCHED).strip()
+    raise BadInput(f"{query_class.text}: {refusal} {UNTOUCHED}")
 
 
 __all__ = ["ALGORITHMS", "Algorithm", "ClassError", "Prepared", "algorithm_for"]

@@ -46,6 +46,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.residuals import Bins, ModelDistance, Residual
+from discreet.releases.marginals_claims import model_claim
 from discreet.releases.marginals_residual import PreparedResiduals, prepared_sets, refused_sets
 from discreet.releases.pair_choice import CAUTION, Candidate, choose
 from discreet.releases.protocol import ClassError
@@ -65,7 +66,6 @@ LEVELS = (4, 8, 16, 32)
 """Bins of a column; beside its own cells."""
 MOST_PAIR_CELLS = 1 << 20
 FINEST = 1 << 14
-AUDITED = "the model's measured distance from the table, and the exact law of that noise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,11 +352,6 @@ class _Fitting:
                 for query, part in zip(queries, parts, strict=True)
             ]
         )
-        audits = self.measured[-len(sets) :]
-        bound = max(
-            float(each.values[0]) + each.law.half_width(max(2 * confidence - 1, 0.5))
-            for each in audits
-        )
         part = Part(
             kind=KIND,
             query_class=self.prepared.query_class,
@@ -365,14 +360,7 @@ class _Fitting:
             estimates={"theta": theta},
             facts={"columns": self.names, "rows": self.rows, "audits": len(sets)},
         )
-        claim = ErrorClaim(
-            query_class=self.prepared.query_class.text,
-            bound=max(bound, 0.0),
-            confidence=confidence,
-            simultaneous=False,
-            theorem=AUDITED,
-        )
-        return part, (claim,)
+        return part, (model_claim(part, self.schema, self.public_rows, confidence),)
 
     def _places(self, columns: tuple[str, ...]) -> list[int]:
         return [self.place[name] for name in columns]

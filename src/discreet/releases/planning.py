@@ -8,7 +8,7 @@ declares roughly.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -67,6 +67,11 @@ class Plan:
     """What the ledger will be charged: the budget, without a delta that is of no use."""
     accounting: Accounting
     rows_assumed: int | None
+    """What relative errors and means refer to: as given, or one row for each of the `people`."""
+    people: int | None
+    """As the schema declares them."""
+    rows_each: int
+    """The most rows of one of them that count."""
     confidence: float
     classes: tuple[ClassPlan, ...]
     warnings: tuple[str, ...]
@@ -91,6 +96,15 @@ class Plan:
             for each in self.classes
         ]
 
+    @property
+    def size(self) -> str:
+        """How large the table was taken to be, in words; nothing where nobody said."""
+        if self.rows_assumed is None:
+            return ""
+        if self.rows_each == 1 or self.rows_assumed != self.people or self.solved == "rows":
+            return f"{self.rows_assumed:,} rows"
+        return f"{self.people:,} people of 1 to {self.rows_each:,} rows each, taken as {self.rows_assumed:,} rows"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {
@@ -99,6 +113,8 @@ class Plan:
             "charge": self.charge.to_dict(),
             "accounting": self.accounting.value,
             "rows": self.rows_assumed,
+            "people": self.people,
+            "rows_each": self.rows_each,
             "confidence": self.confidence,
             "solved": self.solved,
             "classes": [each.to_dict() for each in self.classes],
@@ -122,7 +138,8 @@ def plan(
 
     With a `budget`: its errors. With a `target` and `solve="epsilon"`: the least epsilon (three
     significant digits, rounded up) that meets it, at `delta`. With a `budget`, a `target` and
-    `solve="rows"`: the least number of rows that meets it. `rows` defaults to the schema's `people`.
+    `solve="rows"`: the least number of rows that meets it. `rows` defaults to the schema's `people`: at
+    least one row each, so that errors which shrink with the rows are not promised too small.
     """
     known = _rows(schema, rows)
     confidence = check_confidence(confidence)
@@ -184,6 +201,8 @@ def _plan(
         charge=prospect.charge,
         accounting=prospect.accounting,
         rows_assumed=rows,
+        people=prospect.schema.people,
+        rows_each=prospect.schema.unit.max_rows,
         confidence=confidence,
         classes=tuple(_class_plan(part, rows, confidence) for part in prospect.parts),
         warnings=tuple(guidance(prospect.charge, people=prospect.schema.people)),
@@ -192,11 +211,22 @@ def _plan(
 
 
 def _class_plan(part: Prepared, rows: int | None, confidence: float) -> ClassPlan:
+    error = part.error(rows=rows, confidence=confidence)
+    if (
+        rows is not None
+        and error.unit == "rows"
+        and (error.half_width or error.expected or 0) > rows
+    ):
+        drowned = (
+            f"a single answer may be off by more than all {rows:,} rows: it would say nothing. "
+            "A larger budget is needed, or fewer or coarser columns."
+        )
+        error = replace(error, note=f"{error.note} {drowned}".strip())
     return ClassPlan(
         query_class=part.query_class.text,
         algorithm=part.algorithm,
         share=part.share,
-        error=part.error(rows=rows, confidence=confidence),
+        error=error,
         noise=tuple(part.noise()),
     )
 

@@ -54,7 +54,12 @@ so deep that once the noise is more, a few people would already go unseen."""
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """Stop where the smoothed estimate is low: a function of noisy numbers and public facts."""
+    """Stop where the estimate is low: a function of noisy numbers and public facts.
+
+    The estimate is the smoothed one, which neighbours and ancestors have a say in. In domains of more
+    than `DEEP` bits a node has 32 children, its own noisy number says nearly all that there is to know
+    before it is split, and the layers are too large to smooth at every level: there it is that number.
+    """
 
     tree: Tree
     schema: Schema
@@ -64,6 +69,8 @@ class StoppingRule:
     def __call__(self, view: LevelView) -> npt.NDArray[np.bool_]:
         if view.level == 0:
             return np.zeros(len(view.nodes), dtype=np.bool_)
+        if sum(self.tree.depths[-1]) > DEEP:
+            return np.asarray(view.first < self.thresholds[view.level])
         layers = shown_layers(
             self.tree, view.above, view.level, view.nodes, view.first, float(view.first_epsilon)
         )

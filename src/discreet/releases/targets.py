@@ -55,9 +55,14 @@ class TargetError:
         reached = error.simultaneous if self.simultaneous else error.half_width
         if reached is not None and self.relative is not None:
             reached = None if error.scale is None else reached / error.scale
-        if reached is None:
+        if reached is None and rows is None:
             raise BadInput(
                 f"The error of {self.text} depends on the number of rows; give `rows`, or `people` in the schema."
+            )
+        if reached is None:
+            raise BadInput(
+                f"{self.text} is released by {part.algorithm!r} here, whose errors follow from noisy numbers: "
+                "no error can be solved for. Name another algorithm, or ask for fewer tables."
             )
         return reached <= self._limit
 

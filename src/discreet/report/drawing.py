@@ -54,9 +54,24 @@ def histogram_figure(name: str, column: Column, answers: Answers) -> Figure:
     )
     return Figure(
         title=named,
-        caption=f"Rows by {named}: {sum(not bar.special for bar in bars):,} {kind}.",
+        caption=f"Rows by {named}: {sum(not bar.special for bar in bars):,} {kind}.{_special(column)}",
         picture=draw(name, f"Rows by {named}", bars),
         table=table if len(bars) <= MOST_LINES else None,
+    )
+
+
+def _special(column: Column) -> str:
+    """Why there are cells that nobody declared: they are published empty or not, with noise."""
+    said = []
+    if column.other_cell is not None:
+        said.append(f"{column.label(column.other_cell)} counts rows whose value is not declared")
+    if column.null_cell is not None:
+        said.append(f"{column.label(column.null_cell)} counts rows without a value")
+    if not said:
+        return ""
+    shown_anyway = "both are" if len(said) == 2 else "it is"
+    return (
+        f" {', '.join(said)}; {shown_anyway} shown even where no row is, for that too would tell."
     )
 
 

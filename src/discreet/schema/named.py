@@ -75,6 +75,10 @@ class CategoryColumn(Column):
         key = category_text_of(value)
         return self.null_cell if key is None else self._codes.get(key, self.other_cell)
 
+    def declares(self, value: object) -> bool:
+        """Whether a value is one of those that the schema lists."""
+        return category_text_of(value) in self._codes
+
     def _value_label(self, code: int) -> str:
         return self.values[code]
 

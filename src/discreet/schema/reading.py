@@ -23,6 +23,7 @@ from discreet.schema.temporal import (
     DateColumn,
     DatetimeColumn,
 )
+from discreet.schema.toml_hints import toml_hint
 from discreet.schema.values import Instant, microseconds_of, plain
 from discreet.schema.views import View
 
@@ -61,7 +62,10 @@ def read(text: str) -> Parts:
     except RecursionError:
         parts.mistakes.append("it is nested too deeply; a schema has tables of plain values.")
         return parts
-    except ValueError as error:
+    except tomllib.TOMLDecodeError as error:
+        parts.mistakes.append(f"it is not TOML: {error}.{toml_hint(text, error)}")
+        return parts
+    except ValueError as error:  # a number of too many digits
         parts.mistakes.append(f"it is not TOML: {error}.")
         return parts
     top = Table(data, "At the top", parts.mistakes)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
-from discreet.errors import BadInput, BadSchema
+from discreet.errors import BadInput, BadSchema, did_you_mean
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.exact import LONGEST
@@ -66,6 +65,8 @@ class Schema:
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise BadSchema([f"it cannot be read: {reason}."], where=where) from None
+        if data.startswith(b"PK\x03\x04"):
+            raise BadSchema(["it is a zip file, such as a release, and no TOML."], where=where)
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -137,10 +138,8 @@ class Schema:
 
 def unknown_column(name: str, names: tuple[str, ...]) -> str:
     """The sentences for a column that the schema does not declare."""
-    near = get_close_matches(name, names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
     listed = ", ".join(repr(one) for one in names[:20]) + (", ..." if len(names) > 20 else "")
-    return f"There is no column {name!r} in the schema.{hint} It declares {listed}."
+    return f"There is no column {name!r} in the schema.{did_you_mean(name, names)} It declares {listed}."
 
 
 def joint_mistakes(parts: Parts) -> list[str]:

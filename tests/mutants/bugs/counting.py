@@ -45,4 +45,12 @@ COUNTING = (
         new="        last = first + span + np.uint64(1)\n",
         tests=(TREES,),
     ),
+    Mutant(
+        name="the-last-row-of-a-run-of-nodes-is-passed-over",
+        trap=27,
+        file="src/discreet/kernel/engines/sorted_codes.py",
+        old="self.keys[low:high].searchsorted",
+        new="self.keys[low : max(low, high - 1)].searchsorted",
+        tests=(TREES,),
+    ),
 )

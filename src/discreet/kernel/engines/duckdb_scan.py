@@ -30,6 +30,7 @@ from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
 _ATTACHED = "source"
+_known: list[bool] = []
 _REGISTERED = "source_rows"
 
 
@@ -47,17 +48,12 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
     if source.format == "csv":
         return _open_csv(session, source, schema)
     if source.format == "parquet":
-        columns = _parquet_columns(session, source.files)
-        found = locate(schema, columns, names_are_public=True)
-        _refuse_differing_types(session, source.files, found)
-        table = parquet_table(session, source.files)
-        # DuckDB renames columns that differ only in case; it keeps their order.
-        described = _described(session, table)
-        fields = tuple(described[column.place] for column in found)
-        _refuse_json(found, fields)
-        _refuse_milliseconds(session, source.files, found)
+        header = _parquet_header(session, source.files)
+        found = locate(schema, header.columns, names_are_public=True)
+        _refuse_differing_types(source.files, header, found)
+        fields = header.fields(found)
         session.lock(source.files)
-        return Scan(table, fields)
+        return Scan(header.table, fields)
     if source.format == "duckdb":
         table, columns = _attached(session, source)
         found = locate(schema, columns, names_are_public=True)
@@ -75,25 +71,21 @@ def open_parquet(
     session: Session, files: Sequence[str], names: Sequence[str]
 ) -> list[tuple[str, str]]:
     """The fields of some columns, by their names, once nothing in them can stop a reader."""
-    columns = _parquet_columns(session, files)
+    header = _parquet_header(session, files)
     found = []
     for name in names:
-        alike = [column for column in columns if folded(column.name) == folded(name)]
+        alike = [column for column in header.columns if folded(column.name) == folded(name)]
         if len(alike) != 1:
             what = "no column" if not alike else "more than one column"
             raise BadSource(f"{files[0]!r} has {what} {name!r}. No row was read.")
         found += alike
-    described = _described(session, parquet_table(session, files))
-    fields = [described[column.place] for column in found]
-    _refuse_json(found, fields)
-    _refuse_milliseconds(session, files, found)
-    return fields
+    return list(header.fields(found))
 
 
 def describe(session: Session, source: Source) -> list[SourceColumn]:
     """The columns of a source that is no CSV file, with their logical types."""
     if source.format == "parquet":
-        return _parquet_columns(session, source.files)
+        return _parquet_header(session, source.files).columns
     if source.format == "duckdb":
         return _attached(session, source)[1]
     return frame_columns(source)
@@ -149,12 +141,19 @@ def _csv(files: Sequence[str], width: int, csv: CsvOptions) -> Sql:
 
 def parquet_table(session: Session, files: Sequence[str]) -> Sql:
     options: dict[str, Sql] = {"hive_types_autocast": exp.false()}
-    query = exp.select("parameters").from_("duckdb_functions()")
-    named = query.where(s.equal(s.name("function_name"), s.text("read_parquet")))
-    if any("utf8_validation" in parameters for (parameters,) in session.rows(named)):
+    if _can_replace_text(session):
         # Text that is not Unicode would be quoted in an error; its wrong bytes become "?" instead.
         options["utf8_validation"] = s.text("replace")
     return _function("read_parquet", files, **options)
+
+
+def _can_replace_text(session: Session) -> bool:
+    """Whether this DuckDB has the option; asked once, for it takes longer than opening a file."""
+    if not _known:
+        query = exp.select("parameters").from_("duckdb_functions()")
+        named = query.where(s.equal(s.name("function_name"), s.text("read_parquet")))
+        _known.append(any("utf8_validation" in one for (one,) in session.rows(named)))
+    return _known[0]
 
 
 def _unreadable(files: Sequence[str]) -> BadSource:
@@ -164,20 +163,43 @@ def _unreadable(files: Sequence[str]) -> BadSource:
     )
 
 
-def _parquet_columns(session: Session, files: Sequence[str]) -> list[SourceColumn]:
-    """By their names in the file, which DuckDB changes where two fold alike."""
+@dataclass(frozen=True, slots=True)
+class _ParquetHeader:
+    """What Parquet files say of their columns, before any row."""
+
+    table: Sql
+    columns: list[SourceColumn]
+    """By their names in the first file."""
+    described: list[tuple[str, str]]
+    """In the same order, DuckDB's names, changed where two fold alike, and types."""
+    top_level: list[tuple[str, str, str]]
+    """File, name and type of each column of each file."""
+
+    def fields(self, found: Sequence[SourceColumn]) -> tuple[tuple[str, str], ...]:
+        """DuckDB's names and types of some columns, once nothing in them can stop a reader."""
+        fields = tuple(self.described[column.place] for column in found)
+        _refuse_json(found, fields)
+        _refuse_milliseconds(self.top_level, found)
+        return fields
+
+
+def _parquet_header(session: Session, files: Sequence[str]) -> _ParquetHeader:
+    table = parquet_table(session, files)
     try:
-        described = _described(session, parquet_table(session, files))
-        names = [name for _, name, _ in _top_level(session, files[:1])]
+        described = _described(session, table)
+        top_level = _top_level(session, files)
     except EngineFailed:
         raise _unreadable(files) from None
+    first = top_level[0][0] if top_level else None
+    names = [name for file, name, _ in top_level if file == first]
     partitions = [name for name, _ in described[len(names) :]]
-    return [
+    columns = [
         SourceColumn(place, name, type_)
         for place, (name, (_, type_)) in enumerate(
             zip([*names, *partitions], described, strict=True)
         )
     ]
+    return _ParquetHeader(table, columns, described, top_level)
 
 
 def _top_level(session: Session, files: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -202,13 +224,13 @@ def _top_level(session: Session, files: Sequence[str]) -> list[tuple[str, str, s
 
 
 def _refuse_differing_types(
-    session: Session, files: Sequence[str], found: Sequence[SourceColumn]
+    files: Sequence[str], header: _ParquetHeader, found: Sequence[SourceColumn]
 ) -> None:
     """A column of another type in another file would be cast to the first one's, and casts fail."""
     if len(files) == 1:
         return
     types: dict[str, dict[str, str]] = {}
-    for file, name, type_ in _top_level(session, files):
+    for file, name, type_ in header.top_level:
         types.setdefault(name, {})[file] = type_
     for column in found:
         of_files = types.get(column.name)
@@ -232,11 +254,11 @@ def _refuse_json(found: Sequence[SourceColumn], fields: Sequence[tuple[str, str]
 
 
 def _refuse_milliseconds(
-    session: Session, files: Sequence[str], found: Sequence[SourceColumn]
+    top_level: Sequence[tuple[str, str, str]], found: Sequence[SourceColumn]
 ) -> None:
     """DuckDB turns them into microseconds while it reads Parquet, and stops where one is too far off."""
     wanted = {column.name for column in found}
-    for _, name, types in _top_level(session, files):
+    for _, name, types in top_level:
         if name in wanted and ("TIMESTAMP_MILLIS" in types or "MilliSeconds" in types):
             raise BadSource(
                 f"Column {name!r} holds timestamps in milliseconds, which cannot be read from Parquet "

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ _CHUNK_BITS = 12
 """Bits that one look into a table spreads: its 4,096 numbers stay in a processor's cache."""
 
 _BLOCK_ROWS = 1 << 18
+_RUN = 1024
+"""Nodes that are looked for together."""
 
 Keys = NDArray[np.uint64]
 
@@ -130,16 +133,32 @@ class SortedCodes:
             order = np.argsort(first)
             first = first[order]
         last = first + span
-        start = np.searchsorted(self.keys, first, side="left")
+        start = self._places(first, "left")
         end = np.empty_like(start)
         # The end of a node is the start of the next one, where that lies beside it.
         beside = first[1:] - np.uint64(1) == last[:-1]
         end[:-1][beside] = start[1:][beside]
         alone = np.append(~beside, True)[: len(first)]
-        end[alone] = np.searchsorted(self.keys, last[alone], side="right")
+        end[alone] = self._places(last[alone], "right")
         found = (end - start).astype(np.int64, copy=False)
         if order is None:
             return found
         unsorted = np.empty_like(found)
         unsorted[order] = found
         return unsorted
+
+    def _places(self, asked: Keys, side: Literal["left", "right"]) -> NDArray[np.intp]:
+        """Where each of `asked`, which are in order, stands among the keys.
+
+        A run of them is looked for between the places of its ends only, which takes half the steps.
+        """
+        if len(asked) <= _RUN:
+            return np.searchsorted(self.keys, asked, side=side)
+        bounds = np.searchsorted(self.keys, asked[::_RUN], side=side).tolist()
+        bounds.append(len(self.keys))
+        found = np.empty(len(asked), dtype=np.intp)
+        for run, (low, high) in enumerate(pairwise(bounds)):
+            part = slice(run * _RUN, (run + 1) * _RUN)
+            found[part] = low
+            found[part] += self.keys[low:high].searchsorted(asked[part], side)
+        return found

@@ -191,6 +191,8 @@ def _header(path: str, csv: CsvOptions) -> tuple[str, ...]:
     return tuple(name.strip(WHITESPACE) if csv.trim else name for name in names)
 
 
+_UNDECODED = {"\ufffd", "\0"}
+"""What the bytes of another encoding leave behind."""
 DATED = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 """What begins like a date."""
 
@@ -201,6 +203,11 @@ def refuse_row_as_header(names: Sequence[str]) -> None:
     A line in which another delimiter stands has not been taken apart, so it may hide anything.
     """
     plain = [name.strip(WHITESPACE) for name in names]
+    if any(_UNDECODED & set(name) for name in plain):
+        raise BadSource(
+            "The first line is not UTF-8 text, so it is not shown. Save the file as UTF-8, or write the "
+            "schema by hand, with the file's `encoding` under [csv]."
+        )
     if any(re.search(r"[;|\t]", name) for name in plain):
         raise BadSource(
             "The first line holds a ; or | or a tab inside of a name, so it may be a row, and is not shown. "
@@ -251,7 +258,11 @@ def _missing_text(missing: Sequence[str], available: Sequence[str], shown: bool)
     if not shown:
         return start + (
             "Its first line holds hardly any declared name, so it may be a row and is not shown. If "
-            "the file has no header, list its columns under [csv] as `names`; also check `delimiter`."
+            "the file has no header, list its columns under [csv] as `names`; also check `delimiter`, `trim` and `encoding`."
+        )
+    if any(_UNDECODED & set(name) for name in available):
+        return (
+            start + "Its first line has another encoding than was declared; say which under [csv]."
         )
     lower = {name.lower(): name for name in available}
     for name in missing:

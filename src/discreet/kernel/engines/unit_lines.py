@@ -28,7 +28,10 @@ class UnitLine:
 
     def codes(self, units: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The codes of units, without those that lie in no value cell; the array is overwritten."""
-        if self.keeps_outside:
+        limits = np.iinfo(np.int64)
+        if self.low == limits.min and self.high == limits.max:
+            pass  # nothing lies outside
+        elif self.keeps_outside:
             np.clip(units, self.low, self.high, out=units)
         else:
             units = units[(units >= self.low) & (units <= self.high)]

@@ -57,7 +57,8 @@ def plain_errors(path: Path) -> Iterator[None]:
             raise unwritable(path, _UNWRITABLE[code]) from error
         if code == sqlite3.SQLITE_MISMATCH:
             raise damaged(path, "an event was altered") from error
-        raise damaged(path, f"SQLite says '{error}'") from error
+        other = ", so it may be no ledger at all" if code == sqlite3.SQLITE_NOTADB else ""
+        raise damaged(path, f"SQLite says '{error}'{other}") from error
     except UnicodeDecodeError as error:
         # A damaged schema makes an error message that Python cannot read.
         raise damaged(path, "its tables or triggers were altered") from error

@@ -1,0 +1,172 @@
+"""Every command and every Python example in the documents and in `--help` runs, on the demo's own table."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import discreet as dc
+from discreet.answers import sign_release
+from discreet.cli.application import application
+from discreet.cli.failures import run
+from discreet.demo import make_people, schema_text, write_csv
+from tests.cli.test_help import ALL
+
+ROOT = Path(__file__).parents[2]
+PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md"))}
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+WORKLOAD = [
+    "marginals(age, sex)",
+    "means(income)",
+    "intervals(age)",
+    "halfspaces(age, hours)",
+    'predicates("age >= 65")',
+]
+LONG = ("discreet demo", "discreet audit people.toml")
+"""Run by tests of their own, or by `make trust`."""
+PLACES = ("-o", "--output")
+
+
+def commands(text: str) -> Iterator[str]:
+    """Indented lines that call discreet, with what continues them."""
+    for line in re.sub(r"\\\n\s*", "", text).splitlines():
+        found = re.fullmatch(r"\s+(?:\$ )?((?:cat \S+ \| |source <\()?discreet .*?)\)?", line)
+        if found is not None:
+            yield found[1]
+
+
+def helped() -> Iterator[tuple[str, str]]:
+    for path, command in {(): application, **ALL}.items():
+        text = command.get_help(click.Context(command, terminal_width=1000, max_content_width=1000))
+        examples = text.partition("Examples:")[2].partition("Options:")[0]
+        examples += text.partition("A first walk:")[2]
+        for each in commands(examples):
+            yield f"help of {' '.join(path) or 'discreet'}", each
+
+
+EVERY = {command: where for where, command in helped()}
+EVERY |= {command: page for page, text in PAGES.items() for command in commands(text)}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `discreet demo` writes, of fewer people, with a key, a ledger and some questions."""
+    directory = tmp_path_factory.mktemp("demo")
+    write_csv(directory / "people.csv", make_people(1000))
+    (directory / "people.toml").write_text(schema_text(), encoding="utf-8")
+    schema = dc.Schema.loads(schema_text())
+    dc.release_to_file(
+        directory / "people.csv",
+        schema,
+        directory / "people.release",
+        budget=dc.Budget(epsilon=1),
+        workload=WORKLOAD,
+        ledger=directory / "ledger.db",
+    )
+    key = "0" * 63 + "1"
+    (directory / "custodian.key").write_text(key)
+    (directory / "custodian.pub").write_text(sign_release(directory / "people.release", key))
+    shutil.copy(directory / "people.release", directory / "mine.release")
+    (directory / "questions.sql").write_text("SELECT avg(income) FROM people\n")
+    town = re.search(r"```toml\n(dataset = \"town\".*?)```", PAGES["releases.md"], re.DOTALL)
+    assert town is not None
+    (directory / "town.toml").write_text(town[1], encoding="utf-8")
+    return directory
+
+
+def words_of(command: str) -> list[str]:
+    words = shlex.split(command.rpartition("| ")[2].removeprefix("source <("), comments=True)
+    return words[1 : words.index(">") if ">" in words else None]
+
+
+@pytest.fixture
+def work(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for file in demo.iterdir():
+        if not file.name.startswith("ledger"):
+            shutil.copy(file, tmp_path / file.name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISCREET_LEDGER", str(tmp_path / "fresh" / "ledger.db"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command", [command for command in sorted(EVERY) if not command.startswith(LONG)]
+)
+def test_a_documented_command_runs(
+    command: str,
+    demo: Path,
+    work: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = words_of(command)
+    if words[0] == "ledger":
+        for file in demo.glob("ledger*"):
+            shutil.copy(file, work / file.name)
+        monkeypatch.setenv("DISCREET_LEDGER", str(work / "ledger.db"))
+    for place, word in enumerate(words):
+        if word in PLACES or (word == "key" and place == 0):
+            (work / words[place + 1]).unlink(missing_ok=True)
+    monkeypatch.setattr("sys.stdin", io.StringIO((work / "questions.sql").read_text()))
+    code = run(application, words)
+    printed = capfd.readouterr()
+    assert code == 0, f"{EVERY[command]}: {printed.err}"
+    assert printed.out
+
+
+def test_the_readme_is_a_session_that_runs_from_top_to_bottom(
+    work: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Refusals are refused, the rest is done; tables have the headings that are shown."""
+    (work / "people.release").unlink()
+    shown = re.findall(
+        r"^    \$ (discreet .*)\n((?:    (?!\$).*\n|\n(?=    ))*)", README, re.MULTILINE
+    )
+    assert len(shown) > 6
+    for command, output in shown:
+        if command.startswith(LONG):
+            continue
+        lines = output.split("\n")
+        code = run(application, words_of(command))
+        printed = capfd.readouterr()
+        refused = lines[0].strip().startswith(("The release cannot answer", "Refused:"))
+        assert code == (2 if refused else 0), (command, printed.err)
+        if refused:
+            assert printed.err.strip() == lines[0].strip(), command
+        else:
+            heading = next((line for line in lines if "  " in line.strip()), lines[0])
+            printed_lines = [" ".join(line.split()) for line in printed.out.splitlines()]
+            assert " ".join(heading.split()) in printed_lines, command
+
+
+def python_of(text: str) -> str:
+    """The Python of a page, fenced or indented, in its order."""
+    fenced = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    if fenced:
+        return "\n".join(fenced)
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", text, re.MULTILINE)
+    kept = [
+        block for block in blocks if re.search(r"^    (import|from|\w+ = |dc\.|with)", block, re.M)
+    ]
+    return "\n".join(re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in kept)
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "api.md", "curator.md", "planning.md", "releases.md", "synthesis.md"]
+)
+def test_the_python_of_a_document_runs(page: str, work: Path) -> None:
+    text = PAGES.get(page) or README.partition("The same from Python:")[2]
+    source = python_of(text)
+    assert "import" in source
+    names: dict[str, Any] = {}
+    if page != "synthesis.md":
+        (work / "people.release").unlink()
+    exec(compile(source, page, "exec"), names)  # noqa: S102 - our own documents
