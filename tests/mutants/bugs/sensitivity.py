@@ -161,7 +161,7 @@ SENSITIVITY = (
         name="mean-divides-by-a-secret-number-of-rows",
         trap=5,
         file="src/discreet/releases/means.py",
-        old="if schema.adjacency is not Adjacency.CHANGE_ONE or schema.unit.identifier is not None:",
+        old="if not schema.rows_are_public:",
         new="if schema.unit.identifier is not None:",
         tests=(f"{TABLE}::test_a_mean_never_divides_by_a_secret_number_of_rows",),
     ),
