@@ -23,6 +23,7 @@ from discreet.privacy.cost import Accounting, Cost, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.queries.classes import Marginals
 from discreet.queries.residuals import ModelDistance, Residual, subsets
+from discreet.releases import release
 from discreet.releases.marginals_residual import ResidualMarginals
 from discreet.schema import IntegerColumn, Schema
 
@@ -372,3 +373,28 @@ def test_centring_is_a_projection():
     table = np.random.default_rng().normal(size=(3, 4))
     assert np.allclose(centred(centred(table)), centred(table))
     assert np.allclose(centred(table).sum(axis=0), 0)
+
+
+@pytest.mark.parametrize("algorithm", ["residuals", "direct"])
+def test_ten_thousand_ranges_of_a_thousand_cells_are_answered_as_one_by_one(tmp_path, algorithm):
+    """Pure differential privacy: sums of few and many Laplace draws with different weights."""
+    text = 'dataset = "t"\n[columns.x]\nkind = "integer"\nrange = [0, 997]\n'
+    schema = Schema.loads(text + '[columns.s]\nkind = "boolean"\n[columns.t]\nkind = "boolean"\n')
+    table = tmp_path / "t.csv"
+    table.write_text("x,s,t\n" + "".join(f"{k % 998},{k % 2},{k % 3 == 0}\n" for k in range(3000)))
+    made = release(
+        table,
+        schema,
+        budget=Budget(epsilon=1),
+        workload="marginals(x, s; s, t)",
+        algorithms={"marginals(x, s; s, t)": algorithm},
+        ledger=tmp_path / "ledger.db",
+    )
+    reader = ReleaseReader(made)
+    ends = np.sort(np.random.default_rng().integers(0, 998, (10_000, 2)), axis=1)
+    found = reader.count_many("x", ends[:, 0], ends[:, 1])
+    for place in range(0, 10_000, 500):
+        low, high = ends[place].tolist()
+        one = reader.ask(f"SELECT count(*) FROM t WHERE x BETWEEN {low} AND {high}").only
+        many = found.estimate[place], found.lower[place], found.upper[place]
+        assert (one.estimate, one.lower, one.upper) == pytest.approx(many, abs=1)

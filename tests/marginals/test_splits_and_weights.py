@@ -12,6 +12,7 @@ import pytest
 
 from discreet.answers import ReleaseReader, open_release, verify
 from discreet.artifacts.files import write_release
+from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.inference.public_random import generator
 from discreet.privacy.adjacency import Adjacency
@@ -19,8 +20,10 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import Marginals, parse_class
 from discreet.queries.parities import Parities
+from discreet.queries.residuals import ModelDistance, Residual
 from discreet.releases import release
 from discreet.releases.marginals_residual import ResidualMarginals
+from discreet.releases.pair_choice import Candidate, choose
 from discreet.releases.parities_splits import parity_of_splits
 from discreet.releases.planning import plan
 from discreet.releases.preparing import prepare
@@ -207,6 +210,79 @@ def test_a_table_of_more_weight_has_less_noise_and_the_others_more(algorithm, bu
             found.append([math.sqrt(tables.cell_variance(each)) for each in part.sets])
     even, weighted = found
     assert weighted[0] < 0.95 * even[0] and weighted[1] > even[1]
+
+
+def test_of_two_pairs_as_wrong_the_heavier_is_measured_first_and_with_less_noise():
+    """No chance is involved: the noisy errors are given."""
+
+    def candidate(pair, weight, error=900.0):
+        return Candidate(
+            pair=pair, level=pair, error=error, cells=[100.0] * 9, shrink=0.7, price=0.5, power=2,
+            weight=weight,
+        )  # fmt: skip
+
+    for heavy in (0, 1):
+        first, second = choose(
+            [candidate(0, 8 ** (heavy == 0)), candidate(1, 8 ** (heavy == 1))], 1.0
+        )
+        assert first.pair == heavy and first.cost == pytest.approx(4 * second.cost)
+        (only,) = choose([candidate(0, 1 + (heavy == 0)), candidate(1, 1 + (heavy == 1))], 2e-5)
+        assert only.pair == heavy, "the budget is for one"
+    assert choose([candidate(0, 8, -5.0), candidate(1, 1, -4.0)], 1.0)[0].pair == 1
+    even = choose([candidate(0, 1), candidate(1, 1)], 1.0)
+    assert even[0].cost == even[1].cost
+
+
+@pytest.mark.parametrize("budget", [Budget(epsilon=1), Budget(rho="1/10")], ids=str)
+@pytest.mark.parametrize("heavy", [0, 1])
+def test_an_adaptive_release_spends_more_on_a_pair_of_more_weight_and_as_much_in_all(
+    tmp_path, budget, heavy
+):
+    """Both pairs are wrong by 20,000 rows and noise on that has a deviation of 250 at most: below exp(-100)
+    for one to be overlooked; columns of three cells have one coarseness only. Both shares are 1:1 where
+    weights are ignored, and 16^(2/3) or 16^(1/3) to 1 where not."""
+    text = ("marginals(a, b * 16; c, d)", "marginals(a, b; c, d * 16)")[heavy]
+    columns = "".join(f'[columns.{name}]\nkind = "boolean"\n' for name in "abcd")
+    path = tmp_path / "pairs.csv"
+    path.write_text("a,b,c,d\n" + "false,false,false,false\ntrue,true,true,true\n" * 10_000)
+    made = release(
+        path,
+        Schema.loads(f'dataset = "pairs"\npeople = 20000\n{columns}'),
+        budget=budget,
+        workload=[text],
+        algorithms={text: "adaptive"},
+        ledger=tmp_path / "ledger",
+    )
+    residuals = [
+        each
+        for each in made.parts[0].measurements
+        if isinstance(each, Measurement) and isinstance(each.query, Residual)
+    ]
+    spent = [
+        float(each.cost.epsilon if budget.notion == "epsilon" else each.cost.rho)
+        for each in residuals
+    ]
+    pairs = [
+        (each.query.columns, cost)
+        for each, cost in zip(residuals, spent, strict=True)
+        if len(each.query.columns) == 2
+    ]
+    assert pairs[0][0] == (("a", "b"), ("c", "d"))[heavy], "the heavier pair comes first"
+    assert pairs[0][1] > 2 * pairs[1][1]
+    singles = {
+        each.query.columns: cost
+        for each, cost in zip(residuals, spent, strict=True)
+        if len(each.query.columns) == 1
+    }
+    loud, quiet = (("a", "b"), ("c", "d")) if heavy == 0 else (("c", "d"), ("a", "b"))
+    assert min(singles[name,] for name in loud) > max(singles[name,] for name in quiet)
+    audits = [each for each in made.parts[0].measurements if isinstance(each.query, ModelDistance)][
+        -2:
+    ]
+    assert audits[heavy].law.std < audits[1 - heavy].law.std
+    write_release(made, tmp_path / "pairs.release")
+    verified = verify(tmp_path / "pairs.release")
+    assert verified.ok and verified.allowed.minus(verified.total) == budget.times(0)
 
 
 def test_the_shares_of_residuals_minimise_the_weighted_sum_of_deviations():

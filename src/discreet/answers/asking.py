@@ -5,24 +5,26 @@ May import errors, privacy, schema, queries, artifacts, inference.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.counting import DECLARED_NOTE, Estimates, count_rows, nothing_left
-from discreet.answers.linear_tables import LinearTable
+from discreet.answers.joined_ranges import combined_note
+from discreet.answers.joining import parts_of, total_of
+from discreet.answers.overlaying import overlaid
 from discreet.answers.ranging import RangeAsking
+from discreet.answers.readings import Reading
 from discreet.answers.selecting import Selection, select
-from discreet.answers.sources import CombinedTable, Library, NoisyCount, NoisySum
+from discreet.answers.shaping import answer_column, group_axes_of, in_order, reordered
+from discreet.answers.sources import Library, NoisyCount, NoisySum
 from discreet.answers.summing import both, direct_mean, direct_sum, quotient, sum_rows
-from discreet.artifacts.answer import Covers
+from discreet.answers.table_readings import combined_sum, count_reading, table_reading
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import BadInput, NotAnswerable
-from discreet.inference.combination import Terms, half_width, inverse_variance_weights, scaled
-from discreet.inference.rounding import plausible_counts
 from discreet.privacy.exact import exact
 from discreet.queries.boxes import columns_of
 from discreet.queries.classes import Means, Sums
@@ -33,8 +35,6 @@ from discreet.queries.ranges import Intervals
 from discreet.queries.sql import Aggregate, Question
 from discreet.schema import Schema
 from discreet.schema.completeness import keeps_every_row
-
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 MOST_GROUPS = 1 << 20
 
@@ -67,7 +67,10 @@ class Asking:
         level = exact(self.confidence, name="confidence")
         if not 0 < level < 1:
             raise BadInput(f"confidence is {self.confidence}; it must lie between 0 and 1.")
-        ranged = self._from_ranges(question)
+        joint = self._jointly(question)
+        if joint is not None:
+            return joint
+        ranged = self._ranging().answers(question)
         if ranged is None:
             return self._from_tables(question)
         named = {*columns_of(question.condition), *question.group_by}
@@ -81,16 +84,33 @@ class Asking:
             return ranged
         return min(ranged, tables, key=_total_deviation)
 
-    def _from_ranges(self, question: Question) -> Answers | None:
-        """From a released tree, where one can answer all that is asked."""
-        asking = RangeAsking(
-            tuple(self.library.ranges),
+    def _ranging(self) -> RangeAsking:
+        return RangeAsking(
+            tuple(self.library.joined),
             self.schema,
             self.public_rows,
             self.confidence,
             self.whole,
         )
-        return asking.answers(question)
+
+    def _jointly(self, question: Question) -> Answers | None:
+        """Counts from trees and tables together; `None` where no tree and table speak of the same rows.
+
+        Other aggregates, and groups of nulls, which no tree counts, come from the tables.
+        """
+        counts = tuple(each for each in question.aggregates if each.kind == "count")
+        if any(each.kind == "quantile" for each in question.aggregates) or not counts:
+            return None
+        own, ranging = replace(question, aggregates=counts), self._ranging()
+        ranged = ranging.answers(own) if ranging.joins(own) else None
+        if ranged is None or (counts == question.aggregates and not question.group_by):
+            return ranged
+        try:
+            return overlaid(self._from_tables(question), ranged, question, self.schema)
+        except NotAnswerable:
+            if counts == question.aggregates:
+                return ranged
+            raise
 
     def _from_tables(self, question: Question) -> Answers:
         groups = [self.schema.column(name) for name in question.group_by]
@@ -106,7 +126,7 @@ class Asking:
         notes: dict[str, None] = {}
         for aggregate in question.aggregates:
             found = self._aggregate(aggregate, question.condition, question.group_by)
-            columns.append(_column(aggregate.name, found, present if groups else None))
+            columns.append(answer_column(aggregate.name, found, present if groups else None))
             if not found.is_exact:
                 notes[CELL_NOTE] = None
             if found.note:
@@ -147,11 +167,11 @@ class Asking:
 
     def _present(self, selection: Selection, group_by: tuple[str, ...]) -> npt.NDArray[np.bool_]:
         """The groups that the condition does not rule out: decided by the question, never by rows."""
-        axes = _axes(selection, group_by)
+        axes = group_axes_of(selection, group_by)
         rest = tuple(axis for axis in range(len(selection.columns)) if axis not in axes)
         outer = selection.outer().any(axis=rest)
         shape = [selection.columns[axis].cells for axis in sorted(axes)]
-        return _in_order(np.broadcast_to(outer, shape), axes)
+        return in_order(np.broadcast_to(outer, shape), axes)
 
     def _aggregate(
         self, aggregate: Aggregate, condition: Condition, group_by: tuple[str, ...]
@@ -184,14 +204,18 @@ class Asking:
             # Also where the column has too many cells to list.
             counts = [each for each in self.library.counts if each.column == not_null]
             if counts:
-                return self._with_counts(None, counts, column.name)
+                return self._from_reading(count_reading(self.library, None, counts))
         selection = select(condition, self.schema, keep=group_by, not_null=not_null)
-        axes = _axes(selection, group_by)
+        axes = group_axes_of(selection, group_by)
         if not group_by and (matching := self._counts_of(selection)):
-            return self._with_counts(selection, matching, selection.names[0])
+            return self._from_reading(count_reading(self.library, selection, matching))
         if not selection.columns and self.public_rows is not None and bool(selection.mask.all()):
             rows = np.array(float(self.public_rows))
             return Estimates(rows, rows, rows, np.zeros(()), is_exact=True)
+        if not selection.columns and bool(selection.mask.all()):
+            total = total_of(self.library)
+            if total is not None:
+                return self._from_reading(total)
         impossible = self._impossible(selection)
         group_axes = tuple(sorted(axes))
         if impossible is not None:
@@ -200,7 +224,7 @@ class Asking:
             if nothing.all():  # known without a table
                 zero = np.zeros(nothing.shape)
                 found = Estimates(zero, zero, zero, zero, is_exact=True, is_declared=True)
-                return _reordered(found, axes)
+                return reordered(found, axes)
         found = count_rows(
             self.library.table(selection.names),
             selection,
@@ -210,7 +234,37 @@ class Asking:
             whole=self.whole,
             impossible=impossible,
         )
-        return _reordered(found, axes)
+        return reordered(found, axes)
+
+    def reading(self, condition: Condition) -> Reading | None:
+        """The count of a condition from trees and tables, as it was measured: unbiased, not made plausible.
+
+        `None` where the condition cuts cells, or a model or a declaration has a say.
+        """
+        found = total_of(self.library) if _is_always(condition) else self._range_reading(condition)
+        if found is not None:
+            return found
+        selection = select(condition, self.schema)
+        if not self.library.has_linear(selection.names) or self._impossible(selection) is not None:
+            return None
+        return table_reading(self.library, selection)
+
+    def _range_reading(self, condition: Condition) -> Reading | None:
+        found = self._ranging().reading(condition)
+        if found is None:
+            return None
+        reading, source = found
+        alone = source.table is None and not source.present
+        tables = frozenset[int]() if alone else self.library.table_parts
+        return replace(reading, parts=tables | parts_of(self.library, source.trees))
+
+    def _from_reading(self, reading: Reading) -> Estimates:
+        estimate, lower, upper = reading.bounded(
+            self.confidence, rows=self.public_rows, whole=self.whole
+        )
+        note = combined_note(reading.sources) if reading.sources > 1 else ""
+        std = np.array(math.sqrt(reading.variance))
+        return Estimates(estimate, lower, upper, std, is_exact=True, note=note)
 
     def _impossible(self, selection: Selection) -> npt.NDArray[np.bool_] | None:
         """The cells of the selection's columns that are empty by declaration, if they can be listed."""
@@ -227,43 +281,6 @@ class Asking:
         if not np.array_equal(chosen, part.in_domain):
             return []
         return [count for count in self.library.counts if count.column == column.name]
-
-    def _with_counts(
-        self, selection: Selection | None, counts: list[NoisyCount], column: str
-    ) -> Estimates:
-        """The combination of directly measured counts and, where there is one, the table's."""
-        values = [float(count.value) for count in counts]
-        noises: list[Terms] = [((1.0, count.law, 1),) for count in counts]
-        if self.library.has_linear((column,)):
-            if selection is None:
-                selection = select(ALWAYS, self.schema, keep=[column], in_domain=column)
-            table = self.library.table((column,))
-            outer = np.broadcast_to(selection.outer(), table.counts.shape)
-            cells = int(outer.sum())
-            if isinstance(table, CombinedTable):
-                noises.append(tuple((w, law, many * cells) for w, law, many in table.noise))
-            else:
-                assert isinstance(table, LinearTable)
-                noises.append(table.terms(outer.astype(np.float64)))
-            values.append(float(table.counts[outer].sum()))
-        variances = [sum(w * w * law.variance * n for w, law, n in noise) for noise in noises]
-        weights = inverse_variance_weights(variances)
-        value = sum(weight * each for weight, each in zip(weights, values, strict=True))
-        terms = [
-            term
-            for weight, noise in zip(weights, noises, strict=True)
-            for term in scaled(noise, weight)
-        ]
-        width = half_width(terms, self.confidence)
-        estimate, lower, upper = plausible_counts(
-            np.array(value),
-            np.array(value - width),
-            np.array(value + width),
-            rows=self.public_rows,
-            whole=self.whole,
-        )
-        std = np.sqrt(sum(w * w * law.variance * n for w, law, n in terms))
-        return Estimates(estimate, lower, upper, np.asarray(std), is_exact=True)
 
     def _direct(self, kind: str, column: str, condition: Condition) -> Estimates | None:
         """A measured sum or mean of the whole column, if the condition lets every value through."""
@@ -304,7 +321,13 @@ class Asking:
         plain = [each for each in sums if each.center == 0]
         if not plain:
             return None
-        return direct_sum(plain, confidence=self.confidence, most_rows=self.public_rows)
+        found = direct_sum(
+            plain,
+            self.schema.column(plain[0].column),
+            confidence=self.confidence,
+            most_rows=self.public_rows,
+        )
+        return combined_sum(self.library, plain, confidence=self.confidence) or found
 
     def _mean_of_sums(self, sums: list[NoisySum], column: str) -> Estimates | None:
         """A measured sum over a count from elsewhere in the release, if it has one."""
@@ -320,7 +343,7 @@ class Asking:
             public_rows=self.public_rows,
             whole=False,
         )
-        total = direct_sum(plain, confidence=level, most_rows=None)
+        total = direct_sum(plain, self.schema.column(column), confidence=level, most_rows=None)
         found = quotient(total, counts, center=0.0, hull=selection.hull(0))
         return replace(found, note=total.note.replace("summed", "averaged"))
 
@@ -328,7 +351,7 @@ class Asking:
         self, kind: str, column: str, condition: Condition, group_by: tuple[str, ...]
     ) -> Estimates:
         selection = select(condition, self.schema, keep=[*group_by, column], in_domain=column)
-        axes, axis = _axes(selection, group_by), selection.names.index(column)
+        axes, axis = group_axes_of(selection, group_by), selection.names.index(column)
         try:
             table = self.library.table(selection.names)
         except NotAnswerable:
@@ -346,9 +369,10 @@ class Asking:
                 axis,
                 group_axes=group_axes,
                 confidence=self.confidence,
+                public_rows=self.public_rows,
                 impossible=impossible,
             )
-            return _reordered(found, axes)
+            return reordered(found, axes)
         bounds = self.schema.column(column).value_bounds
         assert bounds is not None
         center = float((bounds[0] + bounds[1]) / 2)
@@ -368,10 +392,11 @@ class Asking:
             axis,
             group_axes=group_axes,
             confidence=level,
+            public_rows=self.public_rows,
             center=center,
             impossible=impossible,
         )
-        return _reordered(quotient(sums, counts, center=center, hull=selection.hull(axis)), axes)
+        return reordered(quotient(sums, counts, center=center, hull=selection.hull(axis)), axes)
 
 
 def _total_deviation(found: Answers) -> float:
@@ -381,50 +406,3 @@ def _total_deviation(found: Answers) -> float:
 
 def _is_always(condition: Condition) -> bool:
     return normal_form(condition) is True
-
-
-def _axes(selection: Selection, group_by: tuple[str, ...]) -> tuple[int, ...]:
-    """Where the columns of GROUP BY are among the selection's, in the order they were written."""
-    return tuple(selection.names.index(name) for name in group_by)
-
-
-def _in_order(array: npt.NDArray[Scalar], axes: tuple[int, ...]) -> npt.NDArray[Scalar]:
-    """From the schema's order of the group columns to the question's."""
-    places = sorted(axes)
-    return np.transpose(array, [places.index(axis) for axis in axes])
-
-
-def _reordered(found: Estimates, axes: tuple[int, ...]) -> Estimates:
-    if not axes:
-        return found
-    shape = found.estimate.shape
-    return Estimates(
-        estimate=_in_order(found.estimate, axes),
-        lower=_in_order(found.lower, axes),
-        upper=_in_order(found.upper, axes),
-        std=_in_order(np.broadcast_to(found.std, shape), axes),
-        is_exact=found.is_exact,
-        note=found.note,
-        is_model=found.is_model,
-        is_declared=found.is_declared,
-    )
-
-
-def _column(name: str, found: Estimates, present: npt.NDArray[np.bool_] | None) -> AnswerColumn:
-    def kept(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return array.reshape(1) if present is None else array[present]
-
-    return AnswerColumn(
-        name=name,
-        estimate=kept(found.estimate),
-        lower=kept(found.lower),
-        upper=kept(found.upper),
-        std=kept(found.std),
-        covers=_covers(found),
-    )
-
-
-def _covers(found: Estimates) -> Covers:
-    if found.is_model:
-        return Covers.NOISE_AND_MODEL
-    return Covers.NOISE if found.is_exact else Covers.NOISE_AND_CELLS

@@ -5,15 +5,15 @@ Every answer equals the one that `ask` gives to the same question.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
+from discreet.answers.joined_ranges import JoinedSource
 from discreet.answers.linear_tables import ModelTable, WeightedTable
 from discreet.answers.range_ends import value_codes, whole_codes
-from discreet.answers.ranges import RangeSource
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Covers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
@@ -74,8 +74,8 @@ class Batch:
         """Rows with low <= column <= high, both ends included, as values or as numbers of cells."""
         declared = self._library.schema.column(column)
         column = declared.name
-        trees = [source for source in self._library.ranges if source.columns == (column,)]
-        if trees and not self._library.usable((column,)):
+        trees = [source for source in self._library.joined if source.columns == (column,)]
+        if trees and (_is_joint(trees[0]) or not self._library.usable((column,))):
             assert isinstance(declared, OrderedColumn)
             return self._from_tree(
                 trees[0], declared, low, high, codes=codes, confidence=confidence
@@ -140,7 +140,7 @@ class Batch:
 
     def _from_tree(
         self,
-        source: RangeSource | BucketSource,
+        source: JoinedSource | BucketSource,
         column: OrderedColumn,
         low: npt.ArrayLike,
         high: npt.ArrayLike,
@@ -184,7 +184,7 @@ class Batch:
     ) -> ManyCounts:
         """Rows in boxes of cells first..last, both included: one row a question, one number a column."""
         names = tuple(self._library.schema.column(name).name for name in columns)
-        trees = [source for source in self._library.ranges if source.columns == names]
+        trees = [source for source in self._library.joined if source.columns == names]
         if not trees:
             raise NotAnswerable(
                 f"The release cannot answer this: it would have needed ranges over {', '.join(names)}, "
@@ -238,7 +238,35 @@ class Batch:
         if isinstance(table, ModelTable) and table.margins:
             most = table.ceilings_of_cells(codes, confidence)
         counted = self._finish(ordered, found, one, found, one, None, confidence, most=most)
+        counted = self._with_trees(counted, names, wanted, confidence)
         return _emptied(counted, impossible_rows(schema, names, wanted.astype(np.int64)))
+
+    def _with_trees(
+        self, counted: ManyCounts, names: tuple[str, ...], codes: Integers, confidence: float
+    ) -> ManyCounts:
+        """Cells of values from trees and tables together, where both are there."""
+        trees = [each for each in self._library.joined if set(each.columns) == set(names)]
+        if not trees or not isinstance(trees[0], JoinedSource) or trees[0].is_lone:
+            return counted
+        schema, order = self._library.schema, [names.index(name) for name in trees[0].columns]
+        values = np.array([schema.column(name).value_cells for name in trees[0].columns])
+        ordered = codes[:, order].astype(np.uint64)
+        there = np.flatnonzero((ordered < values).all(axis=1))
+        box = ordered[there]
+        found = trees[0].count(
+            box, box, confidence=confidence, public_rows=self._library.release.public_rows
+        )
+        joint = replace(
+            counted,
+            estimate=counted.estimate.copy(),
+            lower=counted.lower.copy(),
+            upper=counted.upper.copy(),
+            std=counted.std.copy(),
+            is_exact=counted.is_exact.copy(),
+        )
+        for name in ("estimate", "lower", "upper", "std", "is_exact"):
+            getattr(joint, name)[there] = getattr(found, name)
+        return joint
 
     def _finish(
         self,
@@ -310,6 +338,10 @@ class Batch:
             kept = half_widths(table.noise, np.arange(most + 1, dtype=np.int64), confidence)
             self._widths[columns, confidence] = kept
         return kept
+
+
+def _is_joint(source: JoinedSource | BucketSource) -> bool:
+    return isinstance(source, JoinedSource) and not source.is_lone
 
 
 def _emptied(counted: ManyCounts, nothing: npt.NDArray[np.bool_]) -> ManyCounts:

@@ -20,12 +20,13 @@ from discreet.answers.halfspace_conditions import (
     never_null,
 )
 from discreet.answers.ranges import RangeSource
+from discreet.answers.readings import Reading
 from discreet.answers.sources import CombinedTable, Library
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, BadRelease, NotAnswerable
-from discreet.inference.combination import Terms
+from discreet.inference.combination import Terms, inverse_variance_weights, scaled, variance_of
 from discreet.inference.halfspace_net import lifted, nearest_median
 from discreet.inference.halfspace_prior import Comparison
 from discreet.privacy.exact import exact
@@ -43,6 +44,7 @@ from discreet.queries.grid_counts import GridCounts
 from discreet.queries.halfspaces import NUMERIC_KINDS, Halfspaces, Inequality
 from discreet.queries.question import Question
 from discreet.queries.spelling import quoted
+from discreet.schema.completeness import keeps_every_row
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -94,15 +96,21 @@ class HalfspaceReader:
     def _best(self, columns: tuple[str, ...]) -> Cells:
         library = self._library
         schema, rows = library.schema, library.release.public_rows
-        found: list[Cells] = []
+        grids: dict[tuple[int, ...], list[tuple[Floats, Terms]]] = {}
         for part in library.release.parts:
             for each in part.measurements:
                 query = each.query if isinstance(each, Measurement) else None
                 if isinstance(query, GridCounts) and query.columns == columns:
                     assert isinstance(each, Measurement)
                     table = each.values.reshape(query.shape(schema)).astype(np.float64)
-                    terms: Terms = ((1.0, each.law, 1),)
-                    found.append(Grid(schema, columns, query.widths, table, terms, rows))
+                    grids.setdefault(query.widths, []).append((table, ((1.0, each.law, 1),)))
+        combined = library.table(columns) if library.usable(columns) else None
+        if isinstance(combined, CombinedTable):  # cells whose noises are independent
+            single = (1,) * len(columns)
+            grids.setdefault(single, []).append((combined.counts, combined.noise))
+        found: list[Cells] = [
+            Grid(schema, columns, widths, *_of_all(same), rows) for widths, same in grids.items()
+        ]
         found += [
             Leaves(source, rows)
             for source in library.ranges
@@ -111,13 +119,23 @@ class HalfspaceReader:
             and all(schema.column(name).kind in NUMERIC_KINDS for name in columns)
             and not any(schema.column(name).has_other for name in columns)
         ]
-        combined = library.table(columns) if library.usable(columns) else None
-        if isinstance(combined, CombinedTable):  # cells whose noises are independent
-            single = (1,) * len(columns)
-            found.append(Grid(schema, columns, single, combined.counts, combined.noise, rows))
         if not found:
             raise NotAnswerable(self._refusal(columns))
         return min(found, key=lambda cells: cells.comparison.release)
+
+    def totals(self) -> list[Reading]:
+        """The number of all rows, from each grid over columns that leave none out."""
+        schema, found = self._library.schema, list[Reading]()
+        for place, part in enumerate(self._library.release.parts):
+            for each in part.measurements:
+                query = each.query if isinstance(each, Measurement) else None
+                if not isinstance(query, GridCounts) or not isinstance(each, Measurement):
+                    continue
+                if all(keeps_every_row(schema.column(name)) for name in query.columns):
+                    terms: Terms = ((1.0, each.law, len(each.values)),)
+                    value = float(each.values.sum())
+                    found.append(Reading.of(value, terms, frozenset({place})))
+        return found
 
     def _refusal(self, columns: tuple[str, ...]) -> str:
         library = self._library
@@ -327,6 +345,15 @@ class HalfspaceReader:
             for name in cells.loses
         ]
         return notes
+
+
+def _of_all(grids: list[tuple[Floats, Terms]]) -> tuple[Floats, Terms]:
+    """Tables of the same blocks with independent noise, combined by the inverse of their variances."""
+    weights = inverse_variance_weights([variance_of(noise) for _, noise in grids])
+    used = [(weight, *grid) for weight, grid in zip(weights, grids, strict=True) if weight]
+    table = sum(weight * counts for weight, counts, _ in used)
+    noise = tuple(term for weight, _, own in used for term in scaled(own, weight))
+    return np.asarray(table, dtype=np.float64), noise
 
 
 def lone_inequality(condition: Condition) -> Inequality | None:

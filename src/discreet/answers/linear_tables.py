@@ -22,6 +22,7 @@ import numpy.typing as npt
 from discreet.inference.combination import Terms
 from discreet.inference.consistent import ConsistentTables
 from discreet.inference.linear_widths import (
+    linear_half_widths,
     repeated_half_width,
     repeated_terms,
     variance_of_repeated,
@@ -105,6 +106,9 @@ class LinearTable(WeightedTable):
         self.counts = tables.table(columns)
 
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
+        if self._is_of_one_column and bool(np.isin(weights, (0.0, 1.0)).all()):
+            width, std = self._of_cells(np.array([int(weights.sum())]), confidence)
+            return float(width[0]), float(std[0])
         rows = self._tables.coefficients(self.columns, weights)
         return repeated_half_width(rows, confidence), math.sqrt(variance_of_repeated(rows))
 
@@ -113,6 +117,43 @@ class LinearTable(WeightedTable):
 
     def terms(self, weights: Floats) -> Terms:
         return tuple(repeated_terms(self._tables.coefficients(self.columns, weights)))
+
+    def first_cells(self, most: int, confidence: Exactable) -> tuple[Floats, Floats]:
+        if not self._is_of_one_column:
+            return super().first_cells(most, confidence)
+        return self._of_cells(np.arange(most + 1), confidence)
+
+    @property
+    def _is_of_one_column(self) -> bool:
+        """Of more than two cells: a parity of two moves them in opposite directions."""
+        return len(self.columns) == 1 and self.counts.size > 2
+
+    def _of_cells(
+        self, many: npt.NDArray[np.int64], confidence: Exactable
+    ) -> tuple[Floats, Floats]:
+        """For sums of so many cells of the one column, all at once: its cells are alike to the noise.
+
+        The coefficients of n cells follow from those of one: an even part, which grows with n, and
+        a centred one, which is one number on those cells and another on the rest.
+        """
+        cells = self.counts.size
+        one = np.zeros(cells)
+        one[0] = 1.0
+        laws: list[NoiseLaw] = []
+        weights: list[Floats] = []
+        counts: list[npt.NDArray[np.int64]] = []
+        for law, row, times in self._tables.coefficients(self.columns, one):
+            if row.size == 1:
+                laws.append(law)
+                weights.append(row[0] * many)
+                counts.append(np.full(many.shape, times))
+                continue
+            laws += [law, law]
+            weights += [row[0] - row[1] + row[1] * many, row[1] * many]
+            counts += [times * many, times * (cells - many)]
+        if not laws:
+            return np.zeros(many.shape), np.zeros(many.shape)
+        return linear_half_widths(laws, np.stack(weights, 1), np.stack(counts, 1), confidence)
 
 
 @dataclass(slots=True, eq=False)

@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.predicates import over_parts
+from discreet.answers.readings import Reading
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
@@ -31,6 +32,7 @@ from discreet.queries.parities import Parities, Parity, signs
 from discreet.queries.predicates import columns_of, partition, read_conditions
 from discreet.queries.question import Question
 from discreet.queries.strategy import StrategyCounts
+from discreet.schema.completeness import keeps_every_row
 
 KIND = "split-parities"
 MOST_TRIED = 2000
@@ -121,9 +123,12 @@ class ParityReader:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._parts = [
-            SplitPart(part, library) for part in library.release.parts if part.kind == KIND
-        ]
+        found = {
+            place: SplitPart(part, library)
+            for place, part in enumerate(library.release.parts)
+            if part.kind == KIND
+        }
+        self._places, self._parts = list(found), list(found.values())
 
     def answers(self, question: Question, *, confidence: float, whole: bool) -> Answers | None:
         """A count from parities of splits; `None` where they do not determine it."""
@@ -157,6 +162,23 @@ class ParityReader:
             confidence=confidence,
             question=question.text,
         )
+
+    def readings(self, condition: Condition) -> list[Reading]:
+        """What the parities of each class say of a condition, where they leave no row out."""
+        schema = self._library.schema
+        if isinstance(condition, Inequality) or not self._parts:
+            return []
+        if not all(keeps_every_row(schema.column(n)) for n in columns_of(schema, [condition])):
+            return []
+        counted = [
+            (place, part.count(condition))
+            for place, part in zip(self._places, self._parts, strict=True)
+        ]
+        return [
+            Reading.of(own[0], tuple(own[1]), frozenset({place}))
+            for place, own in counted
+            if own is not None
+        ]
 
     def parity(self, names: Sequence[str], *, confidence: float) -> Answer:
         """Rows with an even number of `names` true, less the others: splits, or columns of two cells."""

@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.halfspaces import lone_inequality
+from discreet.answers.readings import Reading
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.artifacts.measurement import Measurement, Selection
 from discreet.artifacts.release import Part
 from discreet.errors import BadInput, BadRelease
-from discreet.inference.combination import half_width
+from discreet.inference.combination import Terms, half_width
 from discreet.inference.model_bound import model_bound
 from discreet.inference.rounding import plausible_counts
 from discreet.inference.strategies import MOST_SOLVED, row_terms
@@ -37,6 +38,7 @@ from discreet.queries.predicates import (
 from discreet.queries.question import Question
 from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
+from discreet.schema.completeness import keeps_every_row
 
 MODEL_NOTE = "The interval is the bound that holds for all declared predicates at once."
 
@@ -48,6 +50,8 @@ class _Found:
     std: float
     covers: Covers
     note: str = ""
+    terms: Terms | None = None
+    """The draws in it, where it is unbiased."""
 
 
 class PredicateReader:
@@ -55,9 +59,11 @@ class PredicateReader:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._parts = [
-            part for part in library.release.parts if isinstance(part.query_class, Predicates)
-        ]
+        self._parts = {
+            place: part
+            for place, part in enumerate(library.release.parts)
+            if isinstance(part.query_class, Predicates)
+        }
 
     def answers(self, question: Question, *, confidence: float, whole: bool) -> Answers | None:
         """The answer where a declared class has it; `None` where it does not, or cannot."""
@@ -70,7 +76,7 @@ class PredicateReader:
         condition = lone_inequality(question.condition) or question.condition
         options = [
             found
-            for part in self._parts
+            for part in self._parts.values()
             if (found := self._from(part, condition, confidence)) is not None
         ]
         if not options:
@@ -97,6 +103,23 @@ class PredicateReader:
             question=question.text,
             notes=(best.note,) if best.note else (),
         )
+
+    def readings(self, condition: Condition, confidence: float) -> list[Reading]:
+        """What each class says of a condition without a model, and of all rows that satisfy it."""
+        condition = lone_inequality(condition) or condition
+        schema, found = self._library.schema, list[Reading]()
+        for place, part in self._parts.items():
+            own = self._from(part, condition, confidence)
+            if own is None or own.terms is None:
+                continue
+            assert isinstance(part.query_class, Predicates)
+            declared = read_conditions(schema, part.query_class.conditions)
+            others = set(columns_of(schema, declared)) - set(columns_of(schema, [condition]))
+            if isinstance(condition, Inequality) or all(
+                keeps_every_row(schema.column(name)) for name in others
+            ):
+                found.append(Reading.of(own.estimate, own.terms, frozenset({place})))
+        return found
 
     def _from(self, part: Part, condition: Condition, confidence: float) -> _Found | None:
         schema = self._library.schema
@@ -142,8 +165,8 @@ def _counted(
     if len(declared) != len(measured.values):
         raise BadRelease("A part of predicates has not one number for each of them.")
     value = float(measured.values[declared.index(condition)])
-    half = half_width([(1.0, measured.law, 1)], confidence)
-    return _Found(value, half, measured.law.std, Covers.NOISE)
+    terms: Terms = ((1.0, measured.law, 1),)
+    return _Found(value, half_width(terms, confidence), measured.law.std, Covers.NOISE, terms=terms)
 
 
 def _solved(
@@ -163,9 +186,10 @@ def _solved(
         weights = np.linalg.lstsq(matrix.T, goal, rcond=1e-10)[0]
         if np.abs(weights @ matrix - goal).max(initial=0) > 1e-6:
             return None
-    half = half_width(row_terms(np.asarray(weights, dtype=np.float64), measured.law), confidence)
+    terms = tuple(row_terms(np.asarray(weights, dtype=np.float64), measured.law))
     std = float(np.linalg.norm(weights)) * measured.law.std
-    return _Found(float(weights @ measured.values), half, std, Covers.NOISE)
+    value, half = float(weights @ measured.values), half_width(terms, confidence)
+    return _Found(value, half, std, Covers.NOISE, terms=terms)
 
 
 def _modelled(

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +67,17 @@ def spread_factor(confidence: float, kurtosis: float = KURTOSIS) -> float:
     """How many standard deviations an interval reaches: 2.05 at 0.95 (Cornish and Fisher 1938)."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     return max(z + kurtosis * (z**3 - 3 * z) / 24, 0.0)
+
+
+def spread_factors(found: RangeEstimates, confidence: float, kurtosis: float) -> float | Floats:
+    """The same range by range, where a kurtosis is known for each; else that of `kurtosis`.
+
+    A number of its own for each range is never taken below the normal law's.
+    """
+    if found.kurtosis is None:
+        return spread_factor(confidence, kurtosis)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    return np.maximum(z + found.kurtosis * (z**3 - 3 * z) / 24, z)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,34 +192,60 @@ class RangeSource:
         whole: bool = True,
     ) -> CountedRanges:
         """Rows in each box, with intervals. A box with first > last in some column is empty."""
-        parts = [
-            self._counted(
-                first[at : at + CHUNK], last[at : at + CHUNK], confidence, public_rows, whole
-            )
-            for at in range(0, max(len(first), 1), CHUNK)
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        return CountedRanges(
-            *(np.concatenate(each) for each in zip(*(p.arrays for p in parts), strict=True))
-        )
+        return count_ranges(self, first, last, confidence, public_rows, whole)
 
-    def _counted(
-        self, first: Codes, last: Codes, confidence: float, public_rows: int | None, whole: bool
-    ) -> CountedRanges:
-        empty: Bools = np.any(first > last, axis=1)
-        if empty.any():
-            first, last = first.copy(), last.copy()
-            first[empty], last[empty] = 0, 0
-        found = self.fitted(first, last)
-        return bounded(
-            found.estimate,
-            found,
-            empty=empty,
-            factor=spread_factor(confidence, self.kurtosis),
-            public_rows=public_rows,
-            whole=whole,
+
+class FittedRanges(Protocol):
+    """What ranges are counted from."""
+
+    @property
+    def kurtosis(self) -> float: ...
+    def fitted(self, first: Codes, last: Codes) -> RangeEstimates: ...
+
+
+def count_ranges(
+    source: FittedRanges,
+    first: Codes,
+    last: Codes,
+    confidence: float,
+    public_rows: int | None,
+    whole: bool,
+) -> CountedRanges:
+    """Rows in each box, a chunk of them at a time."""
+    parts = [
+        _counted(
+            source, first[at : at + CHUNK], last[at : at + CHUNK], confidence, public_rows, whole
         )
+        for at in range(0, max(len(first), 1), CHUNK)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return CountedRanges(
+        *(np.concatenate(each) for each in zip(*(p.arrays for p in parts), strict=True))
+    )
+
+
+def _counted(
+    source: FittedRanges,
+    first: Codes,
+    last: Codes,
+    confidence: float,
+    public_rows: int | None,
+    whole: bool,
+) -> CountedRanges:
+    empty: Bools = np.any(first > last, axis=1)
+    if empty.any():
+        first, last = first.copy(), last.copy()
+        first[empty], last[empty] = 0, 0
+    found = source.fitted(first, last)
+    return bounded(
+        found.estimate,
+        found,
+        empty=empty,
+        factor=spread_factors(found, confidence, source.kurtosis),
+        public_rows=public_rows,
+        whole=whole,
+    )
 
 
 def bounded(
@@ -215,7 +253,7 @@ def bounded(
     found: RangeEstimates,
     *,
     empty: Bools | None = None,
-    factor: float,
+    factor: float | Floats,
     public_rows: int | None,
     whole: bool,
 ) -> CountedRanges:

@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource, widened
 from discreet.answers.counting import DECLARED_NOTE
-from discreet.answers.ranges import RangeSource, bounded, spread_factor
+from discreet.answers.joined_ranges import JoinedSource, combined_note
+from discreet.answers.ranges import RangeSource, bounded, spread_factor, spread_factors
+from discreet.answers.readings import Reading
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
@@ -35,14 +38,20 @@ from discreet.schema.temporal import TemporalColumn
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]
 
+Number = TypeVar("Number", bound=np.generic)
+
 MOST_GROUPS = 1 << 20
+
+
+def left_out_note(column: str) -> str:
+    return f"Rows without a value in column {column!r} are not counted."
 
 
 @dataclass(frozen=True, slots=True)
 class RangeAsking:
     """The trees of one release, and how sure to be."""
 
-    sources: tuple[RangeSource | BucketSource, ...]
+    sources: tuple[JoinedSource | BucketSource, ...]
     schema: Schema
     public_rows: int | None
     confidence: float
@@ -85,6 +94,44 @@ class RangeAsking:
             notes=tuple(notes),
         )
 
+    def joins(self, question: Question) -> bool:
+        """Whether, for each count, a tree and a table over just the columns asked about are released."""
+        named = columns_of(question.condition) | set(question.group_by)
+        if any(not self.schema.column(name).is_ordered for name in named):
+            return False
+        for each in question.aggregates:
+            needed = named if each.column is None else named | {each.column}
+            condition = _with_value(question.condition, each.column)
+            source = self._source(condition, question.group_by, needed)
+            if not isinstance(source, JoinedSource) or set(source.columns) != needed:
+                return False
+            if source.is_lone:
+                return False
+        return True
+
+    def reading(self, condition: Condition) -> tuple[Reading, JoinedSource] | None:
+        """The unbiased count of a condition that follows the cells, and the source that it is read off."""
+        named = columns_of(condition)
+        if any(not self.schema.column(name).is_ordered for name in named):
+            return None
+        source = self._source(condition, (), named)
+        if not isinstance(source, JoinedSource) or set(source.columns) != named:
+            return None
+        if any(self.schema.column(name).has_other for name in named):
+            return None
+        asked = boxes_of(condition, self.schema, source.columns)
+        found = self._summed(source, asked.inner, [], np.zeros((1, 0), dtype=np.int64))
+        if not asked.is_exact or found.inner[0] != found.outer[0] or not len(asked.inner):
+            return None
+        kurtosis = source.kurtosis if found.kurtosis is None else float(found.kurtosis[0])
+        reading = Reading(
+            value=float(found.outer[0]),
+            variance=float(found.outer_std[0]) ** 2,
+            kurtosis=kurtosis,
+            sources=1 if found.sources is None else int(found.sources[0]),
+        )
+        return reading, source
+
     def _groups(self, groups: tuple[str, ...], condition: Condition) -> npt.NDArray[np.int64]:
         """The combinations of value cells that the condition lets through: no row has a say."""
         if not groups:
@@ -105,7 +152,7 @@ class RangeAsking:
 
     def _source(
         self, condition: Condition, groups: tuple[str, ...], needed: set[str]
-    ) -> RangeSource | BucketSource | None:
+    ) -> JoinedSource | BucketSource | None:
         """The tree over the fewest columns that has all that are needed and counts every row asked for."""
         fitting = [
             source
@@ -121,12 +168,12 @@ class RangeAsking:
         return min(fitting, key=lambda source: len(source.columns), default=None)
 
     def _say_what_is_left_out(
-        self, source: RangeSource | BucketSource, condition: Condition, notes: dict[str, None]
+        self, source: JoinedSource | BucketSource, condition: Condition, notes: dict[str, None]
     ) -> None:
         for name in source.columns:
             column = self.schema.column(name)
             if not asks_for_a_value(condition, name):
-                notes[f"Rows without a value in column {name!r} are not counted."] = None
+                notes[left_out_note(name)] = None
             if isinstance(column, OrderedColumn) and column.outside != "edge":
                 notes[f"Values outside the declared domain of column {name!r} are not counted."] = (
                     None
@@ -135,7 +182,7 @@ class RangeAsking:
     def _count(
         self,
         name: str,
-        source: RangeSource | BucketSource,
+        source: JoinedSource | BucketSource,
         condition: Condition,
         groups: tuple[str, ...],
         codes: npt.NDArray[np.int64],
@@ -151,11 +198,15 @@ class RangeAsking:
             outer=outer.outer,
             inner_std=inner.inner_std,
             outer_std=outer.outer_std,
+            kurtosis=_larger(inner.kurtosis, outer.kurtosis),
         )
+        most = _larger(inner.sources, outer.sources)
+        if most is not None and most.max(initial=0) > 1:
+            notes[combined_note(int(most.max()))] = None
         counted = bounded(
             both.estimate,
             both,
-            factor=spread_factor(self.confidence, source.kurtosis),
+            factor=spread_factors(both, self.confidence, source.kurtosis),
             public_rows=self.public_rows,
             whole=self.whole,
         )
@@ -178,7 +229,7 @@ class RangeAsking:
 
     def _impossible(
         self,
-        source: RangeSource | BucketSource,
+        source: JoinedSource | BucketSource,
         boxes: Boxes,
         axes: list[int],
         codes: npt.NDArray[np.int64],
@@ -206,13 +257,15 @@ class RangeAsking:
 
     def _summed(
         self,
-        source: RangeSource | BucketSource,
+        source: JoinedSource | BucketSource,
         boxes: Boxes,
         axes: list[int],
         codes: npt.NDArray[np.int64],
     ) -> RangeEstimates:
         """Over all boxes of a condition, for each group. Deviations add: they may be correlated."""
         total = [np.zeros(len(codes)) for _ in range(5)]
+        kurtosis: Floats | None = None
+        sources: npt.NDArray[np.int64] | None = None
         for place in range(len(boxes)):
             first = np.repeat(boxes.first[place : place + 1], len(codes), axis=0)
             last = np.repeat(boxes.last[place : place + 1], len(codes), axis=0)
@@ -235,14 +288,20 @@ class RangeAsking:
             )
             for sums, each in zip(total, numbers, strict=True):
                 sums[some] += each
-        return RangeEstimates(*total)
+            if found.kurtosis is not None and found.sources is not None:
+                kurtosis = np.zeros(len(codes)) if kurtosis is None else kurtosis
+                sources = np.zeros(len(codes), np.int64) if sources is None else sources
+                kurtosis[some] = np.maximum(kurtosis[some], found.kurtosis)
+                sources[some] = np.maximum(sources[some], found.sources)
+        estimate, low, high, low_std, high_std = total
+        return RangeEstimates(estimate, low, high, low_std, high_std, kurtosis, sources)
 
     def _quantile(self, asked: Aggregate, notes: dict[str, None]) -> AnswerColumn:
         assert asked.column is not None and asked.level is not None
         fitting = [
-            source
+            source.trees[0]
             for source in self.sources
-            if isinstance(source, RangeSource) and source.columns == (asked.column,)
+            if isinstance(source, JoinedSource) and source.columns == (asked.column,)
         ]
         if not fitting:
             raise NotAnswerable(
@@ -302,6 +361,14 @@ def quantile_cells(source: RangeSource, level: Fraction, confidence: float) -> Q
     step = min(int(offset), int(index.widths[leaf]) - 1)
     cell = min(max(int(index.starts[leaf]) + step, lower), upper)
     return QuantileCells(cell, min(max(offset - step, 0.0), 1.0), lower, upper)
+
+
+def _larger(
+    one: npt.NDArray[Number] | None, other: npt.NDArray[Number] | None
+) -> npt.NDArray[Number] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return np.asarray(np.maximum(one, other))
 
 
 def _with_value(condition: Condition, column: str | None) -> Condition:

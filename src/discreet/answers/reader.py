@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +12,14 @@ import numpy.typing as npt
 from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
 from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
-from discreet.answers.linear_tables import WeightedTable
-from discreet.answers.parities import ParityReader
+from discreet.answers.overlaying import answered
+from discreet.answers.parities import ParityReader, checked
 from discreet.answers.predicates import PredicateReader
 from discreet.answers.range_pictures import Bars, distribution
+from discreet.answers.readings import combined
 from discreet.answers.sources import Library
 from discreet.answers.synthetic import SyntheticTable, synthesize
+from discreet.answers.table_models import cell_deviation
 from discreet.answers.usefulness import usefulness
 from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.answers import Answers
@@ -28,7 +29,8 @@ from discreet.artifacts.statement import Statement, privacy_statement
 from discreet.errors import BadQuestion, NotAnswerable
 from discreet.privacy.exact import Exactable
 from discreet.queries.classes import QueryClass, parse_class
-from discreet.queries.sql import Question, parse_question
+from discreet.queries.conditions import has_inequality, normal_form
+from discreet.queries.sql import Aggregate, Question, parse_question
 from discreet.queries.undeclared import undeclared_in_condition
 from discreet.schema import Schema
 
@@ -66,6 +68,9 @@ class ReleaseReader:
         return replace(answers, notes=(*notes, *answers.notes)) if notes else answers
 
     def _answers(self, question: Question, confidence: float, whole: bool) -> Answers:
+        joint = self._jointly(question, confidence, whole)
+        if joint is not None:
+            return joint
         found = [
             reader.answers(question, confidence=confidence, whole=whole)
             for reader in (self._predicates, self._parities)
@@ -81,6 +86,36 @@ class ReleaseReader:
         # Which of two has less noise is public, so that choosing it spoils no interval.
         one, two = declared.columns[0], other.columns[0]
         return other if two.covers is Covers.NOISE and two.std[0] < one.std[0] else declared
+
+    def _jointly(self, question: Question, confidence: float, whole: bool) -> Answers | None:
+        """A count that several parts of the release know without bias; `None` where fewer than two do."""
+        if question.group_by or not all(
+            one.kind == "count" and one.column is None for one in question.aggregates
+        ):
+            return None
+        checked(confidence)
+        condition = question.condition
+        everything = not has_inequality(condition) and normal_form(condition) is True
+        if everything and self.release.public_rows is not None:
+            return None  # known without noise
+        readings = self._predicates.readings(condition, confidence)
+        readings += self._parities.readings(condition)
+        if everything:
+            readings += self._halfspaces.totals()
+        if not readings:
+            return None
+        other: Answers | None = None
+        try:
+            other = self._undeclared(question, confidence, whole)
+            if not has_inequality(condition):
+                own = Asking(self._library, confidence).reading(condition)
+                readings += [] if own is None else [own]
+        except (NotAnswerable, BadQuestion):
+            pass
+        joint = combined(readings)
+        if len(joint.parts) < 2 or joint.sources < 2:
+            return None
+        return answered(joint, question, other, confidence, self.release.public_rows, whole)
 
     def _undeclared(self, question: Question, confidence: float, whole: bool) -> Answers:
         linear = self._halfspaces.answers(question, confidence=confidence, whole=whole)
@@ -150,13 +185,7 @@ class ReleaseReader:
         ordered = tuple(name for name in self.schema.names if name in names)
         table = self._library.table(ordered)
         counts = table.counts.reshape([self.schema.column(name).cells for name in ordered])
-        if isinstance(table, WeightedTable):
-            one = np.zeros(counts.shape)
-            one[(0,) * one.ndim] = 1.0
-            std = table.deviation(one)
-        else:
-            std = math.sqrt(table.cell_variance)
-        return np.transpose(counts, [ordered.index(name) for name in names]), std
+        return np.transpose(counts, [ordered.index(name) for name in names]), cell_deviation(table)
 
     def distribution(self, *columns: str, most: int = 64, confidence: float = 0.95) -> Bars:
         """Bars for a chart of columns that were released as ranges: at most `most` along each."""
@@ -179,7 +208,17 @@ class ReleaseReader:
 
         The same `seed` gives the same rows. It costs no privacy: only published numbers are used.
         """
-        return synthesize(self._library, rows=rows, seed=seed)
+        return synthesize(
+            self._library, rows=self._counted_rows() if rows is None else rows, seed=seed
+        )
+
+    def _counted_rows(self) -> int | None:
+        """What `SELECT count(*)` answers, if the release counts every row."""
+        question = Question((Aggregate("count", None, "count"),))
+        try:
+            return int(self.ask(question).only.estimate)
+        except NotAnswerable:
+            return None
 
     def statement(self) -> Statement:
         return privacy_statement(self.release)

@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
+from discreet.answers.joining import joined_sources
 from discreet.answers.linear_tables import LinearTable, ModelTable, WeightedTable
 from discreet.answers.ranges import RangeSource
 from discreet.artifacts.measurement import Measurement
@@ -178,7 +180,7 @@ def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], flo
         raise BadRelease("The model of a part is not readable.") from None
 
 
-def _reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:
+def reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:
     """The table summed to `columns`, in their order."""
     axes = tuple(a for a, name in enumerate(table.columns) if name not in columns)
     kept = [name for name in table.columns if name in columns]
@@ -233,7 +235,8 @@ class Library:
         residuals: list[Measurement] = []
         self.models: dict[tuple[str, ...], ModelTable] = {}
         self.spreads_evenly = False
-        for part in release.parts:
+        table_parts: set[int] = set()
+        for place, part in enumerate(release.parts):
             answerer = ANSWERERS.get(part.kind)
             if answerer is None:
                 continue  # made by a newer version: it may be ignored, it must not be guessed at
@@ -243,10 +246,15 @@ class Library:
             self.counts += found.counts
             self.ranges += found.ranges
             residuals += found.residuals
+            if found.tables or found.residuals or found.counts:
+                table_parts.add(place)
             self.models |= {model.columns: model for model in found.models}
             self.spreads_evenly |= found.spreads_evenly
+        self.table_parts = frozenset(table_parts)
+        """The places of the parts whose noise is in tables."""
         self.residuals = ResidualTables(release.schema, residuals, rows=release.public_rows)
         self.consistent = ConsistentTables(self.residuals, self._overlapping(residuals))
+        self.joined = joined_sources(self)
         self._kept: dict[tuple[str, ...], CombinedTable | WeightedTable] = {}
 
     def _overlapping(self, residuals: list[Measurement]) -> list[DirectTable]:
@@ -255,18 +263,29 @@ class Library:
         Tables of columns that leave rows out are not among them, for those do not add up. A lone table,
         or tables without a common column, are answered from as they are.
         """
-        complete = [
-            table
-            for table in self.tables
-            if all(keeps_every_row(self.schema.column(name)) for name in table.columns)
-        ]
+        complete = self._complete()
         times: dict[str, int] = {}
         for table in complete:
             for name in table.columns:
                 times[name] = times.get(name, 0) + 1
         if not residuals and max(times.values(), default=0) < 2:
             return []
-        return [DirectTable(table.columns, table.counts, table.law) for table in complete]
+        return complete
+
+    def _complete(self) -> list[DirectTable]:
+        """Tables that give every row a cell."""
+        return [
+            DirectTable(table.columns, table.counts, table.law)
+            for table in self.tables
+            if all(keeps_every_row(self.schema.column(name)) for name in table.columns)
+        ]
+
+    @cached_property
+    def all_tables(self) -> ConsistentTables:
+        """All complete tables together, also where none has to agree with another."""
+        if self.consistent.determines(()):
+            return self.consistent
+        return ConsistentTables(self.residuals, self._complete())
 
     def usable(self, columns: tuple[str, ...]) -> list[tuple[NoisyTable, int]]:
         """Tables that contain `columns`, with how many of their cells make one cell.
@@ -310,7 +329,7 @@ class Library:
         for (table, many), weight in zip(found, weights, strict=True):
             if weight == 0:
                 continue
-            share = weight * _reduced(table, columns).astype(np.float64)
+            share = weight * reduced(table, columns).astype(np.float64)
             counts = share if counts is None else counts + share
             noise.append((weight, table.law, many))
         assert counts is not None
@@ -329,8 +348,14 @@ class Library:
         return f"a table that counts every row{such}"
 
     def refusal(self, columns: tuple[str, ...], *, also: str = "") -> str:
+        """Why a table over `columns` is not there; `also` names classes that would serve as well."""
         needed = Marginals(columns=columns).text if columns else self._row_count()
-        return self.lacks(needed + also)
+        text = self.lacks(needed + also)
+        if not columns and self.ranges:
+            return (
+                f"{text} It counts rows with a value: ask for count({self.ranges[0].columns[0]})."
+            )
+        return text + self._left_out(columns)
 
     def lacks(self, needed: str) -> str:
         """The refusal of a question, by the name of what the release would have needed."""
@@ -338,4 +363,16 @@ class Library:
         return (
             f"The release cannot answer this: it would have needed {needed}, "
             f"and it was made for {offered}."
+        )
+
+    def _left_out(self, columns: tuple[str, ...]) -> str:
+        """Which larger table would do, if its other columns had a cell for every row."""
+        larger = [each.columns for each in self.tables if set(columns) <= set(each.columns)]
+        if not larger:
+            return ""
+        extra = [name for name in min(larger, key=len) if name not in columns]
+        losing = [name for name in extra if not keeps_every_row(self.schema.column(name))]
+        return (
+            f" Its larger table leaves out rows without a cell in {', '.join(losing)}, so it does not "
+            "add up to this one; the schema could give nulls and other values cells of their own."
         )

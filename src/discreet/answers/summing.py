@@ -39,6 +39,7 @@ def sum_rows(
     *,
     group_axes: tuple[int, ...] = (),
     confidence: Exactable,
+    public_rows: int | None,
     center: float = 0.0,
     impossible: npt.NDArray[np.bool_] | None = None,
 ) -> Estimates:
@@ -70,10 +71,8 @@ def sum_rows(
         std = np.sqrt(table.cell_variance * squares)
     # The two ends carry different noise, so they can cross; the estimate stays between them.
     lower, upper = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
-    if (least >= 0).all():  # no sum of such values is below 0, nor one of negative ones above
-        lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
-    if (greatest <= 0).all():
-        lower, upper = np.minimum(lower, 0.0), np.minimum(upper, 0.0)
+    bounds = possible_sums(float(least.min()), float(greatest.max()), public_rows)
+    lower, upper = np.clip(lower, *bounds), np.clip(upper, *bounds)
     found = Estimates(
         estimate=np.clip(estimate, lower, upper),
         lower=lower,
@@ -84,6 +83,15 @@ def sum_rows(
         is_declared=declared and not isinstance(table, WeightedTable),
     )
     return emptied(found, nothing_left(outer, impossible, axes)) if declared else found
+
+
+def possible_sums(least: float, greatest: float, rows: int | None) -> tuple[float, float]:
+    """Between what any number of values lies, if added: at most `rows` of them, where that is public."""
+    many = math.inf if rows is None else float(rows)
+    return (
+        least * many if least < 0 < many else 0.0,
+        greatest * many if greatest > 0 < many else 0.0,
+    )
 
 
 def _weighted_widths(
@@ -108,12 +116,13 @@ def _weighted_widths(
     for place, row in enumerate(flat):
         key = row.tobytes()
         if key not in known:
-            known[key] = half_width(_terms(table, row), confidence)
+            known[key] = half_width(sum_terms(table, row), confidence)
         found[place] = known[key]
     return np.broadcast_to(found.reshape(groups), [shape[axis] for axis in group_axes])
 
 
-def _terms(table: CombinedTable, weights: Floats) -> list[Term]:
+def sum_terms(table: CombinedTable, weights: Floats) -> list[Term]:
+    """The draws in a weighted sum of cells."""
     distinct, times = np.unique(weights, return_counts=True)
     return [
         (share * float(weight), law, draws * int(count))
@@ -147,7 +156,9 @@ def quotient(
     )
 
 
-def direct_sum(sums: list[NoisySum], *, confidence: Exactable, most_rows: int | None) -> Estimates:
+def direct_sum(
+    sums: list[NoisySum], column: Column, *, confidence: Exactable, most_rows: int | None
+) -> Estimates:
     """The sum of a whole column from measured sums.
 
     Rounding to a grid moves a value by half a step at most. Where the number of rows is a secret
@@ -167,7 +178,13 @@ def direct_sum(sums: list[NoisySum], *, confidence: Exactable, most_rows: int | 
         step = max(1 / each.grid for each, _ in used if each.rounds)
         note = f"Before it was summed, each value was rounded to a multiple of {step:.3g}."
     covered = not rounds or most_rows is None
-    return _single(value, value - width, value + width, std, is_exact=covered, note=note)
+    bounds = column.value_bounds
+    assert bounds is not None
+    least, greatest = possible_sums(float(bounds[0]), float(bounds[1]), most_rows)
+    value, lower, upper = (
+        min(max(each, least), greatest) for each in (value, value - width, value + width)
+    )
+    return _single(value, lower, upper, std, is_exact=covered, note=note)
 
 
 def direct_mean(
@@ -197,7 +214,7 @@ def direct_mean(
         )
     else:
         raise NotAnswerable("The release has a sum of this column and no count to divide it by.")
-    if divisor <= 0:
+    if divisor <= 0 or public_rows == 0:
         middle = (hull[0] + hull[1]) / 2
         return _single(middle, *hull, std=math.inf, is_exact=not measured.rounds)
     estimate = center + measured.value * step / divisor

@@ -24,9 +24,10 @@ from discreet.answers.buckets import BucketSource
 from discreet.answers.range_pictures import drawn_codes
 from discreet.answers.ranges import RangeSource
 from discreet.answers.repairing import possible_rows
-from discreet.answers.sources import Library, published_model
+from discreet.answers.sources import Library
+from discreet.answers.table_models import model_of_tables
 from discreet.errors import BadInput, NotAnswerable
-from discreet.inference.fitting import RowModel, model_of_residuals, model_of_tables
+from discreet.inference.fitting import RowModel
 from discreet.inference.public_random import generator
 from discreet.inference.settling import settle, wanted_pairs
 from discreet.schema import Column, IntegerColumn, Schema
@@ -123,10 +124,10 @@ class SyntheticTable:
 
 
 def synthesize(library: Library, *, rows: int | None, seed: int | None) -> SyntheticTable:
-    """Rows drawn from the release; as many as it estimates that there are, unless told otherwise."""
+    """Rows drawn from the release; without `rows`, as many as the part that they come from counts."""
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
         raise BadInput(f"rows is {rows!r}; it must be a whole number of at least 0.")
-    found = _model(library)
+    found = model_of_tables(library)
     covered = set() if found is None else set(found[1])
     ranges = _apart(library.ranges, covered)
     if found is None and not ranges:
@@ -134,9 +135,12 @@ def synthesize(library: Library, *, rows: int | None, seed: int | None) -> Synth
             "Synthetic rows need tables or ranges of the columns: release marginals(2), or marginals of "
             "names, or intervals of a column."
         )
-    estimates = [float(each.published_boxes()[2].sum()) for each in ranges]
-    estimated = max(estimates) if found is None else found[2]
-    many = round(estimated) if rows is None else rows
+    if rows is not None:
+        many = rows
+    elif found is not None:
+        many = round(found[2])
+    else:
+        many = max(_rows_with_values(each) for each in ranges)
     if many > MOST_ROWS:
         raise BadInput(f"{many:,} rows are more than the {MOST_ROWS:,} that are drawn at once.")
     public = generator(seed)
@@ -148,6 +152,14 @@ def synthesize(library: Library, *, rows: int | None, seed: int | None) -> Synth
     codes = possible_rows(codes, library.schema, names, public)
     places = public.integers(0, PLACES, codes.shape)
     return SyntheticTable(library.schema, names, codes, places, _notes(library, drawn, ranges))
+
+
+def _rows_with_values(source: RangeSource | BucketSource) -> int:
+    """The rows that a release of ranges counts, as it would answer."""
+    last = [source.schema.column(name).value_cells - 1 for name in source.columns]
+    first = np.zeros((1, len(last)), dtype=np.uint64)
+    whole = source.fitted(first, np.array([last], dtype=np.uint64))
+    return max(0, round(float(whole.estimate[0])))
 
 
 def _settled(
@@ -206,37 +218,6 @@ def _notes(
     if left:
         found.append(f"Not in the release, so not drawn: {', '.join(left)}.")
     return tuple(found)
-
-
-def _model(library: Library) -> tuple[RowModel, list[str], float] | None:
-    """The model of the part that is about the most columns; None where no part is of tables."""
-    found: list[tuple[RowModel, list[str], float]] = [
-        published_model(part, library.schema)
-        for part in library.release.parts
-        if part.kind == "model"
-    ]
-    if found:
-        return max(found, key=lambda each: len(each[1]))
-    names = [
-        column.name
-        for column in library.schema.columns
-        if library.residuals.determines((column.name,))
-    ]
-    if names:
-        model, rows = model_of_residuals(library.residuals, library.residuals.measured, names)
-        return model, names, rows
-    tables = [table for table in library.tables if table.columns]
-    names = [
-        column.name
-        for column in library.schema.columns
-        if any(column.name in table.columns for table in tables)
-    ]
-    if not names:
-        return None
-    model, rows = model_of_tables(
-        library.schema, [(t.columns, t.counts, t.law) for t in tables], names
-    )
-    return model, names, rows
 
 
 def _decoded(column: Column, codes: Codes, places: Integers) -> list[Any]:

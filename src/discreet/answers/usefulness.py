@@ -34,6 +34,7 @@ from discreet.queries.ranges import Ranges
 from discreet.queries.residuals import subsets
 from discreet.queries.sql import Aggregate, Question
 
+TRIVIAL = "counts lie between 0 and the number of rows, so that none is off by more"
 THEOREM = "exact noise laws of the single queries, and the union bound over the class"
 
 
@@ -55,6 +56,9 @@ def usefulness(library: Library, query_class: QueryClass, *, delta: Exactable) -
             bound, theorem = _ranges_bound(library, query_class, share)
         case _:
             raise NotAnswerable(f"No simultaneous bound is known for {query_class.text}.")
+    rows = library.release.public_rows
+    if rows is not None and isinstance(query_class, Marginals | Ranges) and bound > rows:
+        bound, theorem = float(rows), TRIVIAL
     return ErrorClaim(
         query_class=query_class.text,
         bound=bound,

@@ -67,9 +67,9 @@ class Verification:
 
     def __str__(self) -> str:
         signed = f"Signed by {self.signed_by}." if self.signed_by else "Not signed."
-        found = (
-            f"{self.measurements} measurements cost {self.total}; the budget allows {self.allowed}."
-        )
+        many = self.measurements
+        cost = "1 measurement costs" if many == 1 else f"{many} measurements cost"
+        found = f"{cost} {self.total}; the budget allows {self.allowed}."
         verdict = "Verified." if self.ok else "NOT verified: " + " ".join(self.problems)
         return "\n".join([verdict, found, signed, LIMITS])
 

@@ -43,6 +43,8 @@ def possible(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
     arguments = ["1", "2", *names, *(", ".join(pair) for pair in combinations(names, 2))]
     arguments += [f"{argument}, 2" for argument in arguments[2:]]
     arguments += [f"{one}; {two} * 3" for one, two in combinations(names, 2)]
+    if len(names) > 2:  # pairs of unequal weight, between which a release may choose
+        arguments.append(f"{names[0]}, {names[1]}; {names[0]}, {names[2]} * 3")
     splits = [_in_quotes(f"{_in_quotes(name)} IS NOT NULL") for name in names]
     arguments += [f"2; {one}, {two}" for one, two in combinations(splits, 2)]
     seen = set()

@@ -63,6 +63,10 @@ def plain_number(value: float | None) -> str:
     return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
+def plural(many: int, noun: str) -> str:
+    return f"{many:,} {noun}" if many == 1 else f"{many:,} {noun}s"
+
+
 def say(text: str) -> None:
     """A line for people, on standard error, so that standard output holds results alone."""
     click.echo(text, err=True)

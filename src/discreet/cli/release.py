@@ -70,8 +70,9 @@ def command(
     """
     from discreet.cli.files import refuse_overwriting
     from discreet.cli.keys import private_key
-    from discreet.cli.output import plain_number, print_json, print_table, progress_bar
+    from discreet.cli.output import plain_number, print_json, print_table, progress_bar, say
     from discreet.releases import release_to_file
+    from discreet.releases.trivial_claims import drowned
     from discreet.schema import Schema
 
     refuse_overwriting(output, force=force)
@@ -136,3 +137,8 @@ def command(
         title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",
         right=[1, 3],
     )
+    for text in sorted(drowned(made)):
+        say(
+            f"{text}: that is more than the {schema.people:,} people of the schema, so answers say "
+            "little. A larger budget is needed, or fewer or coarser columns."
+        )

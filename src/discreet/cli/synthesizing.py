@@ -40,10 +40,12 @@ def command(
     """
     from discreet.answers import open_release
     from discreet.cli.files import refuse_overwriting
+    from discreet.cli.output import plural
 
     refuse_overwriting(output, force=force)
     made = open_release(release_path).synthesize(rows, seed=seed)
     made.write(output)
-    click.echo(f"{output}: {len(made):,} synthetic rows of {len(made.names)} columns")
+    drawn, columns = plural(len(made), "synthetic row"), plural(len(made.names), "column")
+    click.echo(f"{output}: {drawn} of {columns}")
     for note in made.notes:
         click.echo(note)

@@ -134,6 +134,14 @@ def half_widths(cell: Terms, cells: npt.NDArray[np.int64], confidence: Exactable
         _, law, count = cell[0]
         return np.asarray(sum_half_widths(law, cells * count, confidence), dtype=np.float64)
     distinct, where = np.unique(cells, return_inverse=True)
+    miss = miss_probability(confidence)
+    if len(cell) > 1 and miss >= laws_sums.SERIES_MISS:
+        shape = (len(distinct), len(cell))
+        weights = np.broadcast_to([weight for weight, _, _ in cell], shape)
+        counts = distinct[:, None] * np.array([count for _, _, count in cell])
+        laws = [law for _, law, _ in cell]
+        widths = laws_sums.weighted_half_widths(laws, weights, counts, miss)
+        return widths[where].reshape(cells.shape)
     found = [
         half_width(((weight, law, count * int(many)) for weight, law, count in cell), confidence)
         for many in distinct

@@ -47,6 +47,8 @@ class _Combined:
     own: float
     """Of the measured residual, or of the public number of rows."""
     direct: dict[int, float]
+    variance: float
+    """As if each cell of the residual had noise of its own."""
 
 
 class ConsistentTables:
@@ -82,7 +84,7 @@ class ConsistentTables:
         if 1 in shape:
             return None
         if not own and self._rows is not None:
-            return _Combined(np.array(float(self._rows)), 1.0, {})
+            return _Combined(np.array(float(self._rows)), 1.0, {}, 0.0)
         estimates: list[Floats] = []
         variances: list[float] = []
         piece = self._residuals.pieces.get(own)
@@ -105,7 +107,20 @@ class ConsistentTables:
         mine = weights[0] if piece is not None else 0.0
         others = weights[1:] if piece is not None else weights
         used = {place: w for place, w in zip(places, others, strict=True) if w}
-        return _Combined(np.asarray(total, dtype=np.float64), mine, used)
+        left = sum(w * w * variance for w, variance in zip(weights, variances, strict=True))
+        return _Combined(np.asarray(total, dtype=np.float64), mine, used, left)
+
+    def variances(self, columns: Columns) -> dict[frozenset[str], float]:
+        """For each residual of the marginal its variance, as if each of its cells had noise of its own."""
+        pieces = {own: self._piece(own) for own in subsets(columns)}
+        return {frozenset(own): piece.variance for own, piece in pieces.items() if piece}
+
+    def tail(self) -> float:
+        """The largest excess kurtosis of a single draw."""
+        laws = [law for piece in self._residuals.pieces.values() for _, law in piece.noise]
+        laws += [table.law for table in self._direct]
+        cumulants = [law.cumulants() for law in laws]
+        return max((fourth / second**2 for second, fourth, _ in cumulants), default=0.0)
 
     def table(self, columns: Columns) -> Floats:
         """The estimated marginal: unbiased, so cells may be negative or fractional."""

@@ -6,7 +6,7 @@ May import errors, privacy, schema, queries, artifacts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Protocol
@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
-from discreet.inference.combination import inverse_variance_weights
 from discreet.inference.log_linear import LogLinear, fits_whole_domain
-from discreet.inference.mixture import Mixture, Target, bin_matrix, smooth_shares
+from discreet.inference.mixture import Mixture, Target, bin_matrix
 from discreet.inference.public_random import generator
-from discreet.inference.residuals import ResidualTables, centred
+from discreet.inference.residuals import centred
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.parities import Parity, signs
 from discreet.queries.residuals import Residual, subsets
@@ -39,6 +38,10 @@ class RowModel(Protocol):
 
 STEPS, WHOLE_STEPS = 600, 250
 FITTED = 0.5
+LEAST_STD = 1e-3
+"""Of a number that has no noise: fitting divides by it."""
+MeasuredTable = tuple[tuple[str, ...], npt.NDArray[np.int64], NoiseLaw]
+"""Columns, counts with a draw on each cell, and the law of that noise."""
 WIDE = 1 << 14
 """Cells from which a table of two columns is fitted only if it stands out from noise."""
 
@@ -69,18 +72,30 @@ def target_of(
     )
 
 
-def model_of_residuals(
-    tables: ResidualTables, measured: Iterable[Measurement], names: Sequence[str]
-) -> tuple[RowModel, float]:
-    """A model fitted to all residuals of one and two columns, and the estimated number of rows."""
-    rows = max(1.0, float(tables.table(())))
-    places = {name: place for place, name in enumerate(names)}
-    shares = []
-    for name in names:
-        std = math.sqrt(tables.cell_variance((name,)))
-        shares.append(smooth_shares(tables.table((name,)), std, rows))
-    found = [target_of(each, tables.schema, places, rows) for each in measured]
-    return fitted_model(shares, [each for each in found if each is not None], rows), rows
+def model_of_measurements(
+    schema: Schema,
+    measured: Iterable[Measurement],
+    tables: Sequence[MeasuredTable],
+    shares: Mapping[str, npt.NDArray[np.float64]],
+    rows: float,
+) -> RowModel:
+    """A model of the columns of `shares`, fitted to all that was measured of one and two of them.
+
+    A table with noise on each cell says something about the residuals of its subsets: projections of
+    independent draws onto orthogonal spaces, so they are independent too; those that several tables
+    have are combined by inverse variance.
+    """
+    places = {name: place for place, name in enumerate(shares)}
+    within = [each for each in measured if set(_columns(each)) <= set(shares)]
+    found = [target_of(each, schema, places, rows) for each in within]
+    targets = [each for each in found if each is not None]
+    targets += _targets_of_tables(schema, tables, places, rows)
+    return fitted_model(list(shares.values()), targets, rows)
+
+
+def _columns(measured: Measurement) -> tuple[str, ...]:
+    query = measured.query
+    return query.columns if isinstance(query, Residual | Parity) else ()
 
 
 def fitted_model(
@@ -148,22 +163,10 @@ def _teaches(target: Target, shares: Sequence[npt.NDArray[np.float64]]) -> bool:
     return float(np.sum(missing**2)) / target.std**2 > noise
 
 
-def model_of_tables(
-    schema: Schema,
-    tables: Sequence[tuple[tuple[str, ...], npt.NDArray[np.int64], NoiseLaw]],
-    names: Sequence[str],
-) -> tuple[RowModel, float]:
-    """The same from directly measured tables: each one's totals, one-way and two-way residuals.
-
-    Residuals of one table are projections of independent draws onto orthogonal spaces, so they are
-    independent too; those that several tables have are combined by inverse variance.
-    """
-    places = {name: place for place, name in enumerate(names)}
-    totals = [(float(counts.sum()), law.variance * counts.size) for _, counts, law in tables]
-    weights = inverse_variance_weights([variance for _, variance in totals])
-    rows = max(1.0, sum(w * total for w, (total, _) in zip(weights, totals, strict=True)))
+def _targets_of_tables(
+    schema: Schema, tables: Sequence[MeasuredTable], places: dict[str, int], rows: float
+) -> list[Target]:
     found: dict[tuple[str, ...], list[tuple[npt.NDArray[np.float64], float]]] = {}
-    summed: dict[str, list[tuple[npt.NDArray[np.float64], float]]] = {}
     for columns, counts, law in tables:
         for own in subsets(columns):
             if not 1 <= len(own) <= 2 or any(schema.column(name).cells < 2 for name in own):
@@ -171,16 +174,8 @@ def model_of_tables(
             axes = tuple(place for place, name in enumerate(columns) if name not in own)
             table = counts.sum(axis=axes).astype(np.float64)
             std = math.sqrt(law.variance * counts.size / table.size)
-            if len(own) == 1:
-                summed.setdefault(own[0], []).append((table, std))
-            found.setdefault(own, []).append((centred(table), max(std, 1e-3)))
-    targets = [_combined_target(own, each, places, rows) for own, each in found.items()]
-    shares = []
-    for name in names:
-        size = schema.column(name).cells
-        best = min(summed.get(name, [(np.full(size, rows / size), 1.0)]), key=lambda each: each[1])
-        shares.append(smooth_shares(best[0], max(best[1], 1e-3), rows))
-    return fitted_model(shares, targets, rows), rows
+            found.setdefault(own, []).append((centred(table), max(std, LEAST_STD)))
+    return [_combined_target(own, each, places, rows) for own, each in found.items()]
 
 
 def _combined_target(

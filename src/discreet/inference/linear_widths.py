@@ -47,11 +47,36 @@ def repeated_half_width(
     if all(is_wide_gaussian(law) for law, _, _ in used):
         variance = variance_of_repeated(used)
         largest = max(float(np.abs(row).max()) for _, row, _ in used)
-        return _normal(variance + largest**2 / 12, miss) + largest / 2
-    terms = repeated_terms(used)
+        return float(_normal(variance + largest**2 / 12, miss)) + largest / 2
+    return _terms_half_width(repeated_terms(used), level, miss)
+
+
+def _terms_half_width(terms: list[Term], level: Exactable, miss: float) -> float:
     if miss < laws_sums.SERIES_MISS and len(terms) > 1:
-        return laws_sums._chernoff_radius(list(terms), miss)
+        return laws_sums._chernoff_radius(terms, miss)
     return half_width(terms, level)
+
+
+def linear_half_widths(
+    laws: Sequence[NoiseLaw], weights: Floats, counts: npt.NDArray[np.int64], level: Exactable
+) -> tuple[Floats, Floats]:
+    """Half-widths and standard deviations, one a row, of `counts` draws of each law times a weight."""
+    sizes = np.where(counts > 0, np.abs(weights), 0.0)
+    variance = np.sum(counts * sizes**2 * [law.variance for law in laws], axis=1)
+    miss = miss_probability(level)
+    if all(is_wide_gaussian(law) for law in laws):
+        largest = sizes.max(axis=1)
+        width = _normal(variance + largest**2 / 12, miss) + largest / 2
+    elif miss >= laws_sums.SERIES_MISS:
+        width = laws_sums.weighted_half_widths(laws, sizes, counts, miss)
+    else:
+        rows = zip(sizes.tolist(), counts.tolist(), strict=True)
+        listed = [
+            [(w, law, n) for w, law, n in zip(size, laws, count, strict=True) if w and n]
+            for size, count in rows
+        ]
+        width = np.array([_terms_half_width(terms, level, miss) for terms in listed])
+    return width, np.sqrt(variance)
 
 
 def variance_of_linear(coefficients: Sequence[tuple[NoiseLaw, Floats]]) -> float:
@@ -92,5 +117,5 @@ def grouped(coefficients: Sequence[tuple[NoiseLaw, Floats]]) -> list[Term]:
     return found
 
 
-def _normal(variance: float, miss: float) -> float:
-    return -float(ndtri(miss / 2)) * math.sqrt(variance) * SLACK
+def _normal(variance: float | Floats, miss: float) -> Floats:
+    return np.asarray(-float(ndtri(miss / 2)) * np.sqrt(variance) * SLACK)

@@ -3,7 +3,8 @@
 The one-way tables are measured first. Then, twice, a noisy count of the rows that the model gets
 wrong in each pair, at several coarsenesses, says which residuals are worth measuring; a mixture of
 products is fitted to all of them. What is left of the budget measures how many rows the final model
-gets wrong in each table of the class.
+gets wrong in each table of the class. Declared weights of tables decide, as public facts do, what a
+share of the budget is spent on: columns and pairs count as often as the tables that hold them weigh.
 
 Guarantee:   the share: rho-zCDP (discrete Gaussian) or epsilon-DP (discrete Laplace) noise.
 Adjacency:   the schema's.
@@ -45,11 +46,12 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.residuals import Bins, ModelDistance, Residual
+from discreet.releases.marginals_claims import model_claim
 from discreet.releases.marginals_residual import PreparedResiduals, prepared_sets, refused_sets
 from discreet.releases.pair_choice import CAUTION, Candidate, choose
 from discreet.releases.protocol import ClassError
 from discreet.releases.residual_planning import needed_residuals, residual_shares
-from discreet.releases.splitting import shares
+from discreet.releases.splitting import shares, weights_for_least_squares
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -64,7 +66,6 @@ LEVELS = (4, 8, 16, 32)
 """Bins of a column; beside its own cells."""
 MOST_PAIR_CELLS = 1 << 20
 FINEST = 1 << 14
-AUDITED = "the model's measured distance from the table, and the exact law of that noise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,9 @@ class _Fitting:
         ]
         self.place = {name: place for place, name in enumerate(self.names)}
         self.sizes = [self.schema.column(name).cells for name in self.names]
+        self.weights = prepared.query_class.weights(self.schema)
         self.pairs = self._pairs()
+        self.pair_weights = self._mattering(self.pairs)
         self.measured: list[Measurement] = []
         self.targets: list[Target] = []
         self.public_rows = public_rows
@@ -181,6 +184,21 @@ class _Fitting:
         cells = {pair: prod(self.schema.column(name).cells for name in pair) for pair in found}
         ordered = sorted(found, key=lambda pair: [self.place[name] for name in pair])
         return [pair for pair in ordered if cells[pair] <= MOST_PAIR_CELLS]
+
+    def _mattering(self, groups: Sequence[tuple[str, ...]]) -> list[Fraction]:
+        """The weight of all tables that hold each group of columns, 1 on average."""
+        held = [
+            sum(
+                (
+                    weight
+                    for columns, weight in zip(self.prepared.sets, self.weights, strict=True)
+                    if set(group) <= set(columns)
+                ),
+                Fraction(0),
+            )
+            for group in groups
+        ]
+        return [each * len(held) / sum(held) for each in held]
 
     def release(self, confidence: float) -> tuple[Part, tuple[ErrorClaim, ...]]:
         self._measure_one_way()
@@ -208,6 +226,7 @@ class _Fitting:
             self.schema,
             share=self.one_way,
             accounting=self.prepared.accounting,
+            weights=self._mattering(sets),
         )
         requests = [
             Request(query, self._mechanism(part))
@@ -276,6 +295,7 @@ class _Fitting:
                 shrink=math.sqrt(prod(1 - 1 / size for size in reduced.shape)),
                 price=self._price(query),
                 power=1 if self.prepared.accounting is Accounting.BASIC else 2,
+                weight=float(self.pair_weights[place]),
             )
             for at, ((place, _, query, reduced), each) in enumerate(zip(coarse, found, strict=True))
         ]
@@ -310,8 +330,16 @@ class _Fitting:
     # --- the model's own error ---------------------------------------------------------------
 
     def _audited(self, model: Mixture, confidence: float) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        sets = [columns for columns in self.prepared.sets if len(columns) > 1]
-        parts = shares(self.audit, [1] * len(sets))
+        audited = [
+            (columns, weight)
+            for columns, weight in zip(self.prepared.sets, self.weights, strict=True)
+            if len(columns) > 1
+        ]
+        sets = [columns for columns, _ in audited]
+        matters = weights_for_least_squares(
+            [1] * len(sets), [float(weight) for _, weight in audited], self.prepared.accounting
+        )
+        parts = shares(self.audit, matters)
         theta = model.theta.astype(np.float32)
         published = Mixture.of(self.sizes, theta)
         queries = [
@@ -324,11 +352,6 @@ class _Fitting:
                 for query, part in zip(queries, parts, strict=True)
             ]
         )
-        audits = self.measured[-len(sets) :]
-        bound = max(
-            float(each.values[0]) + each.law.half_width(max(2 * confidence - 1, 0.5))
-            for each in audits
-        )
         part = Part(
             kind=KIND,
             query_class=self.prepared.query_class,
@@ -337,14 +360,7 @@ class _Fitting:
             estimates={"theta": theta},
             facts={"columns": self.names, "rows": self.rows, "audits": len(sets)},
         )
-        claim = ErrorClaim(
-            query_class=self.prepared.query_class.text,
-            bound=max(bound, 0.0),
-            confidence=confidence,
-            simultaneous=False,
-            theorem=AUDITED,
-        )
-        return part, (claim,)
+        return part, (model_claim(part, self.schema, self.public_rows, confidence),)
 
     def _places(self, columns: tuple[str, ...]) -> list[int]:
         return [self.place[name] for name in columns]

@@ -4,7 +4,9 @@ For each pair and each coarseness there is a noisy count of the rows that the pr
 wrong. Measuring the pair with noise sigma replaces that error by the noise: about 0.8 sigma for each
 cell that is larger than the noise, and the cell itself for those that are not. For a price lambda of
 budget each pair takes the coarseness and sigma that gain most; the pairs of the best gain per cost
-are taken while the budget lasts, and lambda is the one whose total gain is largest.
+are taken while the budget lasts, and lambda is the one whose total gain is largest. A pair's gain
+counts as often as its declared weight says. The weights are public and the errors already noisy, so
+choosing by them costs nothing and changes no sensitivity.
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ class Candidate:
     """What noise of sigma 1 costs."""
     power: int
     """Noise of sigma costs price / sigma^power: 2 in rho, 1 in epsilon."""
+    weight: float = 1.0
+    """How much a row that is wrong in this pair matters; 1 on average."""
 
     def cost(self, sigma: float) -> float:
         return self.price / sigma**self.power
@@ -68,7 +72,7 @@ def choose(candidates: Sequence[Candidate], budget: float) -> list[Choice]:
         offers: dict[int, tuple[float, Choice]] = {}
         for each, prefix in zip(candidates, prefixes, strict=True):
             sigma = _balanced(each, unit)
-            gain = each.error - _noise_error(each, prefix, sigma)
+            gain = each.weight * (each.error - _noise_error(each, prefix, sigma))
             cost = each.cost(sigma)
             held = offers.get(each.pair)
             if gain > 0 and (held is None or gain > held[0]):
@@ -85,12 +89,14 @@ def choose(candidates: Sequence[Candidate], budget: float) -> list[Choice]:
 
 
 def _balanced(candidate: Candidate, unit: float) -> float:
-    """The sigma at which one more unit of budget gains alike everywhere: noise error is linear in sigma
-    and in the cells above it, cost is quadratic, so sigma goes as (cost / cells)^(1/3)."""
+    """The sigma at which one more unit of budget gains alike everywhere: noise error is linear in sigma,
+    in the cells above it and in the pair's weight, cost is quadratic, so sigma goes as
+    (cost / (weight cells))^(1/3)."""
     sigma = unit
     for _ in range(2):
         above = len(candidate.cells) - bisect_left(candidate.cells, LOST_BELOW * sigma)
-        sigma = 4 * unit * (candidate.shrink**2 / max(above, 1)) ** (1 / 3)
+        matters = candidate.weight * max(above, 1)
+        sigma = 4 * unit * (candidate.shrink**2 / matters) ** (1 / 3)
     return float(sigma)
 
 
@@ -101,9 +107,15 @@ def _noise_error(candidate: Candidate, prefix: Floats, sigma: float) -> float:
 
 
 def _loudest(candidates: Sequence[Candidate]) -> Choice:
-    """Nothing seems worth it: the pair with the largest error, as coarse as can be."""
-    worst = max(candidates, key=lambda each: (each.error, -len(each.cells)))
+    """Nothing seems worth it: the pair whose error matters most, as coarse as can be."""
+    worst = max(candidates, key=lambda each: (_mattering(each), -len(each.cells)))
     coarse = min(
         (each for each in candidates if each.pair == worst.pair), key=lambda each: len(each.cells)
     )
     return Choice(coarse.pair, coarse.level, math.inf)
+
+
+def _mattering(candidate: Candidate) -> float:
+    """An error below 0 is none: more weight must not make it less."""
+    error = candidate.error
+    return candidate.weight * error if error > 0 else error

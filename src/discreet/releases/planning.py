@@ -8,7 +8,7 @@ declares roughly.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -211,11 +211,22 @@ def _plan(
 
 
 def _class_plan(part: Prepared, rows: int | None, confidence: float) -> ClassPlan:
+    error = part.error(rows=rows, confidence=confidence)
+    if (
+        rows is not None
+        and error.unit == "rows"
+        and (error.half_width or error.expected or 0) > rows
+    ):
+        drowned = (
+            f"a single answer may be off by more than all {rows:,} rows: it would say nothing. "
+            "A larger budget is needed, or fewer or coarser columns."
+        )
+        error = replace(error, note=f"{error.note} {drowned}".strip())
     return ClassPlan(
         query_class=part.query_class.text,
         algorithm=part.algorithm,
         share=part.share,
-        error=part.error(rows=rows, confidence=confidence),
+        error=error,
         noise=tuple(part.noise()),
     )
 

@@ -87,7 +87,7 @@ def prepare(
     if not isinstance(budget, Budget):
         raise BadInput(f"The budget must be a Budget, not {type(budget).__name__}.")
     classes = read_workload(workload, schema)
-    named = dict(algorithms or {})
+    named = {_class_text(text): name for text, name in (algorithms or {}).items()}
     strangers = set(named) - {each.text for each in classes}
     if strangers:
         raise BadInput(
@@ -99,6 +99,14 @@ def prepare(
         for accounting in _accountings(budget, schema)
     ]
     return min(prospects, key=_score)
+
+
+def _class_text(text: str) -> str:
+    """As the class itself writes it, however it was spaced; what is no class stays as it is."""
+    try:
+        return parse_class(text).text
+    except BadInput:
+        return text
 
 
 def _accountings(budget: Budget, schema: Schema) -> list[Accounting]:

@@ -27,6 +27,7 @@ from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.releases.preparing import Prospect, Workload, check_confidence, prepare, purpose
+from discreet.releases.trivial_claims import no_more_than_all_rows
 from discreet.schema import Schema
 
 Progress = Callable[[str, float], None]
@@ -165,7 +166,7 @@ class _Run:
                 grant, own, public_rows=rows, confidence=self.confidence
             )
             parts.append(part)
-            claims.extend(claimed)
+            claims.extend(no_more_than_all_rows(claimed, prepared.query_class, rows))
         return Release(
             schema=schema,
             budget=prospect.charge,

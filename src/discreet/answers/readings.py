@@ -1,0 +1,100 @@
+"""One number read off several sources: their combination by inverse variance, and its interval.
+
+A reading is unbiased, and says how much noise is in it: as the draws themselves, where each is known,
+or as a variance and a kurtosis. Readings are combined only if no draw is in two of them: each names
+the parts of the release that it was read off, and of two that name the same part the less noisy stays.
+Which one that is, and every weight, follows from noise laws and shapes, never from a noisy value, so
+the interval of the combination holds like that of one reading.
+
+May import errors, privacy, schema, queries, artifacts, inference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.inference.combination import (
+    Terms,
+    half_width,
+    inverse_variance_weights,
+    scaled,
+    variance_of,
+)
+from discreet.inference.rounding import plausible_counts
+from discreet.privacy import laws_sums
+from discreet.privacy.exact import Exactable, exact
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """An unbiased number, and the noise in it."""
+
+    value: float
+    variance: float
+    kurtosis: float
+    """Excess kurtosis of the noise."""
+    terms: Terms | None = None
+    """The draws, where each is known: intervals are then exact."""
+    parts: frozenset[int] = frozenset()
+    """The places of the parts of the release that its noise comes from."""
+    sources: int = 1
+    """How many sources with noise of their own were combined."""
+
+    @classmethod
+    def of(cls, value: float, terms: Terms, parts: frozenset[int] = frozenset()) -> Reading:
+        second, fourth, _ = laws_sums._cumulants_of(terms)
+        kurtosis = float(fourth / second**2) if second else 0.0
+        return cls(
+            value=value, variance=variance_of(terms), kurtosis=kurtosis, terms=terms, parts=parts
+        )
+
+    def half_width(self, confidence: Exactable) -> float:
+        if self.terms is not None:
+            return half_width(self.terms, confidence)
+        level = float(exact(confidence, name="confidence"))
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        return max(z + self.kurtosis * (z**3 - 3 * z) / 24, z) * math.sqrt(self.variance)
+
+    def bounded(
+        self, confidence: Exactable, *, rows: int | None, whole: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """Estimate, lower and upper end of a count."""
+        width = self.half_width(confidence)
+        return plausible_counts(
+            np.array(self.value),
+            np.array(self.value - width),
+            np.array(self.value + width),
+            rows=rows,
+            whole=whole,
+        )
+
+
+def combined(readings: Sequence[Reading]) -> Reading:
+    """The inverse-variance combination of those readings whose noises are independent."""
+    kept: list[Reading] = []
+    for each in sorted(readings, key=lambda reading: reading.variance):
+        if not any(each.parts & other.parts for other in kept):
+            kept.append(each)
+    weights = inverse_variance_weights([each.variance for each in kept])
+    used = [(weight, each) for weight, each in zip(weights, kept, strict=True) if weight]
+    variance = math.fsum(weight**2 * each.variance for weight, each in used)
+    fourth = math.fsum(weight**4 * each.kurtosis * each.variance**2 for weight, each in used)
+    terms: Terms | None = ()
+    for weight, each in used:
+        terms = None if terms is None or each.terms is None else terms + scaled(each.terms, weight)
+    return Reading(
+        value=math.fsum(weight * each.value for weight, each in used),
+        variance=variance,
+        kurtosis=fourth / variance**2 if variance else 0.0,
+        terms=terms,
+        parts=frozenset().union(*(each.parts for _, each in used)),
+        sources=sum(each.sources for _, each in used),
+    )

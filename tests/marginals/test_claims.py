@@ -1,0 +1,96 @@
+"""Claims of counts: never below the intervals that readers see, never above all rows."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from discreet.answers import ReleaseReader
+from discreet.answers.linear_tables import WeightedTable
+from discreet.answers.usefulness import TRIVIAL
+from discreet.inference.public_random import generator
+from discreet.privacy.budget import Budget
+from discreet.releases import plan, release
+from discreet.schema import Schema
+
+SCHEMA = """
+dataset = "d"
+people = 60
+adjacency = "{adjacency}"
+[columns.age]
+kind = "integer"
+range = [0, 19]
+[columns.sex]
+kind = "category"
+values = ["f", "m"]
+[columns.town]
+kind = "category"
+values = ["a", "b", "c"]
+"""
+WORKLOADS = [
+    ("marginals(2)", "adaptive"),
+    ("marginals(2)", "residuals"),
+    ("marginals(2)", "direct"),
+    ("intervals(age)", None),
+]
+
+
+def released(tmp_path, adjacency, workload, algorithm, epsilon, rows=60):
+    source = generator(3)
+    with (tmp_path / "d.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "sex", "town"])
+        for _ in range(rows):
+            town = int(source.integers(0, 3))
+            writer.writerow([int(source.integers(0, 20)), "fm"[town % 2], "abc"[town]])
+    return release(
+        tmp_path / "d.csv",
+        Schema.loads(SCHEMA.format(adjacency=adjacency)),
+        budget=Budget(epsilon=epsilon),
+        workload=workload,
+        algorithms={} if algorithm is None else {workload: algorithm},
+        ledger=tmp_path / "ledger.db",
+    )
+
+
+@pytest.mark.parametrize(("workload", "algorithm"), WORKLOADS)
+def test_where_the_number_of_rows_is_public_no_claim_of_counts_exceeds_it(
+    workload, algorithm, tmp_path
+):
+    """At epsilon 1/1000 the noise exceeds 60 rows by far but for a chance below e^-20."""
+    made = released(tmp_path, "change-one", workload, algorithm, "1/1000")
+    assert made.claims and all(claim.bound <= 60 for claim in made.claims)
+    assert any("no" in claim.theorem and "off by more" in claim.theorem for claim in made.claims)
+    whole = ReleaseReader(made).usefulness(workload, delta="1/100")
+    assert whole.bound == 60 and whole.theorem == TRIVIAL
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "20"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
+def test_a_models_claim_is_the_widest_interval_of_a_cell_or_all_rows(adjacency, epsilon, tmp_path):
+    """No noise decides it, so there is no false alarm."""
+    made = released(tmp_path, adjacency, "marginals(2)", "adaptive", epsilon)
+    (claim,) = made.claims
+    reader = ReleaseReader(made)
+    total = reader.ask("SELECT count(*) FROM d", confidence=1 - 0.05 / 10).only.upper
+    widths = []
+    for pair in (("age", "sex"), ("age", "town"), ("sex", "town")):
+        table = reader._library.table(pair)
+        assert isinstance(table, WeightedTable)
+        one = np.zeros(table.counts.shape)
+        one[0, 0] = 1
+        width = table.reach(one, 0.95)[0]
+        widths.append(width if not table.is_model else min(width, total))
+    assert claim.bound >= max(widths) * (1 - 1e-9)
+    allowed = [each * 1.2 + 2 for each in widths]
+    model_rows = float(made.parts[0].facts["rows"])
+    assert claim.bound <= max(*allowed, total + 1, model_rows + 40)
+
+
+def test_a_plan_says_where_noise_drowns_the_table(tmp_path):
+    schema = Schema.loads(SCHEMA.format(adjacency="add-remove"))
+    for epsilon, is_drowned in (("1/100", True), ("10", False)):
+        planned = plan(schema, budget=Budget(epsilon=epsilon), workload="marginals(age, sex)")
+        assert ("more than all 60 rows" in planned.classes[0].error.note) == is_drowned
