@@ -33,7 +33,7 @@ EMPTY_AT_FIRST = 0.5
 """The weight of 0 before anything is seen."""
 PSEUDO_COUNT = 2.0
 """How many leaves the first weights count for."""
-ROUNDS = 60
+ROUNDS = 30
 """Of EM."""
 LEAST_PART = 0.02
 """Of the noise variance: what is left to a leaf that is surely empty."""
@@ -46,15 +46,21 @@ def upward_of_sparse(tree: PrunedTree) -> Upward:
 
 def _told_apart(layer: Layer) -> Layer:
     """The layer with each leaf's count weighed by the probability that the leaf is not empty."""
+    if not layer.stopped.any():
+        return layer
+    leaves = slice(None) if layer.stopped.all() else np.flatnonzero(layer.stopped)
     values, precision = layer.values.copy(), layer.precision.copy()
-    for each in np.unique(layer.precision[layer.stopped]):
-        leaves = layer.stopped & (layer.precision == each)
-        variance = 1 / each
-        seen = values[leaves]
-        empty = chances_of_empty(seen, variance)
-        values[leaves] = (1 - empty) * seen
-        spread = (1 - empty) * (variance + empty * seen**2)
-        precision[leaves] = 1 / np.maximum(spread, LEAST_PART * variance)
+    each = float(
+        precision[np.argmax(layer.stopped)]
+    )  # the leaves of a layer are all drawn with the same noise
+    seen = values[leaves]
+    empty = chances_of_empty(seen, 1 / each)
+    kept = 1 - empty
+    spread = empty * (seen * seen)
+    spread += 1 / each
+    spread *= kept
+    values[leaves] = kept * seen
+    precision[leaves] = 1 / np.maximum(spread, LEAST_PART / each, out=spread)
     return replace(layer, values=values, precision=precision)
 
 
@@ -64,7 +70,8 @@ def chances_of_empty(seen: Floats, variance: float) -> Floats:
     width = max(1.0, scale / BINS_A_SCALE)
     highest = math.ceil(SURE_SCALES * scale / width)
     lowest = -math.ceil(GRID_SCALES * scale / width)
-    places = np.clip(np.rint(seen / width), lowest, highest).astype(np.int64) - lowest
+    places = np.clip(np.rint(seen / width), lowest, highest).astype(np.int64)
+    places -= lowest
     bins = np.bincount(places, minlength=highest - lowest + 1)[:-1].astype(np.float64)
     there = np.flatnonzero(bins)
     if not len(there):
