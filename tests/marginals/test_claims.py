@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from discreet.answers.usefulness import TRIVIAL
 from discreet.inference.public_random import generator
 from discreet.privacy.budget import Budget
 from discreet.releases import plan, release
+from discreet.releases.marginals_adaptive import one_way_share
 from discreet.schema import Schema
 
 SCHEMA = """
@@ -94,3 +96,10 @@ def test_a_plan_says_where_noise_drowns_the_table(tmp_path):
     for epsilon, is_drowned in (("1/100", True), ("10", False)):
         planned = plan(schema, budget=Budget(epsilon=epsilon), workload="marginals(age, sex)")
         assert ("more than all 60 rows" in planned.classes[0].error.note) == is_drowned
+
+
+def test_the_share_of_one_way_tables_grows_with_the_noise_and_is_public():
+    found = [one_way_share(each) for each in (None, 0, 1e-3, 0.1, 1, 10, 1e6)]
+    assert found[0] == Fraction(2, 5)
+    assert found[1:] == sorted(found[1:])
+    assert (found[1], found[4], found[-1]) == (Fraction(35, 100), Fraction(1, 2), Fraction(3, 5))

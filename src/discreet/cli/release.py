@@ -139,6 +139,6 @@ def command(
     )
     for text in sorted(drowned(made)):
         say(
-            f"{text}: that is more than the {schema.people:,} people of the schema, so answers say "
-            "little. A larger budget is needed, or fewer or coarser columns."
+            f"{text}: that is as much as the {schema.people:,} people of the schema or more, so answers "
+            "say little. A larger budget is needed, or fewer or coarser columns."
         )
