@@ -131,7 +131,7 @@ def refused_sets(sets: Sequence[tuple[str, ...]], schema: Schema, *, spreads: bo
     if losing and not spreads:
         return (
             f"column {losing[0]} gives some rows no cell, so its tables do not add up to the others'; "
-            "keep nulls and other values in cells, or name the algorithm residuals-even."
+            "keep nulls and other values in cells, or name the algorithm automatic-even."
         )
     if not needed_residuals(sets, schema):
         return "it asks only for what is public under change-one adjacency, or always the same."
