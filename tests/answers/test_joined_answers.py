@@ -206,6 +206,25 @@ def test_a_range_that_leaves_make_up_gets_the_inverse_variance_combination(of) -
         assert found.outer_std[place] == pytest.approx(math.sqrt(mine * theirs / (mine + theirs)))
 
 
+@pytest.mark.parametrize("of", [table, residuals])
+def test_where_the_number_of_rows_is_public_a_table_is_combined_without_the_noise_of_its_total(
+    of,
+) -> None:
+    tree, other = whole_tree(NARROW), of(WIDE)
+    both = opened(tree, other, public_rows=len(ROWS))
+    found, own = joint(both).fitted(*boxes()), joint(opened(tree)).fitted(*boxes())
+    cells = np.array([high - low + 1 for low, high in EVERY])
+    variance = 400.0 if of is table else 400.0 / (CELLS + 1) ** 2
+    theirs = variance * cells * (1 - cells / (CELLS + 1))
+    expected = 1 / np.sqrt(own.outer_std**-2 + 1 / theirs)
+    assert found.outer_std == pytest.approx(expected)
+    counts = both._library.table(("age",)).counts
+    counts = counts + (len(ROWS) - counts.sum()) / counts.size
+    sums = np.array([counts[low : high + 1].sum() for low, high in EVERY])
+    share = expected**2 / theirs
+    assert found.outer == pytest.approx(share * sums + (1 - share) * own.outer)
+
+
 def test_a_range_that_cuts_a_leaf_gets_the_least_squares_estimate_of_tree_and_table() -> None:
     """Against the explicit solution, for every set of leaves that it may have leant on."""
     tree, other = pruned_tree(), table(DiscreteGaussianLaw(Fraction(9)))
