@@ -149,11 +149,11 @@ class PrunedTree:
             cells.append(cells[-1][:, 0::2] + cells[-1][:, 1::2])
         return Block(axes, block.place, block.shape, tuple(reversed(cells)))
 
-    def upward(self) -> Upward:
-        """Bottom-up: each node's count from its subtree alone."""
+    def upward(self, layers: Sequence[Layer] | None = None) -> Upward:
+        """Bottom-up: each node's count from its subtree alone; of `layers`, if not its own, with its nodes."""
         found = Upward()
         for place in range(len(self.layers) - 1, -1, -1):
-            layer = self.layers[place]
+            layer = self.layers[place] if layers is None else layers[place]
             value = layer.values.copy()
             variance = np.zeros(len(value))
             measured = layer.precision > 0

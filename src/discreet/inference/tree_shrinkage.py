@@ -1,8 +1,8 @@
 """Point estimates on a pruned tree: an empirical-Bayes Polya tree.
 
 Top-down, each node hands its count to its two halves. How unevenly real data splits is learnt from
-the noisy tree itself, depth by depth: a mixture of "evenly", "all on one side" and normal laws of
-several widths, its weights fitted by EM to all splits of that depth, starting from those of the
+the noisy tree itself, depth by depth: a mixture of "evenly", "all on one side" and normal laws about
+either, of several widths, its weights fitted by EM to all splits of that depth, starting from those of the
 depth above. The posterior mean of each split is then taken: noise-like splits shrink to even ones,
 clear ones stay, and every count is non-negative. Post-processing, so free; it moves estimates only,
 intervals come from least squares.
@@ -12,7 +12,7 @@ May import errors, privacy, schema, queries, artifacts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import Any
 
@@ -26,6 +26,10 @@ Singles = npt.NDArray[np.float32]
 
 WIDTHS = (0.25, 0.1, 0.04, 0.015, 0.006, 0.0025, 0.001, 0.0004)
 """Standard deviations of a half's count about an even split, relative to the whole."""
+NEARLY = (0.1, 0.03)
+"""The same about all on one side: a half that holds little, but not nothing."""
+MOST_NEARLY = 1 << 15
+"""In one depth; where there are more splits, few of them tell little from nothing, and time counts."""
 ROUNDS = 25
 """Of EM; the weights hardly move any more."""
 PSEUDO_COUNT = 2.0
@@ -46,8 +50,8 @@ _BLOCK = 1 << 13
 
 
 def first_weights() -> Floats:
-    """Even, one-sided, then the widths; even counts double."""
-    weights = np.ones(len(WIDTHS) + 2)
+    """Even, one-sided, then the widths about each; even counts double."""
+    weights = np.ones(2 + len(WIDTHS) + len(NEARLY))
     weights[0] = 2.0
     return np.asarray(weights / weights.sum())
 
@@ -161,7 +165,10 @@ def _shrunk(
         np.stack([likelihood for likelihood, _ in voting], axis=1).astype(np.float64), weights
     )
     # The widest law and the one-sided one stay: they account for what no other expects.
-    heard = [place < 3 or weight > LEAST_HEARD for place, weight in enumerate(weights)]
+    last = len(weights) - (len(NEARLY) if len(seen) > MOST_NEARLY else 0)
+    heard = [
+        place < 3 or (weight > LEAST_HEARD and place < last) for place, weight in enumerate(weights)
+    ]
     spoken = weights[heard].astype(np.float32)
     shift = np.empty_like(seen)
     for start in range(0, len(seen), _BLOCK):  # in blocks that stay in a processor's cache
@@ -210,8 +217,22 @@ def _laws(
     even = _normal(middle)
     even += TINY
     found = [(even, middle.copy()), (sides, one_sided)]
-    exponent, squares = np.float32(-0.5) * middle * middle, (right - left) ** 2
-    for width in compress(WIDTHS, heard[2:]):
+    squares = (right - left) ** 2
+    about_even, about_side = heard[2 : 2 + len(WIDTHS)], heard[2 + len(WIDTHS) :]
+    found += _normals(middle, squares, compress(WIDTHS, about_even))
+    if any(about_side):
+        side = np.where(np.abs(left) < np.abs(right), left, right)
+        found += _normals(side, squares, compress(NEARLY, about_side))
+    return found
+
+
+def _normals(
+    distance: Singles, squares: Singles, widths: Iterable[float]
+) -> list[tuple[Singles, Singles]]:
+    """Under normal laws of some widths, about what was seen at this distance: as `_laws`."""
+    found = []
+    exponent = np.float32(-0.5) * distance * distance
+    for width in widths:
         precision = squares * np.float32(width**2)
         precision += np.float32(1)
         np.reciprocal(precision, out=precision)
@@ -219,7 +240,7 @@ def _laws(
         np.exp(likelihood, out=likelihood)
         likelihood *= np.sqrt(precision)
         likelihood += TINY
-        precision *= middle
+        precision *= distance
         found.append((likelihood, precision))
     return found
 

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
+from discreet.inference.tree_empties import upward_of_sparse
 from discreet.inference.tree_layers import PrunedTree, layers_of, shown_layers
 from discreet.inference.tree_shrinkage import smoothed, smoothed_last
 from discreet.kernel.refining import LevelView, Schedule
@@ -216,4 +217,4 @@ class PreparedTree(MeasuredByRefining):
 def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> npt.NDArray[np.float64]:
     """Smoothed counts of the leaves, level by level."""
     tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=schema)
-    return tree.leaves(smoothed(tree))
+    return tree.leaves(smoothed(tree, upward_of_sparse(tree)))
