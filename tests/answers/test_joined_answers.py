@@ -441,8 +441,18 @@ def test_a_part_that_is_asked_in_two_ways_is_counted_once() -> None:
 
 def test_a_grid_of_single_cells_and_a_table_of_them_are_one_grid_of_less_noise() -> None:
     question = "SELECT count(*) FROM people WHERE age + 2 * kids >= 9"
-    parts = [grid(WIDE), table(NARROW, ("age", "kids"))]
+    slope = ("age + 2 * kids >= 9", "age + 2 * kids < 9")
+    counts = StrategyCounts.of(SCHEMA, slope)
+    truth = sum(r["age"] is not None and r["age"] + 2 * r["kids"] >= 9 for r in ROWS)
+    exact = np.array([truth, AGES.sum() - truth]) + noise(WIDE, 2)
+    declared = part_of(Predicates(slope), measured(SCHEMA, counts, exact, WIDE), kind="predicates")
+    parts = [grid(WIDE), table(NARROW, ("age", "kids")), declared]
     stds = [deviation(opened(part), question) for part in parts]
+    every = opened(*parts).ask(question)
+    assert every.only.std == pytest.approx(1 / math.sqrt(sum(std**-2 for std in stds)))
+    assert [note for note in every.notes if is_combined(note)] == [combined_note(3)]
+    parts, stds = parts[:2], stds[:2]
+    assert combined_note(2) in opened(*parts).ask(question).notes
     assert deviation(opened(*parts), question) == pytest.approx(
         1 / math.hypot(*(1 / s for s in stds))
     )
