@@ -206,7 +206,7 @@ def measured(chosen: argparse.Namespace, data: Path) -> int:
     good &= bar("adult, epsilon 1: megabytes of release and synthetic rows", memory, 300.0)
     draws = 1 if chosen.quick else chosen.draws
     good &= coverage(data, 1 if chosen.quick else 3, "adult", "10", "residuals-even")
-    good &= coverage(data, 1 if chosen.quick else 3, "adult", "1", "adaptive")
+    good &= coverage(data, 1 if chosen.quick else 3, "adult", "1", "adaptive-even")
     good &= compare(data, draws, tuple(chosen.tables), np.random.default_rng())
     return 0 if good else 1
 

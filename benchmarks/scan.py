@@ -12,9 +12,6 @@ Also: peak memory of the releasing process, and whether time grows in step with 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
+from benchmarks.support.children import executed, measured
 
 ROOT = Path(__file__).parent.parent
 FACTOR_LIMIT, MEMORY_LIMIT, LINEAR_LIMIT = 1.3, 1000.0, 1.2
@@ -126,22 +124,12 @@ def run(how: str, path: Path, folder: Path) -> dict[str, float]:
     """One run in a process of its own, with a ledger that starts afresh: the data is generated."""
     for old in folder.glob("ledger.db*"):
         old.unlink()
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(Path(__file__).parent), how, str(path), str(folder)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    return measured(CHILD, Path(__file__).parent, how, path, folder)
 
 
 def generate(rows: int, folder: Path) -> Path:
     path = folder / f"scan-{rows}.parquet"
-    script = "import duckdb, sys; duckdb.execute('PRAGMA disable_progress_bar'); duckdb.execute(sys.argv[1])"
-    sql = TABLE.format(rows=rows, path=path)
-    subprocess.run([sys.executable, "-c", script, sql], check=True)
+    executed(TABLE.format(rows=rows, path=path))
     return path
 
 

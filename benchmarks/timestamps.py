@@ -13,9 +13,6 @@ by day, a quarter in bursts, some to the full minute.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
+from benchmarks.support.children import executed, measured
 
 ROOT = Path(__file__).resolve().parent.parent
 FACTOR_LIMIT, MEMORY_LIMIT = 3.0, 1000.0
@@ -81,15 +79,7 @@ def run(how: str, path: Path, small: Path, folder: Path) -> dict[str, float]:
     """One run in a process of its own, with a ledger that starts afresh: the data is generated."""
     for old in folder.glob("*.ledger.db*"):
         old.unlink()
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, *map(str, (Path(__file__).parent, how, path, small, folder))],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    return measured(CHILD, Path(__file__).parent, how, path, small, folder)
 
 
 def main() -> int:
@@ -99,10 +89,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         path, small = folder / "timestamps.parquet", folder / "small.parquet"
-        script = "import duckdb, sys; duckdb.execute('PRAGMA disable_progress_bar'); duckdb.execute(sys.argv[1])"
         for many, file in ((rows, path), (1000, small)):
-            sql = TABLE.format(rows=many, path=file)
-            subprocess.run([sys.executable, "-c", script, sql], check=True)
+            executed(TABLE.format(rows=many, path=file))
         run("scan", path, small, folder)  # once unmeasured: bytecode, and the disk's cache
         releases, scans = [], []
         for _ in range(RUNS):

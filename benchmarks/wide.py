@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
+from benchmarks.support.children import executed, measured
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS, VALUES, RUNS = 100, 10_000, 3
@@ -49,21 +48,7 @@ print(json.dumps({
 
 
 def written(select: str, rows: int, path: Path) -> None:
-    sql = f"COPY (SELECT {select} FROM (SELECT range AS r FROM range({rows}))) TO '{path}'"
-    script = "import duckdb, sys; duckdb.execute('PRAGMA disable_progress_bar'); duckdb.execute(sys.argv[1])"
-    subprocess.run([sys.executable, "-c", script, sql], check=True)
-
-
-def run(how: str, path: Path, schema: Path) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, how, str(path), str(schema)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    executed(f"COPY (SELECT {select} FROM (SELECT range AS r FROM range({rows}))) TO '{path}'")
 
 
 def number(name: str) -> str:
@@ -83,7 +68,7 @@ def wide(rows: int, folder: Path) -> bool:
     values = [f"v{n}" for n in range(10)]
     declared = [category(f"c{n}", values) if n % 2 else number(f"c{n}") for n in range(COLUMNS)]
     schema.write_text('dataset = "wide"\n' + "".join(declared))
-    found = run("pairs", path, schema)
+    found = measured(CHILD, "pairs", path, schema)
     met = bar(f"all pairs of {COLUMNS} columns, CPU seconds", found["cpu"], SECONDS_LIMIT)
     return bar(f"all pairs of {COLUMNS} columns, peak MB", found["peak"], MEMORY_LIMIT) and met
 
@@ -96,8 +81,8 @@ def long_category(rows: int, folder: Path) -> bool:
     schema.write_text('dataset = "long"\n' + declared + number("c0"))
     ours, plain = [], []
     for _ in range(RUNS):
-        ours.append(run("pairs", path, schema)["cpu"])
-        plain.append(run("plain", path, schema)["cpu"])
+        ours.append(measured(CHILD, "pairs", path, schema)["cpu"])
+        plain.append(measured(CHILD, "plain", path, schema)["cpu"])
     return bar(
         f"category of {VALUES:,} values / plain GROUP BY", min(ours) / min(plain), FACTOR_LIMIT
     )

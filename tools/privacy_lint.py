@@ -30,6 +30,7 @@ SOURCE = ROOT / "src" / "discreet"
 
 PATH = (
     "kernel/vault.py",
+    "kernel/alert.py",
     "kernel/noise.py",
     "kernel/refining.py",
     "kernel/entropy.py",

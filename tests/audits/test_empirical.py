@@ -20,8 +20,9 @@ from discreet.audits.empirical import (
     fair_coins,
     lowest_share,
 )
-from discreet.audits.subjects import FAST_RUNS, MUTANT, RUNS, SUBJECTS, Trial, joint_epsilon
-from discreet.audits.subjects import log_ratio as log_ratio_of
+from discreet.audits.subjects import FAST_RUNS, MUTANT, RUNS, SUBJECTS, joint_epsilon
+from discreet.audits.trials import Trial
+from discreet.audits.trials import log_ratio as log_ratio_of
 from discreet.errors import BadInput
 from discreet.inference.public_random import generator
 from discreet.kernel.mechanisms import MECHANISMS, DiscreteLaplace

@@ -109,7 +109,7 @@ def test_a_lost_answer_is_reported_and_never_drawn_again(
 ) -> None:
     """Killed between the noise and the record: the charge stands, and asking again gives nothing."""
     curator = opened()
-    monkeypatch.setattr("discreet.curator.curator.PATIENCE", 0.05)
+    monkeypatch.setattr("discreet.curator.recording.PATIENCE", 0.05)
     with monkeypatch.context() as patch:
         patch.setattr("discreet.kernel.vault.Grant.record", _killed)
         with pytest.raises(KeyboardInterrupt):

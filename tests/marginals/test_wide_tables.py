@@ -33,7 +33,7 @@ def test_many_categories_a_constant_column_and_two_hundred_rows(tmp_path, many):
         schema,
         budget=Budget(epsilon=1, delta="1e-9"),
         workload="marginals(2)",
-        algorithms={"marginals(2)": "adaptive"},
+        algorithms={"marginals(2)": "adaptive-even"},
         ledger=tmp_path / "ledger.db",
     )
     assert verify(made).ok

@@ -12,6 +12,7 @@ from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
 from tests.mutants.bugs.halfspaces import HALFSPACES
+from tests.mutants.bugs.joint_answers import JOINT_ANSWERS
 from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
 from tests.mutants.bugs.randomness import RANDOMNESS
@@ -33,6 +34,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *COUNTING,
     *RANGES,
     *CURATOR,
+    *JOINT_ANSWERS,
 )
 
 NOT_YET = {

@@ -20,22 +20,11 @@ from discreet.releases import release
 from discreet.report import LARGEST, render_report
 from discreet.report.gathering import _range_example
 from discreet.schema import Schema
+from tests.ranges.people import PEOPLE
 
 SCHEMA = Schema.loads(
-    """
-dataset = "people"
-[columns.age]
-kind = "integer"
-range = [0, 99]
-nulls = "exclude"
-[columns.income]
-kind = "number"
-bounds = [0, 1000]
-bits = 10
-nulls = "exclude"
-[columns.born]
-kind = "date"
-range = ["1920-01-01", "2019-12-31"]
+    PEOPLE
+    + """
 [columns.seen]
 kind = "datetime"
 range = ["2000-01-01 00:00:00", "2030-01-01 00:00:00"]
@@ -43,9 +32,6 @@ granularity = "second"
 [columns.key]
 kind = "integer"
 range = [-9223372036854775808, 9223372036854775807]
-[columns.sex]
-kind = "category"
-values = ["f", "m"]
 """
 )
 ROWS = 20_000

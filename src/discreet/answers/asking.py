@@ -142,7 +142,7 @@ class Asking:
             if found.is_model:
                 notes[MODEL_NOTE] = None
         for name in self._losing(question, selection):
-            if self.library.spreads_evenly:
+            if self.library.spreads_evenly and not found.is_model:
                 notes[EVEN_NOTE.format(name=name)] = None
                 continue
             notes[

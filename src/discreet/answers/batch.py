@@ -13,7 +13,8 @@ import numpy.typing as npt
 from discreet.answers.buckets import BucketSource
 from discreet.answers.joined_ranges import JoinedSource
 from discreet.answers.linear_tables import ModelTable, WeightedTable
-from discreet.answers.range_ends import value_codes, whole_codes
+from discreet.answers.range_ends import Ends, value_codes, whole_codes
+from discreet.answers.ranges import CountedRanges, count_between
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Covers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
@@ -157,21 +158,16 @@ class Batch:
         else:
             inner, outer = value_codes(column, _numbers(low, "low"), _numbers(high, "high"))
         rows = self._library.release.public_rows
-        found = source.count(*inner, confidence=confidence, public_rows=rows, whole=inner is outer)
         if inner is outer:
+            found = source.count(*inner, confidence=confidence, public_rows=rows)
             return ManyCounts(*found.arrays, confidence=confidence)
-        around = source.count(*outer, confidence=confidence, public_rows=rows, whole=False)
-        estimate, lower, upper = plausible_counts(
-            (found.estimate + around.estimate) / 2, found.lower, around.upper, rows=rows
-        )
+        if isinstance(source, JoinedSource):
+            found = count_between(source, inner, outer, confidence, rows, whole=True)
+        else:
+            found = _around(source, inner, outer, confidence, rows)
         same = (inner[0] == outer[0]).all(axis=1) & (inner[1] == outer[1]).all(axis=1)
-        return ManyCounts(
-            estimate=estimate,
-            lower=lower,
-            upper=upper,
-            std=np.maximum(found.std, around.std),
-            is_exact=found.is_exact & same,
-            confidence=confidence,
+        return replace(
+            ManyCounts(*found.arrays, confidence=confidence), is_exact=found.is_exact & same
         )
 
     def boxes(
@@ -338,6 +334,20 @@ class Batch:
             kept = half_widths(table.noise, np.arange(most + 1, dtype=np.int64), confidence)
             self._widths[columns, confidence] = kept
         return kept
+
+
+def _around(
+    source: BucketSource, inner: Ends, outer: Ends, confidence: float, rows: int | None
+) -> CountedRanges:
+    """Buckets have one error for all ranges: from inside for the lower end, from outside for the upper."""
+    found, around = (
+        source.count(*ends, confidence=confidence, public_rows=rows, whole=False)
+        for ends in (inner, outer)
+    )
+    estimate, lower, upper = plausible_counts(
+        (found.estimate + around.estimate) / 2, found.lower, around.upper, rows=rows
+    )
+    return CountedRanges(estimate, lower, upper, np.maximum(found.std, around.std), found.is_exact)
 
 
 def _is_joint(source: JoinedSource | BucketSource) -> bool:

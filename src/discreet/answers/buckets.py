@@ -12,9 +12,10 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.ranges import CountedRanges, bounded
+from discreet.answers.ranges import CountedRanges
 from discreet.artifacts.release import Part
 from discreet.errors import BadRelease
+from discreet.inference.rounding import plausible_counts
 from discreet.inference.tree_intervals import RangeEstimates
 from discreet.queries.ranges import Ranges
 from discreet.schema import Schema
@@ -126,16 +127,16 @@ class BucketSource:
         whole: bool = True,
     ) -> CountedRanges:
         """Rows in each range, off by at most the theorem's error."""
+        error = self.error_at(confidence)
         empty: npt.NDArray[np.bool_] = np.any(first > last, axis=1)
         found = self.fitted(np.where(empty[:, None], 0, first), np.where(empty[:, None], 0, last))
-        return bounded(
-            found.estimate,
-            widened(found, self.error_at(confidence)),
-            empty=empty,
-            factor=0.0,
-            public_rows=public_rows,
+        lower, upper = found.estimate - error, found.estimate + error
+        estimate, lower, upper = plausible_counts(
+            *(np.where(empty, 0.0, each) for each in (found.estimate, lower, upper)),
+            rows=public_rows,
             whole=whole,
         )
+        return CountedRanges(estimate, lower, upper, np.zeros(len(empty)), empty | (error == 0))
 
 
 def widened(found: RangeEstimates, error: float) -> RangeEstimates:

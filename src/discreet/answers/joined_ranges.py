@@ -10,9 +10,10 @@ inverse variance; where E cuts a leaf, A is the nearest set of leaves, from insi
 each end, whichever leaves less noise. Several trees give one equation each. The estimate is unbiased
 and its variance exact, whatever the table of rows is; nothing is spread evenly inside a leaf.
 
-Which leaves there are is taken as given, as for a tree alone, and so is which of these estimates is
-taken: by their variances, never by the values. A tree's bracket (leaves inside, leaves touched)
-answers alone where the table's noise on the cut leaves would be the larger evil.
+Which leaves there are is taken as given, as for a tree alone; which of them an estimate leans on is
+decided by variances, never by values. Where a leaf is cut a tree's own bracket (leaves inside, leaves
+touched) must hold too: it is the narrower one where the leaf is wide and nearly empty, so an interval
+is what lies in both.
 
 May import errors, privacy, schema, queries, artifacts, inference.
 """
@@ -20,12 +21,13 @@ May import errors, privacy, schema, queries, artifacts, inference.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.joint_estimates import JoinedEstimates
 from discreet.answers.ranges import CountedRanges, RangeSource, count_ranges
 from discreet.inference.symmetric_tables import Box, SymmetricTable
 from discreet.inference.tree_intervals import RangeEstimates
@@ -36,9 +38,6 @@ Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint64]
 
-LEAF_WORTH = 0.25
-"""A cut leaf holds about as many rows as its noise, or it would have been halved; half of them widen
-each end, which reaches two deviations."""
 LEAST_SHARE = 1e-3
 """A source that makes up less than this of an estimate is not counted as one of those combined."""
 
@@ -124,7 +123,8 @@ class JoinedSource:
             joint = _by_variance(anchors)
         else:
             joint = least_squares(table, asked, [(table, each) for each in anchors])
-        return self._or_bracket(joint, self._best_bracket(brackets))
+        bracket = self._best_bracket(brackets)
+        return replace(joint, bracket=None if (bracket.inner == bracket.outer).all() else bracket)
 
     def whole(self) -> list[Anchor]:
         """What trees and counts say of all cells of values."""
@@ -214,31 +214,8 @@ class JoinedSource:
         largest = [float(tree.nodes.root_variance) for tree in self.trees]
         return brackets[int(np.argmin(largest))]
 
-    def _or_bracket(self, joint: RangeEstimates, tree: RangeEstimates) -> RangeEstimates:
-        """A tree's bracket where its own noise, and what a cut leaf may hold, are less than the joint noise."""
-        alone = np.maximum(tree.inner_std, tree.outer_std)
-        leaf = np.sqrt(np.maximum(tree.outer_std**2 - tree.inner_std**2, 0.0))
-        wide = np.maximum(alone, tree.outer_std + LEAF_WORTH * leaf)
-        bracket = (tree.inner != tree.outer) & (wide < joint.outer_std)
-        if not bracket.any():
-            return joint
-        assert joint.kurtosis is not None and joint.sources is not None
 
-        def chosen(theirs: Floats, ours: Floats) -> Floats:
-            return np.where(bracket, theirs, ours)
-
-        return RangeEstimates(
-            estimate=chosen(tree.estimate, joint.estimate),
-            inner=chosen(tree.inner, joint.inner),
-            outer=chosen(tree.outer, joint.outer),
-            inner_std=chosen(tree.inner_std, joint.inner_std),
-            outer_std=chosen(tree.outer_std, joint.outer_std),
-            kurtosis=np.where(bracket, self.kurtosis, joint.kurtosis),
-            sources=np.where(bracket, 1, joint.sources),
-        )
-
-
-def _by_variance(anchors: Sequence[Anchor]) -> RangeEstimates:
+def _by_variance(anchors: Sequence[Anchor]) -> JoinedEstimates:
     """Those that are about the very set, combined; infinite noise where none is."""
     exact = np.stack([each.is_resolved for each in anchors])
     variances = np.stack([each.variance for each in anchors])
@@ -253,7 +230,7 @@ def _by_variance(anchors: Sequence[Anchor]) -> RangeEstimates:
     tails = np.array([each.kurtosis for each in anchors])
     std = np.sqrt(np.where(known, 1.0 / np.where(known, total, 1.0), np.inf))
     value = (weights * values).sum(axis=0)
-    return RangeEstimates(
+    return JoinedEstimates(
         estimate=(weights * smooth).sum(axis=0),
         inner=value,
         outer=value,
@@ -268,7 +245,7 @@ def _by_variance(anchors: Sequence[Anchor]) -> RangeEstimates:
 
 def least_squares(
     table: SymmetricTable, asked: Box, anchors: Sequence[tuple[SymmetricTable, Anchor]]
-) -> RangeEstimates:
+) -> JoinedEstimates:
     """The rows of boxes of `table`, given what is said of other boxes, each of a table of its own.
 
     The tables may be the same one; else all of them are put together from the same residuals.
@@ -279,7 +256,7 @@ def least_squares(
     if not used:
         std = np.sqrt(prior)
         one = np.ones(len(own), dtype=np.int64)
-        return RangeEstimates(own, own, own, std, std, table.kurtosis(asked), one)
+        return JoinedEstimates(own, own, own, std, std, table.kurtosis(asked), one)
     shared = np.stack([table.covariance(asked, each, a.box) for each, a in used], axis=1)
     usable = np.stack([each.is_resolved for _, each in used], axis=1)
     shared = np.where(usable, shared, 0.0)
@@ -306,7 +283,7 @@ def least_squares(
     rest = np.clip(1 - shares.sum(axis=1), 0.0, 1.0)
     tails = np.array([each.kurtosis for _, each in used])
     std = np.sqrt(variance)
-    return RangeEstimates(
+    return JoinedEstimates(
         estimate=smooth,
         inner=values,
         outer=values,

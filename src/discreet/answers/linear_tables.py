@@ -104,11 +104,15 @@ class LinearTable(WeightedTable):
     def __init__(self, columns: tuple[str, ...], tables: ConsistentTables) -> None:
         self.columns, self._tables = columns, tables
         self.counts = tables.table(columns)
+        self._reached: dict[tuple[int, Exactable], tuple[float, float]] = {}
 
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
         if self._is_of_one_column and bool(np.isin(weights, (0.0, 1.0)).all()):
-            width, std = self._of_cells(np.array([int(weights.sum())]), confidence)
-            return float(width[0]), float(std[0])
+            asked = int(weights.sum()), confidence
+            if asked not in self._reached:
+                width, std = self._of_cells(np.array([asked[0]]), confidence)
+                self._reached[asked] = float(width[0]), float(std[0])
+            return self._reached[asked]
         rows = self._tables.coefficients(self.columns, weights)
         return repeated_half_width(rows, confidence), math.sqrt(variance_of_repeated(rows))
 

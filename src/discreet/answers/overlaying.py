@@ -50,6 +50,7 @@ def answered(
     )
     std = np.array([math.sqrt(reading.variance)])
     notes = [] if other is None else [each for each in other.notes if not is_combined(each)]
+    notes += [combined_note(reading.sources)] if reading.sources > 1 else []
     return Answers(
         groups=(),
         codes=np.zeros((1, 0), dtype=np.int64),
@@ -60,7 +61,7 @@ def answered(
         ),
         confidence=confidence,
         question=question.text,
-        notes=(*notes, combined_note(reading.sources)),
+        notes=tuple(notes),
     )
 
 

@@ -20,6 +20,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.joint_estimates import (
+    JoinedEstimates,
+    Sums,
+    ends_of,
+    in_and_outside,
+    joint_ends,
+    noise_of,
+)
 from discreet.answers.verify_tree import tree_epsilon
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import Part
@@ -38,6 +46,8 @@ from discreet.schema import Schema
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint64]
+Ends = tuple[Codes, Codes]
+"""First and last cells, one row a range."""
 
 KURTOSIS = 1.3
 """Excess kurtosis of a typical range's noise: that of a sum of 2.3 equal Laplace draws."""
@@ -67,17 +77,6 @@ def spread_factor(confidence: float, kurtosis: float = KURTOSIS) -> float:
     """How many standard deviations an interval reaches: 2.05 at 0.95 (Cornish and Fisher 1938)."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     return max(z + kurtosis * (z**3 - 3 * z) / 24, 0.0)
-
-
-def spread_factors(found: RangeEstimates, confidence: float, kurtosis: float) -> float | Floats:
-    """The same range by range, where a kurtosis is known for each; else that of `kurtosis`.
-
-    A number of its own for each range is never taken below the normal law's.
-    """
-    if found.kurtosis is None:
-        return spread_factor(confidence, kurtosis)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    return np.maximum(z + found.kurtosis * (z**3 - 3 * z) / 24, z)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,12 +211,35 @@ def count_ranges(
     whole: bool,
 ) -> CountedRanges:
     """Rows in each box, a chunk of them at a time."""
-    parts = [
-        _counted(
-            source, first[at : at + CHUNK], last[at : at + CHUNK], confidence, public_rows, whole
+    ends = first, last
+    return count_between(source, ends, ends, confidence, public_rows, whole)
+
+
+def count_between(
+    source: FittedRanges,
+    inner: Ends,
+    outer: Ends,
+    confidence: float,
+    public_rows: int | None,
+    whole: bool,
+) -> CountedRanges:
+    """Rows of ranges that hold all of `inner` and may hold some more of `outer`: the same, or wider."""
+    parts = []
+    for at in range(0, max(len(inner[0]), 1), CHUNK):
+        chunk = slice(at, at + CHUNK)
+        found = _fitted(source, (inner[0][chunk], inner[1][chunk]))
+        if outer is not inner:
+            around = _fitted(source, (outer[0][chunk], outer[1][chunk]))
+            found = in_and_outside(found, around)
+        parts.append(
+            bounded(
+                found,
+                confidence=confidence,
+                kurtosis=source.kurtosis,
+                public_rows=public_rows,
+                whole=whole,
+            )
         )
-        for at in range(0, max(len(first), 1), CHUNK)
-    ]
     if len(parts) == 1:
         return parts[0]
     return CountedRanges(
@@ -225,48 +247,33 @@ def count_ranges(
     )
 
 
-def _counted(
-    source: FittedRanges,
-    first: Codes,
-    last: Codes,
-    confidence: float,
-    public_rows: int | None,
-    whole: bool,
-) -> CountedRanges:
+def _fitted(source: FittedRanges, ends: Ends) -> RangeEstimates:
+    """Estimates of boxes; one with first > last in some column is empty, for certain."""
+    first, last = ends
     empty: Bools = np.any(first > last, axis=1)
-    if empty.any():
-        first, last = first.copy(), last.copy()
-        first[empty], last[empty] = 0, 0
-    found = source.fitted(first, last)
-    return bounded(
-        found.estimate,
-        found,
-        empty=empty,
-        factor=spread_factors(found, confidence, source.kurtosis),
-        public_rows=public_rows,
-        whole=whole,
-    )
+    if not empty.any():
+        return source.fitted(first, last)
+    some = np.flatnonzero(~empty)
+    sums = Sums(len(first))
+    if len(some):
+        sums.add(source.fitted(first[some], last[some]), some)
+    return sums.estimates()
 
 
 def bounded(
-    estimate: Floats,
     found: RangeEstimates,
     *,
-    empty: Bools | None = None,
-    factor: float | Floats,
+    confidence: float,
+    kurtosis: float,
     public_rows: int | None,
     whole: bool,
 ) -> CountedRanges:
-    """The bracket around an estimate, made plausible for counts."""
-    lower = found.inner - factor * found.inner_std
-    upper = found.outer + factor * found.outer_std
-    lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
-    std = np.maximum(found.inner_std, found.outer_std)
-    is_exact = found.inner == found.outer
-    if empty is not None and empty.any():
-        estimate, lower, upper, std = (
-            np.where(empty, 0.0, each) for each in (estimate, lower, upper, std)
-        )
-        is_exact = is_exact | empty
+    """The interval around each estimate, made plausible for counts."""
+    if isinstance(found, JoinedEstimates):
+        estimate, lower, upper, std, is_exact = joint_ends(found, 1 - confidence, kurtosis)
+    else:
+        factor = spread_factor(confidence, kurtosis)
+        lower, upper = ends_of(found, factor)
+        estimate, std, is_exact = found.estimate, noise_of(found), found.inner == found.outer
     estimate, lower, upper = plausible_counts(estimate, lower, upper, rows=public_rows, whole=whole)
     return CountedRanges(estimate, lower, upper, std, is_exact)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,8 @@ import numpy.typing as npt
 from discreet.answers.buckets import BucketSource, widened
 from discreet.answers.counting import DECLARED_NOTE
 from discreet.answers.joined_ranges import JoinedSource, combined_note
-from discreet.answers.ranges import RangeSource, bounded, spread_factor, spread_factors
+from discreet.answers.joint_estimates import JoinedEstimates, Sums, in_and_outside
+from discreet.answers.ranges import RangeSource, bounded, spread_factor
 from discreet.answers.readings import Reading
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
@@ -37,8 +37,6 @@ from discreet.schema.temporal import TemporalColumn
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]
-
-Number = TypeVar("Number", bound=np.generic)
 
 MOST_GROUPS = 1 << 20
 
@@ -123,12 +121,15 @@ class RangeAsking:
         found = self._summed(source, asked.inner, [], np.zeros((1, 0), dtype=np.int64))
         if not asked.is_exact or found.inner[0] != found.outer[0] or not len(asked.inner):
             return None
-        kurtosis = source.kurtosis if found.kurtosis is None else float(found.kurtosis[0])
+        if not np.isfinite(found.outer_std[0]):
+            return None
+        joint = found if isinstance(found, JoinedEstimates) else None
+        kurtosis = source.kurtosis if joint is None else float(joint.kurtosis[0])
         reading = Reading(
             value=float(found.outer[0]),
             variance=float(found.outer_std[0]) ** 2,
             kurtosis=kurtosis,
-            sources=1 if found.sources is None else int(found.sources[0]),
+            sources=1 if joint is None else int(joint.sources[0]),
         )
         return reading, source
 
@@ -192,21 +193,13 @@ class RangeAsking:
         axes = [source.columns.index(each) for each in groups]
         inner = self._summed(source, asked.inner, axes, codes)
         outer = inner if asked.is_exact else self._summed(source, asked.outer, axes, codes)
-        both = RangeEstimates(
-            estimate=(inner.estimate + outer.estimate) / 2,
-            inner=inner.inner,
-            outer=outer.outer,
-            inner_std=inner.inner_std,
-            outer_std=outer.outer_std,
-            kurtosis=_larger(inner.kurtosis, outer.kurtosis),
-        )
-        most = _larger(inner.sources, outer.sources)
-        if most is not None and most.max(initial=0) > 1:
-            notes[combined_note(int(most.max()))] = None
+        both = in_and_outside(inner, outer)
+        if isinstance(both, JoinedEstimates) and both.sources.max(initial=0) > 1:
+            notes[combined_note(int(both.sources.max()))] = None
         counted = bounded(
-            both.estimate,
             both,
-            factor=spread_factors(both, self.confidence, source.kurtosis),
+            confidence=self.confidence,
+            kurtosis=source.kurtosis,
             public_rows=self.public_rows,
             whole=self.whole,
         )
@@ -263,9 +256,7 @@ class RangeAsking:
         codes: npt.NDArray[np.int64],
     ) -> RangeEstimates:
         """Over all boxes of a condition, for each group. Deviations add: they may be correlated."""
-        total = [np.zeros(len(codes)) for _ in range(5)]
-        kurtosis: Floats | None = None
-        sources: npt.NDArray[np.int64] | None = None
+        total = Sums(len(codes))
         for place in range(len(boxes)):
             first = np.repeat(boxes.first[place : place + 1], len(codes), axis=0)
             last = np.repeat(boxes.last[place : place + 1], len(codes), axis=0)
@@ -279,22 +270,8 @@ class RangeAsking:
             found = source.fitted(first[some], last[some])
             if isinstance(source, BucketSource):
                 found = widened(found, source.error_at(self.confidence))
-            numbers = (
-                found.estimate,
-                found.inner,
-                found.outer,
-                found.inner_std,
-                found.outer_std,
-            )
-            for sums, each in zip(total, numbers, strict=True):
-                sums[some] += each
-            if found.kurtosis is not None and found.sources is not None:
-                kurtosis = np.zeros(len(codes)) if kurtosis is None else kurtosis
-                sources = np.zeros(len(codes), np.int64) if sources is None else sources
-                kurtosis[some] = np.maximum(kurtosis[some], found.kurtosis)
-                sources[some] = np.maximum(sources[some], found.sources)
-        estimate, low, high, low_std, high_std = total
-        return RangeEstimates(estimate, low, high, low_std, high_std, kurtosis, sources)
+            total.add(found, np.flatnonzero(some))
+        return total.estimates()
 
     def _quantile(self, asked: Aggregate, notes: dict[str, None]) -> AnswerColumn:
         assert asked.column is not None and asked.level is not None
@@ -361,14 +338,6 @@ def quantile_cells(source: RangeSource, level: Fraction, confidence: float) -> Q
     step = min(int(offset), int(index.widths[leaf]) - 1)
     cell = min(max(int(index.starts[leaf]) + step, lower), upper)
     return QuantileCells(cell, min(max(offset - step, 0.0), 1.0), lower, upper)
-
-
-def _larger(
-    one: npt.NDArray[Number] | None, other: npt.NDArray[Number] | None
-) -> npt.NDArray[Number] | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return np.asarray(np.maximum(one, other))
 
 
 def _with_value(condition: Condition, column: str | None) -> Condition:

@@ -113,7 +113,7 @@ class ReleaseReader:
         except (NotAnswerable, BadQuestion):
             pass
         joint = combined(readings)
-        if len(joint.parts) < 2 or joint.sources < 2:
+        if joint.sources < 2 and (other is not None or not everything):
             return None
         return answered(joint, question, other, confidence, self.release.public_rows, whole)
 

@@ -141,7 +141,7 @@ def _residuals(part: Part, schema: Schema) -> Sources:
 
 def _model(part: Part, schema: Schema) -> Sources:
     """Residuals where they were measured, and the model's tables with their measured distances."""
-    found = _measured(part, schema)
+    found = _residuals(part, schema)
     model, names, rows = published_model(part, schema)
     audits = [each for each in part.measurements if isinstance(each, Measurement)]
     audits = audits[len(audits) - int(part.facts["audits"]) :]
@@ -256,6 +256,7 @@ class Library:
         self.consistent = ConsistentTables(self.residuals, self._overlapping(residuals))
         self.joined = joined_sources(self)
         self._kept: dict[tuple[str, ...], CombinedTable | WeightedTable] = {}
+        self._margins: dict[str, LinearTable] = {}
 
     def _overlapping(self, residuals: list[Measurement]) -> list[DirectTable]:
         """Tables that have to agree with one another, or with residuals: columns that they share.
@@ -337,8 +338,10 @@ class Library:
 
     def _with_margins(self, model: ModelTable) -> ModelTable:
         for axis, name in enumerate(model.columns):
-            if self.consistent.determines((name,)):
-                model.margins[axis] = LinearTable((name,), self.consistent)
+            if name not in self._margins and self.consistent.determines((name,)):
+                self._margins[name] = LinearTable((name,), self.consistent)
+            if name in self._margins:
+                model.margins[axis] = self._margins[name]
         return model
 
     def _row_count(self) -> str:

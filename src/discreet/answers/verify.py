@@ -17,7 +17,6 @@ from discreet.artifacts.files import read_members, release_from_members
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput, BadRelease, DiscreetError
-from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.conversion import discrete_gaussian_delta_one_coordinate, gaussian_delta
 from discreet.privacy.cost import Accounting, Cost, allowance
@@ -125,7 +124,7 @@ class _Mismatch(Exception):
 
 def _public_rows_problems(release: Release) -> list[str]:
     schema = release.schema
-    secret = schema.adjacency is not Adjacency.CHANGE_ONE or schema.unit.identifier is not None
+    secret = not schema.rows_are_public
     if release.public_rows is not None and secret:
         return [
             "It states the number of rows, which is a secret under its adjacency and privacy unit."

@@ -35,7 +35,7 @@ from discreet.audits.empirical_laws import LawCheck, NoisePool
 from discreet.audits.empirical_tables import neighbouring_tables, written_to
 from discreet.audits.losses import step_losses, tree_levels
 from discreet.audits.observing import Divergence, Step, Tape, recording, replaying
-from discreet.audits.subjects import log_ratio
+from discreet.audits.trials import log_ratio
 from discreet.kernel.engines import open_engine
 from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.noise import NoiseSource

@@ -13,62 +13,46 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import ndtr
 
 from discreet.audits.empirical import (
     FALSE_POSITIVE_RATE,
     Finding,
-    Floats,
-    Integers,
     Tally,
     certified_epsilon,
     certified_from_full_losses,
     certified_from_outputs,
     certified_range,
-    certified_size,
     fair_coins,
 )
+from discreet.audits.gaussian_games import (
+    analytic_law,
+    concentrated_law,
+    epsilon_of_discrete,
+    epsilon_of_rho,
+    epsilon_of_rounded,
+    fixed_point_law,
+    gaussian,
+    one_count_law,
+)
+from discreet.audits.trials import ONE, SWAPPED, Trial, draws, log_ratio
 from discreet.errors import BadBudget, BadInput, did_you_mean
 from discreet.kernel.mechanisms import (
     MECHANISMS,
     AboveThreshold,
-    AnalyticGaussian,
-    DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
     FixedPoint,
-    OneCountGaussian,
     PartitionSelection,
     RandomisedResponse,
 )
 from discreet.kernel.noise import DrawnNoise
-from discreet.privacy.adjacency import Sensitivity
-from discreet.privacy.conversion import epsilon_from_rho, rho_from_budget
-from discreet.privacy.laws import DiscreteGaussianLaw, NoiseLaw
-from discreet.privacy.loss_mechanisms import discrete_gaussian_loss, gaussian_loss
+from discreet.privacy.laws import NoiseLaw
 
 RUNS = 20_000
 FAST_RUNS = 10_000
 MUTANT = Fraction(6, 5)
 """How many times its claim a mutant spends."""
 USUAL_DELTA = Fraction(1, 10**6)
-ONE = Sensitivity(l1=1, l2_squared=1)
-SWAPPED = Sensitivity(l1=2, l2_squared=2)
-"""One row leaves a cell and enters another."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """One audit of one subject."""
-
-    epsilon: Fraction
-    """The claim."""
-    delta: Fraction
-    """0 where the mechanism has none."""
-    spent: Fraction
-    """What the noise is really drawn for: the claim, or a mutant's more."""
-    runs: int
-    false_positive_rate: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,18 +97,6 @@ class Subject:
         )
 
 
-def log_ratio(law: NoiseLaw, outputs: Integers, zero: Integers, one: Integers) -> Floats:
-    """ln of how much likelier the exact answers `one` make each output than `zero`, summed over the last axis."""
-    with np.errstate(divide="ignore"):  # far out a float underflows: certain is certain
-        ahead = np.log(law.pmf(outputs - one)) - np.log(law.pmf(outputs - zero))
-    return np.asarray(np.nan_to_num(ahead, nan=0.0, posinf=1e6, neginf=-1e6).sum(axis=-1))
-
-
-def _draws(law: NoiseLaw, exact: Integers) -> Integers:
-    noisy = DrawnNoise().add(exact.reshape(-1), law, step="audit")
-    return noisy.reshape(exact.shape)
-
-
 # --- pure differential privacy ------------------------------------------------------------
 
 
@@ -138,7 +110,7 @@ def _laplace_black_box(trial: Trial) -> float:
     law = DiscreteLaplace(epsilon=trial.spent).law(ONE, size=1)
     distance, bits = _distance(trial.epsilon), fair_coins(trial.runs)
     return certified_from_outputs(
-        _draws(law, bits * distance),
+        draws(law, bits * distance),
         bits,
         distance=distance,
         false_positive_rate=trial.false_positive_rate,
@@ -182,7 +154,7 @@ def _full_losses(
     """Two exact answers that lie as far apart as neighbours do, then `distance` times as far."""
     distance, bits = _distance(trial.epsilon), fair_coins(trial.runs)
     here, there = np.array(zero) * distance, np.array(one) * distance
-    outputs = _draws(law, np.where(bits[:, np.newaxis] == 1, there, here))
+    outputs = draws(law, np.where(bits[:, np.newaxis] == 1, there, here))
     return certified_from_full_losses(
         log_ratio(claimed, outputs, here, there),
         bits,
@@ -235,7 +207,7 @@ def _above_threshold(trial: Trial) -> float:
     rate = trial.false_positive_rate / 2
     far, further = max(1, round(4 / trial.epsilon)), max(1, round(8 / trial.epsilon))
     coins, others = fair_coins(trial.runs), fair_coins(trial.runs)
-    bars = _draws(mechanism.threshold_law(1), coins * far)
+    bars = draws(mechanism.threshold_law(1), coins * far)
     sides = np.where(bars >= far, 1.0, np.where(bars <= 0, -1.0, 0.0))
     of_threshold = certified_epsilon(Tally.of(sides, coins), distance=far, false_positive_rate=rate)
     noise, law = DrawnNoise(), mechanism.count_law(1)
@@ -272,76 +244,6 @@ def _partition_selection(trial: Trial) -> float:
     )
 
 
-# --- Gaussian noise -----------------------------------------------------------------------
-
-
-def _far_enough(sigma_squared: float, step: int = 1) -> int:
-    """An odd multiple of `step` about three sigmas: there a fifth more epsilon shows best."""
-    return step * (2 * round((3 * math.sqrt(sigma_squared) / step - 1) / 2) + 1)
-
-
-def _gaussian(
-    law: Callable[[Fraction, Fraction], NoiseLaw],
-    epsilon_of: Callable[[float, float], float],
-    *,
-    sensitivity: int = 1,
-) -> Callable[[Trial], float]:
-    """Two counts about three sigmas apart; the player names the nearer one."""
-
-    def certify(trial: Trial) -> float:
-        claimed = law(trial.epsilon, trial.delta)
-        far = max(sensitivity, _far_enough(float(getattr(claimed, "sigma_squared", 1))))
-        bits = fair_coins(trial.runs)
-        outputs = _draws(law(trial.spent, trial.delta), bits * far)
-        is_discrete = isinstance(claimed, DiscreteGaussianLaw)
-
-        def best_share(sigma_squared: float) -> float:
-            if is_discrete:
-                return DiscreteGaussianLaw(Fraction(sigma_squared)).cdf(far // 2)
-            return float(ndtr(far / 2 / math.sqrt(sigma_squared)))
-
-        tally = Tally.of((2 * outputs - far).astype(np.float64), bits)
-        size = certified_size(tally, best_share, false_positive_rate=trial.false_positive_rate)
-        return 0.0 if math.isinf(size) else epsilon_of(size, float(trial.delta))
-
-    return certify
-
-
-def _concentrated_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
-    return DiscreteGaussian(rho=rho_from_budget(epsilon=epsilon, delta=delta)).law(ONE, size=1)
-
-
-def _one_count_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
-    return OneCountGaussian(epsilon=epsilon, delta=delta).law(ONE, size=1)
-
-
-def _analytic_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
-    return AnalyticGaussian(epsilon=epsilon, delta=delta).law(ONE, size=1)
-
-
-def _fixed_point_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
-    mechanism = FixedPoint(
-        noise=AnalyticGaussian(epsilon=epsilon, delta=delta), step=Fraction(1, 4)
-    )
-    return mechanism.law(mechanism.sensitivity(l1=Fraction(1), l2=Fraction(1)), size=1)
-
-
-def _epsilon_of_rho(sigma_squared: float, delta: float) -> float:
-    return float(epsilon_from_rho(1 / (2 * Fraction(sigma_squared)), delta=Fraction(delta)))
-
-
-def _epsilon_of_discrete(sigma_squared: float, delta: float) -> float:
-    return discrete_gaussian_loss(sigma_squared=Fraction(sigma_squared)).epsilon(delta)
-
-
-def _epsilon_of_rounded(steps: int) -> Callable[[float, float], float]:
-    def epsilon(sigma_squared: float, delta: float) -> float:
-        loss = gaussian_loss(sigma_squared=Fraction(sigma_squared), l2_squared=steps * steps)
-        return loss.epsilon(delta)
-
-    return epsilon
-
-
 # --- the table ----------------------------------------------------------------------------
 
 _BLACK = "guessing from outputs alone; no assumption"
@@ -367,17 +269,17 @@ SUBJECTS: dict[str, tuple[Subject, ...]] = {
         _pure("discrete-laplace, histogram", _WHITE, _laplace_histogram),
     ),
     "discrete-gaussian": (
-        _normal("discrete-gaussian", _gaussian(_concentrated_law, _epsilon_of_rho)),
+        _normal("discrete-gaussian", gaussian(concentrated_law, epsilon_of_rho)),
     ),
     "one-count-gaussian": (
-        _normal("one-count-gaussian", _gaussian(_one_count_law, _epsilon_of_discrete)),
+        _normal("one-count-gaussian", gaussian(one_count_law, epsilon_of_discrete)),
     ),
     "analytic-gaussian": (
-        _normal("analytic-gaussian", _gaussian(_analytic_law, _epsilon_of_rounded(1))),
+        _normal("analytic-gaussian", gaussian(analytic_law, epsilon_of_rounded(1))),
     ),
     "fixed-point": (
         _pure("fixed-point, Laplace", _WHITE, _fixed_point_laplace),
-        _normal("fixed-point, Gaussian", _gaussian(_fixed_point_law, _epsilon_of_rounded(4))),
+        _normal("fixed-point, Gaussian", gaussian(fixed_point_law, epsilon_of_rounded(4))),
     ),
     "exponential": (_pure("exponential", _RANGE, _exponential),),
     "randomised-response": (
@@ -415,8 +317,6 @@ __all__ = [
     "RUNS",
     "SUBJECTS",
     "Subject",
-    "Trial",
     "joint_epsilon",
-    "log_ratio",
     "subjects_of",
 ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,23 +18,68 @@ from discreet.cli.options import (
     schema_option,
 )
 
-cap_option = click.option(
-    "--cap",
-    "cap_epsilon",
-    metavar="EPSILON",
-    help="The most that all questions together may cost, if the schema says none; fixed by the first use.",
-)
-cap_delta_option = click.option(
-    "--cap-delta", default="0", metavar="NUMBER", show_default=True, help="The delta of --cap."
-)
-analyst_option = click.option(
-    "--analyst", metavar="NAME", help="Who asks; charged by this name too."
-)
 version_option = click.option(
     "--data-version",
     metavar="TEXT",
     help="The state of the table. Default: its files' names and times of change.",
 )
+
+Open = Callable[[], Any]
+"""Opens the curator that the options describe."""
+
+
+def curator_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Whose table it is, who asks and what may be spent, as one value: `opened()` is the curator."""
+
+    @wraps(function)
+    def command(
+        *,
+        table: str,
+        schema_path: Path,
+        cap_epsilon: str | None,
+        cap_delta: str,
+        analyst: str | None,
+        ledger_path: Path | None,
+        data_version: str | None = None,
+        **rest: Any,
+    ) -> None:
+        def opened() -> Any:
+            from discreet.curator import Curator
+            from discreet.schema import Schema
+
+            return Curator(
+                table,
+                Schema.load(schema_path),
+                ledger=ledger_path,
+                cap=None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta, None),
+                analyst=analyst,
+                data_version=data_version,
+            )
+
+        function(opened=opened, **rest)
+
+    for option in (
+        ledger_option,
+        click.option("--analyst", metavar="NAME", help="Who asks; charged by this name too."),
+        click.option(
+            "--cap-delta",
+            default="0",
+            metavar="NUMBER",
+            show_default=True,
+            help="The delta of --cap.",
+        ),
+        click.option(
+            "--cap",
+            "cap_epsilon",
+            metavar="EPSILON",
+            help="The most that all questions together may cost, if the schema says none; fixed by "
+            "the first use.",
+        ),
+        schema_option,
+        click.argument("table", type=str),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -47,9 +95,8 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("table", type=str)
+@curator_options
 @click.argument("question", metavar="SQL")
-@schema_option
 @budget_options
 @click.option(
     "--accuracy",
@@ -63,28 +110,18 @@ def command() -> None:
     help="Find the groups of this category instead of taking the declared ones; repeatable.",
 )
 @click.option("--dry-run", is_flag=True, help="Print what it would cost; read and charge nothing.")
-@cap_option
-@cap_delta_option
-@analyst_option
 @version_option
-@ledger_option
 @confidence_option
 @json_option
 def ask(
-    table: str,
+    opened: Open,
     question: str,
-    schema_path: Path,
     epsilon: str | None,
     delta: str,
     rho: str | None,
     accuracy: str | None,
     undeclared: tuple[str, ...],
     dry_run: bool,
-    cap_epsilon: str | None,
-    cap_delta: str,
-    analyst: str | None,
-    data_version: str | None,
-    ledger_path: Path | None,
     confidence: float,
     as_json: bool,
 ) -> None:
@@ -102,22 +139,13 @@ def ask(
     """
     from discreet.cli.answering import print_answers
     from discreet.cli.output import print_json, say
-    from discreet.curator import Curator
-    from discreet.schema import Schema
 
     if (epsilon is None and rho is None) == (accuracy is None):
         raise click.UsageError("Give a budget, --epsilon or --rho, or else an --accuracy.")
     if dry_run and accuracy is None:
         raise click.UsageError("--dry-run tells the cost of an --accuracy.")
     budget = None if accuracy is not None else budget_of(epsilon, delta, rho)
-    with Curator(
-        table,
-        Schema.load(schema_path),
-        ledger=ledger_path,
-        cap=None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta, None),
-        analyst=analyst,
-        data_version=data_version,
-    ) as curator:
+    with opened() as curator:
         if dry_run:
             assert accuracy is not None
             cost = curator.cost(question, accuracy=accuracy, confidence=confidence)
@@ -142,29 +170,18 @@ def ask(
 
 
 @command.command()
-@click.argument("table", type=str)
+@curator_options
 @click.argument("questions", metavar="SQL...", nargs=-1, required=True)
-@schema_option
 @click.option("--threshold", type=int, required=True, help="The count to watch for.")
 @click.option("--epsilon", required=True, metavar="NUMBER", help="What the whole watch costs.")
-@cap_option
-@cap_delta_option
-@analyst_option
 @version_option
-@ledger_option
 @confidence_option
 @json_option
 def alert(
-    table: str,
+    opened: Open,
     questions: tuple[str, ...],
-    schema_path: Path,
     threshold: int,
     epsilon: str,
-    cap_epsilon: str | None,
-    cap_delta: str,
-    analyst: str | None,
-    data_version: str | None,
-    ledger_path: Path | None,
     confidence: float,
     as_json: bool,
 ) -> None:
@@ -177,17 +194,8 @@ def alert(
       discreet curator alert people.csv "SELECT count(*) FROM people WHERE smoker" --schema people.toml --threshold 500 --epsilon 0.1
     """
     from discreet.cli.output import print_json, print_table
-    from discreet.curator import Curator
-    from discreet.schema import Schema
 
-    with Curator(
-        table,
-        Schema.load(schema_path),
-        ledger=ledger_path,
-        cap=None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta, None),
-        analyst=analyst,
-        data_version=data_version,
-    ) as curator:
+    with opened() as curator:
         for sql in questions:
             curator.check_count(sql)  # what is not understood costs nothing
         watch = curator.alert(
@@ -212,22 +220,9 @@ def alert(
 
 
 @command.command()
-@click.argument("table", type=str)
-@schema_option
-@cap_option
-@cap_delta_option
-@analyst_option
-@ledger_option
+@curator_options
 @json_option
-def left(
-    table: str,
-    schema_path: Path,
-    cap_epsilon: str | None,
-    cap_delta: str,
-    analyst: str | None,
-    ledger_path: Path | None,
-    as_json: bool,
-) -> None:
+def left(opened: Open, as_json: bool) -> None:
     """Print what questions may still cost, exactly.
 
     \b
@@ -236,16 +231,8 @@ def left(
       discreet curator left people.csv --schema people.toml --analyst ann --json
     """
     from discreet.cli.output import print_json
-    from discreet.curator import Curator
-    from discreet.schema import Schema
 
-    with Curator(
-        table,
-        Schema.load(schema_path),
-        ledger=ledger_path,
-        cap=None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta, None),
-        analyst=analyst,
-    ) as curator:
+    with opened() as curator:
         cap, spent, rest = curator.cap, curator.spent, curator.left
     if as_json:
         print_json({"cap": cap.to_dict(), "spent": spent.to_dict(), "left": rest.to_dict()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from discreet.errors import BadInput
-from discreet.kernel.vault import Alert
+from discreet.kernel.alert import Alert
 from discreet.queries.tallies import Tally
 
 

@@ -7,10 +7,7 @@ fails before the charge costs nothing; what fails after it stays charged, and is
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,22 +34,20 @@ from discreet.curator.planning import (
     chooser,
     plan_question,
 )
+from discreet.curator.recording import Record
 from discreet.curator.versions import version_of
-from discreet.errors import AlreadyAsked, AnswerLost, BadBudget, BadInput, EntryTaken
+from discreet.errors import BadBudget, BadInput
 from discreet.kernel.engines import open_engine
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.mechanisms import AboveThreshold, PartitionSelection
 from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting
-from discreet.queries.curator_sql import CuratorQuestion, parse_curator_question
+from discreet.queries.curator_sql import parse_curator_question
 from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import keys_touched
 from discreet.queries.undeclared import undeclared_in_expression
 from discreet.schema import Schema
-
-PATIENCE = 5.0
-"""Seconds to wait for an answer that another process is reading."""
 
 
 class Curator:
@@ -90,7 +85,7 @@ class Curator:
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
         try:
             self._cap = self._declared(cap, analyst_cap)
-            self._version = data_version if data_version is not None else version_of(source, schema)
+            version = data_version if data_version is not None else version_of(source, schema)
             limits: dict[str, Any] = {} if memory_limit is None else {"memory_limit": memory_limit}
             self._engine = open_engine(source, schema, threads=threads, **limits)
         except BaseException:
@@ -98,6 +93,7 @@ class Curator:
                 self._ledger.close()
             raise
         self._vault = Vault(self._engine, schema, self._ledger)
+        self._record = Record(self._vault, self._ledger, version=version, analyst=analyst)
 
     def _declared(self, cap: Budget | None, analyst_cap: Budget | None) -> Budget:
         dataset = self.schema.dataset
@@ -165,7 +161,17 @@ class Curator:
         """
         planned, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
         with self._lock:  # one question at a time; other threads wait
-            measured = self._measured(planned)
+            measured = self._record.once(
+                planned.charge,
+                purpose=f"ask: {planned.question.text}",
+                asked={
+                    "question": planned.question.canonical(),
+                    "budget": planned.charge.to_dict(),
+                    "accounting": planned.accounting.value,
+                },
+                accounting=planned.accounting,
+                measure=lambda grant: _measure(planned, grant),
+            )
         notes = undeclared_in_expression(planned.question.condition, self.schema)
         return answers_from(planned, measured, confidence=confidence, notes=notes)
 
@@ -200,70 +206,6 @@ class Curator:
     def _notion(self) -> Notion:
         return self._cap.notion
 
-    def _measured(self, planned: Planned) -> Measured:
-        request = self._request(planned.question, planned.charge, planned.accounting)
-        recorded = self._recorded(request)
-        if recorded is not None:
-            return recorded
-        try:
-            with self._charged(planned.question.text, planned, request) as grant:
-                measured = _measure(planned, grant)
-                grant.record(measured.payload())
-        except (AlreadyAsked, EntryTaken) as error:
-            return self._awaited(request, error)
-        return measured
-
-    def _charged(self, text: str, planned: Planned, request: str) -> Grant:
-        shown = text if len(text) <= 400 else text[:400] + "..."
-        return self._vault.charge(
-            planned.charge,
-            purpose=f"ask: {shown}",
-            request=request,
-            accounting=planned.accounting,
-            analyst=self._analyst,
-            once=True,
-            reading=True,
-        )
-
-    def _recorded(self, request: str) -> Measured | None:
-        payload = self._ledger.recorded_answer(self.schema.dataset, request, analyst=self._analyst)
-        return None if payload is None else Measured.from_payload(payload)
-
-    def _awaited(self, request: str, error: AlreadyAsked | EntryTaken) -> Measured:
-        """The answer that another run is about to record; `AnswerLost` if none comes."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            recorded = self._recorded(request)
-            if recorded is not None:
-                return recorded
-            time.sleep(0.02)
-        entry = f"entry {error.entry}" if isinstance(error, AlreadyAsked) else "another run's entry"
-        raise AnswerLost(
-            f"This question was charged ({entry}) and its answer is lost: the run that paid ended before "
-            "it could record one, or still runs. Nothing more was charged, and it is not drawn again. "
-            "Ask with another budget to pay for a new answer."
-        )
-
-    def _request(self, question: CuratorQuestion, charge: Budget, accounting: Accounting) -> str:
-        """Identifies a question: dataset and data version, schema, canonical query, budget."""
-        return self._digest(
-            {
-                "question": question.canonical(),
-                "budget": charge.to_dict(),
-                "accounting": accounting.value,
-            }
-        )
-
-    def _digest(self, asked: dict[str, Any]) -> str:
-        everything = {
-            "dataset": self.schema.dataset,
-            "version": self._version,
-            "schema": self.schema.digest(),
-            **asked,
-        }
-        text = json.dumps(everything, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(b"discreet ask 1\n" + text.encode()).hexdigest()
-
     # Choices and alerts
 
     def choose(
@@ -283,33 +225,24 @@ class Curator:
         accounting = accounting_of(budget, self._notion)
         charge, allowed = chargeable(budget, accounting)
         mechanism = chooser(allowed, accounting, times=1)
-        request = self._digest(
-            {
+        measured = self._record.once(
+            charge,
+            purpose=f"choose among {len(names)} candidates",
+            asked={
                 "choose": [
                     [tally.to_dict(), weight]
                     for tally, weight in zip(counts.tallies, counts.weights, strict=True)
                 ],
                 "budget": charge.to_dict(),
                 "accounting": accounting.value,
-            }
+            },
+            accounting=accounting,
+            measure=lambda grant: Measured(
+                values=(),
+                laws=(),
+                chosen=tuple(each.chosen for each in grant.choose(counts, mechanism)),
+            ),
         )
-        measured = self._recorded(request)
-        if measured is None:
-            try:
-                with self._vault.charge(
-                    charge,
-                    purpose=f"choose among {len(names)} candidates",
-                    request=request,
-                    accounting=accounting,
-                    analyst=self._analyst,
-                    once=True,
-                    reading=True,
-                ) as grant:
-                    (selection,) = grant.choose(counts, mechanism)
-                    measured = Measured(values=(), laws=(), chosen=(selection.chosen,))
-                    grant.record(measured.payload())
-            except (AlreadyAsked, EntryTaken) as error:
-                measured = self._awaited(request, error)
         behind = mechanism.shortfall(
             counts.sensitivity(self.schema), candidates=len(names), beta=1 - confidence
         )
@@ -330,23 +263,14 @@ class Curator:
         mechanism = PartitionSelection(epsilon=budget.epsilon, delta=budget.delta)
         law = mechanism.law(keys_touched(self.schema))
         threshold = law.certain  # refuses, before the charge, an epsilon that names nothing
-        request = self._digest({"discover": found.name, "budget": budget.to_dict()})
-        measured = self._recorded(request)
-        if measured is None:
-            try:
-                with self._vault.charge(
-                    budget,
-                    purpose=f"discover values of {found.name}",
-                    request=request,
-                    analyst=self._analyst,
-                    once=True,
-                    reading=True,
-                ) as grant:
-                    keys = grant.find_keys((found.name,), TRUE, mechanism)
-                    measured = Measured(values=(), laws=(), keys=keys)
-                    grant.record(measured.payload())
-            except (AlreadyAsked, EntryTaken) as error:
-                measured = self._awaited(request, error)
+        measured = self._record.once(
+            budget,
+            purpose=f"discover values of {found.name}",
+            asked={"discover": found.name, "budget": budget.to_dict()},
+            measure=lambda grant: Measured(
+                values=(), laws=(), keys=grant.find_keys((found.name,), TRUE, mechanism)
+            ),
+        )
         values = tuple(text for (text,) in measured.keys or ())
         return Discovery(found.name, values, threshold, budget)
 
@@ -375,7 +299,7 @@ class Curator:
         grant = self._vault.charge(
             charge,
             purpose=f"alert at {threshold}",
-            request=self._digest({"alert": uuid.uuid4().hex}),
+            request=self._record.digest({"alert": uuid.uuid4().hex}),
             accounting=accounting,
             analyst=self._analyst,
         )

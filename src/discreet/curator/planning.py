@@ -15,7 +15,6 @@ from math import ceil, isqrt, prod
 from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.kernel.mechanisms import Exponential, PartitionSelection
 from discreet.kernel.vault import TallyRequest
-from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import NoiseLaw
@@ -315,8 +314,7 @@ def rows_divide(question: CuratorQuestion, schema: Schema, column: str) -> bool:
     counts as the middle of the bounds.
     """
     return (
-        schema.adjacency is Adjacency.CHANGE_ONE
-        and schema.unit.identifier is None
+        schema.rows_are_public
         and not question.groups
         and not question.unlisted
         and question.condition == TRUE

@@ -42,10 +42,6 @@ class RangeEstimates:
     outer: Floats
     inner_std: Floats
     outer_std: Floats
-    kurtosis: Floats | None = None
-    """Excess kurtosis of the noise, where it is known range by range."""
-    sources: Integers | None = None
-    """How many sources with noise of their own were combined, where there are several."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

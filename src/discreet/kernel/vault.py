@@ -1,4 +1,4 @@
-"""The vault: the only module through which raw rows are reached.
+"""The vault: the only module through which raw rows are reached (`alert` is one of its verbs at work).
 
 Invariant: a verb lives on a `Grant`, and a grant exists only once its charge is durable
 in the ledger; a verb first deducts its cost from the grant, then marks the ledger entry
@@ -28,6 +28,7 @@ from discreet.artifacts.measurement import (
     TreeMeasurement,
 )
 from discreet.errors import BadInput, BudgetExceeded
+from discreet.kernel.alert import Alert
 from discreet.kernel.engines.protocol import Engine, SumRequest
 from discreet.kernel.ledger import Entry, Ledger
 from discreet.kernel.mechanisms import (
@@ -369,41 +370,6 @@ class Grant:
     def _next_step(self, verb: str) -> str:
         self._step += 1
         return f"{self._step} {verb}"
-
-
-class Alert:
-    """A running sparse vector: ask counts until one is above. Then it is spent."""
-
-    def __init__(
-        self, grant: Grant, threshold: int, mechanism: AboveThreshold, sensitivity: int
-    ) -> None:
-        self._grant, self._mechanism, self._sensitivity = grant, mechanism, sensitivity
-        noise = grant._noise
-        start = np.array([threshold], dtype=np.int64)
-        law = mechanism.threshold_law(sensitivity)
-        self._bar = int(noise.add(start, law, step=grant._next_step("threshold"))[0])
-        self.over = False
-
-    def is_above(self, query: CountQuery | Tally) -> bool:
-        """Whether the count is, noisily, at or above the noisy threshold. The first True ends the run."""
-        if self.over:
-            raise BadInput(
-                "This alert has fired once, which spends it. Open another to go on asking."
-            )
-        schema = self._grant._schema
-        if query.size(schema) != 1 or query.sensitivity(schema).l1 > self._sensitivity:
-            raise BadInput(
-                f"An alert watches single counts of sensitivity at most {self._sensitivity}."
-            )
-        if isinstance(query, Tally):
-            exact = int(self._grant._engine.tally([query])[0][0])
-        else:
-            exact = int(self._grant._read([query])[0][0])
-        law = self._mechanism.count_law(self._sensitivity)
-        self.over = self._grant._noise.is_above(
-            exact, self._bar, law, step=self._grant._next_step("above")
-        )
-        return self.over
 
 
 def _sums_for(query: ClampedSum | PresentCount, schema: Schema) -> list[SumRequest]:

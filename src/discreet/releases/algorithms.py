@@ -11,7 +11,7 @@ from discreet.releases.halfspaces_cells import HalfspaceCells
 from discreet.releases.halfspaces_choice import BestHalfspaces
 from discreet.releases.halfspaces_net import HalfspaceNet
 from discreet.releases.halfspaces_tree import HalfspaceTree
-from discreet.releases.marginals_adaptive import AdaptiveMarginals
+from discreet.releases.marginals_adaptive import AdaptiveMarginals, EvenAdaptiveMarginals
 from discreet.releases.marginals_all_cells import AllCells
 from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
 from discreet.releases.marginals_direct import DirectMarginals
@@ -39,6 +39,7 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         ResidualMarginals(),
         EvenResidualMarginals(),
         AdaptiveMarginals(),
+        EvenAdaptiveMarginals(),
         FourierMarginals(),
     ),
     "parities": (FourierMarginals(), SplitParities()),

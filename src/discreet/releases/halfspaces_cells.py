@@ -12,18 +12,15 @@ Error:       noise on the blocks inside, and the rows in blocks that the halfspa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ErrorClaim
 from discreet.errors import BadInput
 from discreet.inference.combination import half_width
 from discreet.inference.halfspace_grid import CANONICAL, Resolution, resolutions
 from discreet.inference.halfspace_prior import REFERENCE_BLOCKS
-from discreet.kernel.vault import Grant, Request
-from discreet.privacy.adjacency import Adjacency
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
@@ -32,7 +29,7 @@ from discreet.queries.grid_counts import GridCounts
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.limits import MOST_CELLS
 from discreet.queries.measurable import Marginal
-from discreet.releases.measured import MeasuredByRequests
+from discreet.releases.measured import MeasuredAtOnce
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
@@ -73,7 +70,7 @@ class HalfspaceCells:
             mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
             law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
             error = resolution.expected(
-                law.std, schema.people or USUAL_PEOPLE, total_known=rows_are_public(schema)
+                law.std, schema.people or USUAL_PEOPLE, total_known=schema.rows_are_public
             )
             options.append((error, resolution, Request(query, mechanism), law))
         _, resolution, request, law = min(options, key=lambda option: option[0])
@@ -90,7 +87,7 @@ class HalfspaceCells:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedCells(MeasuredByRequests):
+class PreparedCells(MeasuredAtOnce):
     """The grid that was chosen, with its noise."""
 
     query_class: Halfspaces
@@ -100,10 +97,11 @@ class PreparedCells(MeasuredByRequests):
     resolution: Resolution
     requests: tuple[Request, ...]
     law: NoiseLaw
-    algorithm: ClassVar[str] = HalfspaceCells.name
+    algorithm: str = HalfspaceCells.name
+    kind: ClassVar[str] = HalfspaceCells.kind
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        known = rows_are_public(self.schema)
+        known = self.schema.rows_are_public
         resolution = self.resolution
         most = int(resolution.draws(total_known=known).max())
         cut = float(resolution.straddling.max())
@@ -141,26 +139,15 @@ class PreparedCells(MeasuredByRequests):
             )
         return note
 
-    def finish(
-        self,
-        grant: Grant,
-        measured: Sequence[Measurement],
-        *,
-        public_rows: int | None,
-        confidence: float,
-    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        part = Part(
-            kind=HalfspaceCells.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
-            facts={
-                "columns": list(self.columns),
-                "widths": list(self.resolution.widths),
-                "ties": "a row on the plane satisfies >= and <=; a null satisfies nothing",
-            },
-        )
-        return part, ()
+    def facts(self) -> dict[str, Any]:
+        return {
+            "columns": list(self.columns),
+            "widths": list(self.resolution.widths),
+            "ties": "a row on the plane satisfies >= and <=; a null satisfies nothing",
+        }
+
+    def claims(self, confidence: float) -> tuple[ErrorClaim, ...]:
+        return ()  # how many rows a plane cuts depends on them
 
 
 def block_query(
@@ -170,10 +157,6 @@ def block_query(
     if all(width == 1 for width in widths):
         return Marginal(columns)
     return GridCounts(columns, widths, tuple(schema.column(name).value_cells for name in columns))
-
-
-def rows_are_public(schema: Schema) -> bool:
-    return schema.adjacency is Adjacency.CHANGE_ONE and schema.unit.identifier is None
 
 
 def halfspaces(query_class: QueryClass) -> Halfspaces:

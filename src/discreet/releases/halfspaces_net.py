@@ -16,16 +16,14 @@ Error:       an answer is about some gamma-close halfspace, and its noise is kno
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ErrorClaim
 from discreet.errors import BadInput
 from discreet.inference.combination import half_width
 from discreet.inference.halfspace_net import canonical
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
@@ -33,10 +31,10 @@ from discreet.queries.classes import QueryClass
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.strategy import InequalityCounts
 from discreet.queries.tree import bits_of
-from discreet.releases.halfspaces_cells import halfspaces, rows_are_public
+from discreet.releases.halfspaces_cells import halfspaces
 from discreet.releases.halfspaces_theorem import TheoremParameters, theorem_parameters
-from discreet.releases.measured import MeasuredByRequests, noise_entry
-from discreet.releases.noise_choice import check_drawable, mechanism_for, simultaneous_bound
+from discreet.releases.measured import MeasuredAtOnce, noise_entry, noisy_requests
+from discreet.releases.noise_choice import simultaneous_bound
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
 
@@ -57,7 +55,7 @@ class HalfspaceNet:
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         asked = halfspaces(query_class)
-        if not rows_are_public(schema):
+        if not schema.rows_are_public:
             return (
                 "the literal net divides by a public number of rows, which there is only under "
                 "change-one adjacency with one row a person."
@@ -83,16 +81,14 @@ class HalfspaceNet:
             if refusal is not None:
                 raise BadInput(f"{asked.text}: {refusal} Nothing was read or charged.")
         query = _canonical(asked, schema)
-        mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
-        law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
-        check_drawable(law, what=asked.text)
+        requests, (law,) = noisy_requests([(query, share)], asked, schema, accounting=accounting)
         return PreparedNet(
             query_class=asked,
             share=share,
             schema=schema,
             law=law,
             query=query,
-            requests=(Request(query, mechanism),),
+            requests=requests,
         )
 
 
@@ -124,7 +120,7 @@ def _needed(asked: Halfspaces, schema: Schema, alpha: float) -> TheoremParameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedNet(MeasuredByRequests):
+class PreparedNet(MeasuredAtOnce):
     """The canonical halfspaces with their noise."""
 
     query_class: Halfspaces
@@ -133,7 +129,8 @@ class PreparedNet(MeasuredByRequests):
     law: NoiseLaw
     query: InequalityCounts
     requests: tuple[Request, ...]
-    algorithm: ClassVar[str] = HalfspaceNet.name
+    algorithm: str = HalfspaceNet.name
+    kind: ClassVar[str] = HalfspaceNet.kind
 
     def noise(self) -> list[dict[str, Any]]:
         shown = {"kind": self.query.kind, "columns": list(self.query.columns)}
@@ -156,20 +153,9 @@ class PreparedNet(MeasuredByRequests):
             ),
         )
 
-    def finish(
-        self,
-        grant: Grant,
-        measured: Sequence[Measurement],
-        *,
-        public_rows: int | None,
-        confidence: float,
-    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        part = Part(
-            kind=HalfspaceNet.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
-            facts={"about": "some gamma-close halfspace"},
-        )
+    def facts(self) -> dict[str, Any]:
+        return {"about": "some gamma-close halfspace"}
+
+    def claims(self, confidence: float) -> tuple[ErrorClaim, ...]:
         bound = half_width([(1.0, self.law, 1)], confidence)
-        return part, (ErrorClaim(self.query_class.text, bound, confidence, False, EACH),)
+        return (ErrorClaim(self.query_class.text, bound, confidence, False, EACH),)

@@ -74,12 +74,14 @@ class AdaptiveMarginals:
 
     name: ClassVar[str] = "adaptive"
     kind: ClassVar[str] = KIND
+    spreads: ClassVar[bool] = False
+    """Whether rows without a cell may be spread evenly."""
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if not isinstance(query_class, Marginals):
             return f"{query_class.text} is no class of marginals."
         sets = query_class.sets(schema)
-        refused = refused_sets(sets, schema, spreads=True)
+        refused = refused_sets(sets, schema, spreads=self.spreads)
         if refused is not None:
             return refused
         wide = [columns for columns in sets if len(_varied(columns, schema)) > 1]
@@ -102,7 +104,17 @@ class AdaptiveMarginals:
             sets=sets,
             accounting=accounting,
             closed=prepared_sets(query_class, sets, schema, share=share, accounting=accounting),
+            algorithm=self.name,
+            spreads=self.spreads,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class EvenAdaptiveMarginals(AdaptiveMarginals):
+    """As `AdaptiveMarginals`, for columns that may leave rows out: those count evenly in all cells."""
+
+    name: ClassVar[str] = "adaptive-even"
+    spreads: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +128,8 @@ class PreparedAdaptive:
     accounting: Accounting
     closed: PreparedResiduals
     """What noise on all residuals would do: the error that the model is there to beat."""
-    algorithm: ClassVar[str] = AdaptiveMarginals.name
+    algorithm: str
+    spreads: bool
     requests: ClassVar[tuple[Request, ...]] = ()
 
     def costs(self) -> tuple[Cost, ...]:
@@ -358,7 +371,12 @@ class _Fitting:
             algorithm=self.prepared.algorithm,
             measurements=tuple(self.measured),
             estimates={"theta": theta},
-            facts={"columns": self.names, "rows": self.rows, "audits": len(sets)},
+            facts={
+                "columns": self.names,
+                "rows": self.rows,
+                "audits": len(sets),
+                **({"rows without a cell": "spread evenly"} if self.prepared.spreads else {}),
+            },
         )
         return part, (model_claim(part, self.schema, self.public_rows, confidence),)
 

@@ -14,23 +14,20 @@ Error:       the exact law of a sum of independent draws.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.kernel.engines.protocol import LARGEST_MARGINAL
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw, sum_half_width
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Marginal
-from discreet.releases.measured import MeasuredByRequests
-from discreet.releases.noise_choice import check_drawable, mean_absolute, mechanism_for
+from discreet.releases.measured import MeasuredAtOnce, noisy_requests
+from discreet.releases.noise_choice import mean_absolute
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
 from discreet.schema.completeness import keeps_every_row
@@ -67,14 +64,14 @@ class AllCells:
         if not isinstance(query_class, Marginals):
             raise BadInput(f"{query_class.text} is no class of marginals.")
         query = Marginal(_names(query_class, schema))
-        mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
-        law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
-        check_drawable(law, what=query_class.text)
+        requests, (law,) = noisy_requests(
+            [(query, share)], query_class, schema, accounting=accounting
+        )
         return PreparedAllCells(
             query_class=query_class,
             share=share,
             schema=schema,
-            requests=(Request(query, mechanism),),
+            requests=requests,
             law=law,
         )
 
@@ -85,7 +82,7 @@ def _names(query_class: Marginals, schema: Schema) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedAllCells(MeasuredByRequests):
+class PreparedAllCells(MeasuredAtOnce):
     """The whole table with its noise."""
 
     query_class: Marginals
@@ -93,7 +90,10 @@ class PreparedAllCells(MeasuredByRequests):
     schema: Schema
     requests: tuple[Request, ...]
     law: NoiseLaw
-    algorithm: ClassVar[str] = AllCells.name
+    algorithm: str = AllCells.name
+    kind: ClassVar[str] = AllCells.kind
+    alone: ClassVar[str] = PER_CELL
+    together: ClassVar[str] = ALL_CELLS
 
     @property
     def _draws(self) -> list[tuple[int, int]]:
@@ -123,32 +123,3 @@ class PreparedAllCells(MeasuredByRequests):
             summed = math.sqrt(2 / math.pi * draws) * self.law.std
             total += size * (alone if draws == 1 else summed)
         return total / sum(size for size, _ in self._draws)
-
-    def finish(
-        self,
-        grant: Grant,
-        measured: Sequence[Measurement],
-        *,
-        public_rows: int | None,
-        confidence: float,
-    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        error = self.error(rows=None, confidence=confidence)
-        assert error.half_width is not None and error.simultaneous is not None
-        part = Part(
-            kind=AllCells.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
-        )
-        bounds = ((error.half_width, False, PER_CELL), (error.simultaneous, True, ALL_CELLS))
-        claims = tuple(
-            ErrorClaim(
-                query_class=self.query_class.text,
-                bound=bound,
-                confidence=confidence,
-                simultaneous=together,
-                theorem=theorem,
-            )
-            for bound, together, theorem in bounds
-        )
-        return part, claims

@@ -5,7 +5,8 @@ residuals, whichever has the smaller expected error. Both predict it exactly, so
 prediction says that little but noise would be left, and the schema says how many people there are,
 the adaptive release is made instead, which measures only what stands out from the noise.
 
-`automatic-even` may take residuals of columns that leave rows out: see `residuals-even`.
+`automatic-even` may take residuals of columns that leave rows out: see `residuals-even` and
+`adaptive-even`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import ClassVar
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
-from discreet.releases.marginals_adaptive import AdaptiveMarginals
+from discreet.releases.marginals_adaptive import AdaptiveMarginals, EvenAdaptiveMarginals
 from discreet.releases.marginals_direct import DirectMarginals, PreparedMarginals
 from discreet.releases.marginals_residual import (
     EvenResidualMarginals,
@@ -38,6 +39,7 @@ class AutomaticMarginals:
     name: ClassVar[str] = "automatic"
     kind: ClassVar[str] = "marginals"
     residual: ClassVar[ResidualMarginals] = ResidualMarginals()
+    adaptive: ClassVar[AdaptiveMarginals] = AdaptiveMarginals()
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         return DirectMarginals().refusal(query_class, schema)
@@ -53,14 +55,13 @@ class AutomaticMarginals:
         if self.residual.refusal(query_class, schema) is None:
             other = self.residual.prepare(query_class, schema, share=share, accounting=accounting)
             best = direct if direct.expected() <= other.expected() else other
-        adaptive = AdaptiveMarginals()
-        if schema.people is None or adaptive.refusal(query_class, schema) is not None:
+        if schema.people is None or self.adaptive.refusal(query_class, schema) is not None:
             return best
         # Total variation, averaged over tables: half the summed error of a table's cells, in shares.
         cells = sum(direct.sizes)
         if best.expected() * cells / tables / 2 / schema.people <= GOOD_ENOUGH:
             return best
-        return adaptive.prepare(query_class, schema, share=share, accounting=accounting)
+        return self.adaptive.prepare(query_class, schema, share=share, accounting=accounting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +70,4 @@ class EvenAutomaticMarginals(AutomaticMarginals):
 
     name: ClassVar[str] = "automatic-even"
     residual: ClassVar[ResidualMarginals] = EvenResidualMarginals()
+    adaptive: ClassVar[AdaptiveMarginals] = EvenAdaptiveMarginals()

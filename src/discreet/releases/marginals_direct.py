@@ -11,25 +11,20 @@ Error:       each cell's noise law is exact; over a whole class the draws are in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.kernel.engines.protocol import LARGEST_MARGINAL
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Marginal
-from discreet.releases.measured import MeasuredByRequests
+from discreet.releases.measured import MeasuredAtOnce, noisy_requests
 from discreet.releases.noise_choice import (
-    check_drawable,
     mean_absolute,
-    mechanism_for,
     simultaneous_bound,
 )
 from discreet.releases.protocol import ClassError
@@ -69,26 +64,24 @@ class DirectMarginals:
         # All sets have the same sensitivity, so only their sizes and declared weights matter.
         matters = [float(weight) for weight in _marginals(query_class).weights(schema)]
         weights = weights_for_least_squares(sizes, matters, accounting)
-        requests: list[Request] = []
-        laws: list[NoiseLaw] = []
-        for query, size, part in zip(queries, sizes, shares(share, weights), strict=True):
-            mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
-            law = mechanism.law(query.sensitivity(schema), size=size)
-            check_drawable(law, what=query_class.text)
-            requests.append(Request(query, mechanism))
-            laws.append(law)
+        requests, laws = noisy_requests(
+            zip(queries, shares(share, weights), strict=True),
+            query_class,
+            schema,
+            accounting=accounting,
+        )
         return PreparedMarginals(
             query_class=_marginals(query_class),
             share=share,
             schema=schema,
-            requests=tuple(requests),
-            laws=tuple(laws),
+            requests=requests,
+            laws=laws,
             sizes=tuple(sizes),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedMarginals(MeasuredByRequests):
+class PreparedMarginals(MeasuredAtOnce):
     """Every column set of the class with its noise."""
 
     query_class: Marginals
@@ -97,7 +90,10 @@ class PreparedMarginals(MeasuredByRequests):
     requests: tuple[Request, ...]
     laws: tuple[NoiseLaw, ...]
     sizes: tuple[int, ...]
-    algorithm: ClassVar[str] = DirectMarginals.name
+    algorithm: str = DirectMarginals.name
+    kind: ClassVar[str] = DirectMarginals.kind
+    alone: ClassVar[str] = PER_CELL
+    together: ClassVar[str] = ALL_CELLS
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         return ClassError(
@@ -119,38 +115,6 @@ class PreparedMarginals(MeasuredByRequests):
 
     def _simultaneous(self, confidence: float) -> float:
         return float(simultaneous_bound(list(zip(self.laws, self.sizes, strict=True)), confidence))
-
-    def finish(
-        self,
-        grant: Grant,
-        measured: Sequence[Measurement],
-        *,
-        public_rows: int | None,
-        confidence: float,
-    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        part = Part(
-            kind=DirectMarginals.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
-        )
-        claims = (
-            ErrorClaim(
-                query_class=self.query_class.text,
-                bound=self._half_width(confidence),
-                confidence=confidence,
-                simultaneous=False,
-                theorem=PER_CELL,
-            ),
-            ErrorClaim(
-                query_class=self.query_class.text,
-                bound=self._simultaneous(confidence),
-                confidence=confidence,
-                simultaneous=True,
-                theorem=ALL_CELLS,
-            ),
-        )
-        return part, claims
 
 
 def _marginals(query_class: QueryClass) -> Marginals:

@@ -16,18 +16,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.inference.linear_programs import nearest_table
 from discreet.inference.residuals import ResidualTables
-from discreet.kernel.vault import Grant, Request
-from discreet.privacy.adjacency import Adjacency
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
@@ -40,8 +38,7 @@ from discreet.releases.marginals_residual import (
     PER_CELL,
     cell_half_width,
 )
-from discreet.releases.measured import MeasuredByRequests
-from discreet.releases.noise_choice import check_drawable, mechanism_for
+from discreet.releases.measured import MeasuredAtOnce, noisy_requests
 from discreet.releases.protocol import ClassError
 from discreet.releases.splitting import shares
 from discreet.schema import Schema
@@ -81,34 +78,31 @@ class FourierMarginals:
             raise BadInput(f"{query_class.text} is no class of marginals or parities.")
         sets = query_class.sets(schema)
         queries = _coefficients(sets, schema)
-        requests: list[Request] = []
-        laws: list[NoiseLaw] = []
-        for query, part in zip(queries, shares(share, [1] * len(queries)), strict=True):
-            mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
-            law = mechanism.law(query.sensitivity(schema), size=1)
-            check_drawable(law, what=query_class.text)
-            requests.append(Request(query, mechanism))
-            laws.append(law)
+        requests, laws = noisy_requests(
+            zip(queries, shares(share, [1] * len(queries)), strict=True),
+            query_class,
+            schema,
+            accounting=accounting,
+        )
         return PreparedFourier(
             query_class=query_class,
             share=share,
             schema=schema,
             sets=sets,
-            requests=tuple(requests),
-            laws=tuple(laws),
+            requests=requests,
+            laws=laws,
         )
 
 
 def _coefficients(sets: Sequence[tuple[str, ...]], schema: Schema) -> list[Parity]:
     order = {column.name: place for place, column in enumerate(schema.columns)}
     wanted = {each for columns in sets for each in subsets(columns)}
-    public = schema.adjacency is Adjacency.CHANGE_ONE and schema.unit.identifier is None
     ordered = sorted(wanted, key=lambda each: (len(each), [order[name] for name in each]))
-    return [Parity(each) for each in ordered if each or not public]
+    return [Parity(each) for each in ordered if each or not schema.rows_are_public]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedFourier(MeasuredByRequests):
+class PreparedFourier(MeasuredAtOnce):
     """Every coefficient of a class with its noise."""
 
     query_class: Marginals | Parities
@@ -117,7 +111,10 @@ class PreparedFourier(MeasuredByRequests):
     sets: tuple[tuple[str, ...], ...]
     requests: tuple[Request, ...]
     laws: tuple[NoiseLaw, ...]
-    algorithm: ClassVar[str] = FourierMarginals.name
+    algorithm: str = FourierMarginals.name
+    kind: ClassVar[str] = FourierMarginals.kind
+    alone: ClassVar[str] = PER_CELL
+    together: ClassVar[str] = ALL_CELLS
 
     def _tables(self) -> ResidualTables:
         silent = [
@@ -147,50 +144,27 @@ class PreparedFourier(MeasuredByRequests):
             scale=None if rows is None else float(rows),
         )
 
-    def finish(
-        self,
-        grant: Grant,
-        measured: Sequence[Measurement],
-        *,
-        public_rows: int | None,
-        confidence: float,
-    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        error = self.error(rows=None, confidence=confidence)
-        assert error.half_width is not None and error.simultaneous is not None
-        names = [
+    @property
+    def _names(self) -> list[str]:
+        """The columns of the tables, in the schema's order."""
+        return [
             column.name
             for column in self.schema.columns
             if any(column.name in columns for columns in self.sets)
         ]
-        part = Part(
-            kind=FourierMarginals.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
-            estimates=self._nearest(names, measured, public_rows),
-            facts={
-                "rows without a cell": "spread evenly",
-                "columns": names,
-                "table": "the whole counts nearest to the coefficients; bit i of a cell is column i",
-            },
-        )
-        bounds = ((error.half_width, False, PER_CELL), (error.simultaneous, True, ALL_CELLS))
-        claims = tuple(
-            ErrorClaim(
-                query_class=self.query_class.text,
-                bound=bound,
-                confidence=confidence,
-                simultaneous=together,
-                theorem=theorem,
-            )
-            for bound, together, theorem in bounds
-        )
-        return part, claims
 
-    def _nearest(
-        self, names: list[str], measured: Sequence[Measurement], public_rows: int | None
-    ) -> dict[str, npt.NDArray[np.int64]]:
+    def facts(self) -> dict[str, Any]:
+        return {
+            "rows without a cell": "spread evenly",
+            "columns": self._names,
+            "table": "the whole counts nearest to the coefficients; bit i of a cell is column i",
+        }
+
+    def estimates(
+        self, measured: Sequence[Measurement], public_rows: int | None
+    ) -> dict[str, npt.NDArray[np.generic]]:
         """The linear program's table, where the domain is small enough to hold it."""
+        names = self._names
         if not 0 < len(names) <= WHOLE_TABLE:
             return {}
         bits: list[int] = []

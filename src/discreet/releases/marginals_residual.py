@@ -25,11 +25,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.inference.linear_widths import linear_half_width
 from discreet.inference.residuals import ResidualTables
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
@@ -37,8 +36,7 @@ from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Query
 from discreet.queries.residuals import MOST_CELLS, MOST_COLUMNS, Residual
 from discreet.releases.marginals_direct import MOST_SETS
-from discreet.releases.measured import MeasuredByRequests
-from discreet.releases.noise_choice import check_drawable, mechanism_for
+from discreet.releases.measured import MeasuredAtOnce, noisy_requests
 from discreet.releases.protocol import ClassError
 from discreet.releases.residual_planning import needed_residuals, residual_shares
 from discreet.schema import Schema
@@ -104,21 +102,16 @@ def prepared_sets(
         accounting=accounting,
         weights=query_class.weights(schema),
     )
-    requests: list[Request] = []
-    laws: list[NoiseLaw] = []
-    for query, part in zip(residuals, each, strict=True):
-        mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
-        law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
-        check_drawable(law, what=query_class.text)
-        requests.append(Request(query, mechanism))
-        laws.append(law)
+    requests, laws = noisy_requests(
+        zip(residuals, each, strict=True), query_class, schema, accounting=accounting
+    )
     return PreparedResiduals(
         query_class=query_class,
         share=share,
         schema=schema,
         sets=sets,
-        requests=tuple(requests),
-        laws=tuple(laws),
+        requests=requests,
+        laws=laws,
         algorithm=ResidualMarginals.name,
         spreads=False,
     )
@@ -138,7 +131,7 @@ def refused_sets(sets: Sequence[tuple[str, ...]], schema: Schema, *, spreads: bo
     if losing and not spreads:
         return (
             f"column {losing[0]} gives some rows no cell, so its tables do not add up to the others'; "
-            "keep nulls and other values in cells, or name the algorithm residuals-even."
+            "keep nulls and other values in cells, or name the algorithm automatic-even."
         )
     if not needed_residuals(sets, schema):
         return "it asks only for what is public under change-one adjacency, or always the same."
@@ -146,7 +139,7 @@ def refused_sets(sets: Sequence[tuple[str, ...]], schema: Schema, *, spreads: bo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedResiduals(MeasuredByRequests):
+class PreparedResiduals(MeasuredAtOnce):
     """Every residual of a class with its noise."""
 
     query_class: Marginals
@@ -157,6 +150,9 @@ class PreparedResiduals(MeasuredByRequests):
     laws: tuple[NoiseLaw, ...]
     algorithm: str
     spreads: bool
+    kind: ClassVar[str] = KIND
+    alone: ClassVar[str] = PER_CELL
+    together: ClassVar[str] = ALL_CELLS
 
     def tables(self) -> ResidualTables:
         """The noise of every table, before anything is measured: residuals of 0."""
@@ -203,41 +199,8 @@ class PreparedResiduals(MeasuredByRequests):
         worst = sorted(alike, reverse=True)[:8]
         return max(cell_half_width(tables, alike[each], level) for each in worst)
 
-    def finish(
-        self,
-        grant: Grant,
-        measured: Sequence[Measurement],
-        *,
-        public_rows: int | None,
-        confidence: float,
-    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        error = self.error(rows=None, confidence=confidence)
-        assert error.half_width is not None and error.simultaneous is not None
-        facts: dict[str, Any] = {"rows without a cell": "spread evenly"} if self.spreads else {}
-        part = Part(
-            kind=KIND,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
-            facts=facts,
-        )
-        claims = (
-            ErrorClaim(
-                query_class=self.query_class.text,
-                bound=error.half_width,
-                confidence=confidence,
-                simultaneous=False,
-                theorem=PER_CELL,
-            ),
-            ErrorClaim(
-                query_class=self.query_class.text,
-                bound=error.simultaneous,
-                confidence=confidence,
-                simultaneous=True,
-                theorem=ALL_CELLS,
-            ),
-        )
-        return part, claims
+    def facts(self) -> dict[str, Any]:
+        return {"rows without a cell": "spread evenly"} if self.spreads else {}
 
 
 def cell_half_width(tables: ResidualTables, columns: tuple[str, ...], confidence: float) -> float:

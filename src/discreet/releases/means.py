@@ -33,7 +33,6 @@ from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.kernel.vault import Grant, Request
-from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw, combination_half_width
@@ -63,7 +62,7 @@ class MeanOfAllRows:
     kind: ClassVar[str] = "means"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        if schema.adjacency is not Adjacency.CHANGE_ONE or schema.unit.identifier is not None:
+        if not schema.rows_are_public:
             return (
                 "a mean over all rows divides by their number, which is public only under change-one "
                 "adjacency with one row a person."

@@ -1,16 +1,26 @@
-"""What a class that is measured by its requests alone says of its cost and its noise.
+"""What classes that are measured by their requests alone share: noise for a share, cost, part, claims.
 
 May import kernel, inference and the rooms below them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
 
-from discreet.kernel.vault import Request
-from discreet.privacy.cost import Cost
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.kernel.vault import Grant, Request
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Query
+from discreet.releases.noise_choice import check_drawable, mechanism_for
+from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
 
 
@@ -29,6 +39,82 @@ class MeasuredByRequests:
             noise_entry(request.query, law_of(request, self.schema), self.schema)
             for request in self.requests
         ]
+
+
+class MeasuredAtOnce(MeasuredByRequests):
+    """Of a `Prepared` whose part is its measurements, and what follows from them."""
+
+    __slots__ = ()
+    query_class: Any
+    """A `QueryClass`; each algorithm says which."""
+    algorithm: str
+    kind: ClassVar[str]
+    """Of its parts: which answerer understands them."""
+    alone: ClassVar[str]
+    """Why the bound of a single query holds."""
+    together: ClassVar[str]
+    """Why the bound of all queries at once does."""
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        raise NotImplementedError
+
+    def facts(self) -> dict[str, Any]:
+        """What else the part says of itself."""
+        return {}
+
+    def estimates(
+        self, measured: Sequence[Measurement], public_rows: int | None
+    ) -> dict[str, npt.NDArray[np.generic]]:
+        """What is computed from the noisy numbers once, for all who ask."""
+        return {}
+
+    def claims(self, confidence: float) -> tuple[ErrorClaim, ...]:
+        """The two bounds that were known before any row was read."""
+        error = self.error(rows=None, confidence=confidence)
+        assert error.half_width is not None and error.simultaneous is not None
+        text = self.query_class.text
+        return (
+            ErrorClaim(text, error.half_width, confidence, False, self.alone),
+            ErrorClaim(text, error.simultaneous, confidence, True, self.together),
+        )
+
+    def finish(
+        self,
+        grant: Grant,
+        measured: Sequence[Measurement],
+        *,
+        public_rows: int | None,
+        confidence: float,
+    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        part = Part(
+            kind=self.kind,
+            query_class=self.query_class,
+            algorithm=self.algorithm,
+            measurements=tuple(measured),
+            estimates=self.estimates(measured, public_rows),
+            facts=self.facts(),
+        )
+        return part, self.claims(confidence)
+
+
+def noisy_requests(
+    shared: Iterable[tuple[Query, Budget]],
+    query_class: QueryClass,
+    schema: Schema,
+    *,
+    accounting: Accounting,
+) -> tuple[tuple[Request, ...], tuple[NoiseLaw, ...]]:
+    """Each query with the noise that its part of the budget pays for; refuses what cannot be drawn."""
+    requests: list[Request] = []
+    laws: list[NoiseLaw] = []
+    for query, part in shared:
+        mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
+        request = Request(query, mechanism)
+        law = law_of(request, schema)
+        check_drawable(law, what=query_class.text[:200])
+        requests.append(request)
+        laws.append(law)
+    return tuple(requests), tuple(laws)
 
 
 def law_of(request: Request, schema: Schema) -> NoiseLaw:

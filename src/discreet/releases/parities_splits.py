@@ -15,17 +15,13 @@ Error:       a count of a combination of k splits is a signed mean of 2^k pariti
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
-from discreet.kernel.vault import Grant, Request
-from discreet.privacy.adjacency import Adjacency
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
@@ -34,11 +30,9 @@ from discreet.queries.measurable import Query
 from discreet.queries.parities import Parities, Parity
 from discreet.queries.predicates import partition
 from discreet.queries.strategy import StrategyCounts
-from discreet.releases.measured import MeasuredByRequests
+from discreet.releases.measured import MeasuredAtOnce, noisy_requests
 from discreet.releases.noise_choice import (
-    check_drawable,
     mean_absolute,
-    mechanism_for,
     simultaneous_bound,
 )
 from discreet.releases.protocol import ClassError
@@ -73,23 +67,20 @@ class SplitParities:
     ) -> PreparedSplits:
         if not isinstance(query_class, Parities) or query_class.splits is None:
             raise BadInput(f"{query_class.text} declares no splits.")
-        public = schema.adjacency is Adjacency.CHANGE_ONE and schema.unit.identifier is None
-        queries: list[Query] = [] if public else [Parity(())]
+        queries: list[Query] = [] if schema.rows_are_public else [Parity(())]
         queries += [parity_of_splits(schema, each) for each in query_class.split_sets()]
-        requests: list[Request] = []
-        laws: list[NoiseLaw] = []
-        for query, part in zip(queries, shares(share, [1] * len(queries)), strict=True):
-            mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
-            law = mechanism.law(query.sensitivity(schema), size=1)
-            check_drawable(law, what=query_class.text)
-            requests.append(Request(query, mechanism))
-            laws.append(law)
+        requests, laws = noisy_requests(
+            zip(queries, shares(share, [1] * len(queries)), strict=True),
+            query_class,
+            schema,
+            accounting=accounting,
+        )
         return PreparedSplits(
             query_class=query_class,
             share=share,
             schema=schema,
-            requests=tuple(requests),
-            laws=tuple(laws),
+            requests=requests,
+            laws=laws,
         )
 
 
@@ -105,7 +96,7 @@ def _degree(query_class: Parities) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedSplits(MeasuredByRequests):
+class PreparedSplits(MeasuredAtOnce):
     """Every parity of a class with its noise."""
 
     query_class: Parities
@@ -113,7 +104,10 @@ class PreparedSplits(MeasuredByRequests):
     schema: Schema
     requests: tuple[Request, ...]
     laws: tuple[NoiseLaw, ...]
-    algorithm: ClassVar[str] = SplitParities.name
+    algorithm: str = SplitParities.name
+    kind: ClassVar[str] = KIND
+    alone: ClassVar[str] = PER_PARITY
+    together: ClassVar[str] = ALL_PARITIES
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         each = [(law, 1) for law in self.laws]
@@ -125,32 +119,3 @@ class PreparedSplits(MeasuredByRequests):
             simultaneous=float(simultaneous_bound(each, confidence)),
             scale=None if rows is None else float(rows),
         )
-
-    def finish(
-        self,
-        grant: Grant,
-        measured: Sequence[Measurement],
-        *,
-        public_rows: int | None,
-        confidence: float,
-    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        error = self.error(rows=None, confidence=confidence)
-        assert error.half_width is not None and error.simultaneous is not None
-        part = Part(
-            kind=KIND,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
-        )
-        bounds = ((error.half_width, False, PER_PARITY), (error.simultaneous, True, ALL_PARITIES))
-        claims = tuple(
-            ErrorClaim(
-                query_class=self.query_class.text,
-                bound=bound,
-                confidence=confidence,
-                simultaneous=together,
-                theorem=theorem,
-            )
-            for bound, together, theorem in bounds
-        )
-        return part, claims

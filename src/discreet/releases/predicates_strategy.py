@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.inference.combination import half_width
 from discreet.inference.strategies import Strategy, independent, row_terms, strategies
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
@@ -36,8 +36,7 @@ from discreet.queries.predicates import (
     read_conditions,
 )
 from discreet.queries.strategy import InequalityCounts, StrategyCounts
-from discreet.releases.measured import MeasuredByRequests, noise_entry
-from discreet.releases.noise_choice import check_drawable, mechanism_for
+from discreet.releases.measured import MeasuredAtOnce, noise_entry, noisy_requests
 from discreet.releases.protocol import ClassError, Prepared
 from discreet.schema import Schema
 
@@ -119,16 +118,14 @@ def _prepared(
     share: Budget,
     accounting: Accounting,
 ) -> PreparedStrategy:
-    mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
-    law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
-    check_drawable(law, what=asked.text[:200])
+    requests, (law,) = noisy_requests([(query, share)], asked, schema, accounting=accounting)
     return PreparedStrategy(
         query_class=asked,
         share=share,
         schema=schema,
         strategy=strategy,
         law=law,
-        requests=(Request(query, mechanism),),
+        requests=requests,
         algorithm=IndependentPredicates.name
         if strategy.name == "independent"
         else BestPredicates.name,
@@ -136,7 +133,7 @@ def _prepared(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedStrategy(MeasuredByRequests):
+class PreparedStrategy(MeasuredAtOnce):
     """The strategy that was chosen, with its noise."""
 
     query_class: Predicates
@@ -146,6 +143,9 @@ class PreparedStrategy(MeasuredByRequests):
     law: NoiseLaw
     requests: tuple[Request, ...]
     algorithm: str
+    kind: ClassVar[str] = BestPredicates.kind
+    alone: ClassVar[str] = ONE
+    together: ClassVar[str] = ALL
 
     @property
     def expected(self) -> float:
@@ -172,29 +172,14 @@ class PreparedStrategy(MeasuredByRequests):
             note=f"{self.strategy.name} strategy",
         )
 
-    def finish(
-        self,
-        grant: Grant,
-        measured: Sequence[Measurement],
-        *,
-        public_rows: int | None,
-        confidence: float,
-    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+    def facts(self) -> dict[str, Any]:
+        return {"strategy": self.strategy.name}
+
+    def estimates(
+        self, measured: Sequence[Measurement], public_rows: int | None
+    ) -> dict[str, npt.NDArray[np.generic]]:
         (one,) = measured
-        part = Part(
-            kind=BestPredicates.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=(one,),
-            estimates={"answers": self.strategy.reconstruction @ one.values},
-            facts={"strategy": self.strategy.name},
-        )
-        text, many = self.query_class.text, len(self.query_class.conditions)
-        claims = (
-            ErrorClaim(text, self._half_width(confidence), confidence, False, ONE),
-            ErrorClaim(text, self._half_width(1 - (1 - confidence) / many), confidence, True, ALL),
-        )
-        return part, claims
+        return {"answers": self.strategy.reconstruction @ one.values}
 
 
 def told_apart(asked: Predicates, schema: Schema) -> bool:

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
-from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.residuals import Residual, subsets
@@ -41,12 +40,12 @@ def needed_residuals(sets: Sequence[Columns], schema: Schema) -> list[Residual]:
     """
     order = {column.name: place for place, column in enumerate(schema.columns)}
     wanted = {each for columns in sets for each in subsets(columns)}
-    public = schema.adjacency is Adjacency.CHANGE_ONE and schema.unit.identifier is None
     found = sorted(wanted, key=lambda each: (len(each), [order[name] for name in each]))
     return [
         Residual(each)
         for each in found
-        if not (public and not each) and all(schema.column(name).cells > 1 for name in each)
+        if not (schema.rows_are_public and not each)
+        and all(schema.column(name).cells > 1 for name in each)
     ]
 
 

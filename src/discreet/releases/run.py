@@ -24,7 +24,6 @@ from discreet.kernel.engines import open_engine
 from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.vault import Grant, Vault
-from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.releases.preparing import Prospect, Workload, check_confidence, prepare, purpose
 from discreet.releases.trivial_claims import no_more_than_all_rows
@@ -155,7 +154,7 @@ class _Run:
     def _measured(self, grant: Grant) -> Release:
         prospect = self.prospect
         schema = prospect.schema
-        rows = grant.public_rows() if _rows_are_public(schema) else None
+        rows = grant.public_rows() if schema.rows_are_public else None
         requests = [request for part in prospect.parts for request in part.requests]
         measured = iter(grant.measure(requests) if requests else ())
         parts: list[Part] = []
@@ -197,10 +196,6 @@ def request_digest(prospect: Prospect, confidence: float) -> str:
     }
     text = json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(b"discreet release 1\n" + text.encode()).hexdigest()
-
-
-def _rows_are_public(schema: Schema) -> bool:
-    return schema.adjacency is Adjacency.CHANGE_ONE and schema.unit.identifier is None
 
 
 @contextmanager

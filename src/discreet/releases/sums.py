@@ -13,22 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ErrorClaim
 from discreet.errors import BadInput
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass, Sums
 from discreet.queries.measurable import ClampedSum
 from discreet.releases.fixed_point import bounds_of, fixed_point_sum
-from discreet.releases.measured import MeasuredByRequests
-from discreet.releases.noise_choice import check_drawable, mean_absolute, mechanism_for
+from discreet.releases.measured import MeasuredAtOnce, noisy_requests
+from discreet.releases.noise_choice import mean_absolute
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
 
@@ -53,21 +54,21 @@ class ClampedSums:
         query = fixed_point_sum(
             query_class.column, schema, centred=False, share=share, accounting=accounting
         )
-        mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
-        law = mechanism.law(query.sensitivity(schema), size=1)
-        check_drawable(law, what=query_class.text)
+        requests, (law,) = noisy_requests(
+            [(query, share)], query_class, schema, accounting=accounting
+        )
         return PreparedSum(
             query_class=query_class,
             share=share,
             schema=schema,
             query=query,
             law=law,
-            requests=(Request(query, mechanism),),
+            requests=requests,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedSum(MeasuredByRequests):
+class PreparedSum(MeasuredAtOnce):
     """The sum with its noise."""
 
     query_class: Sums
@@ -76,7 +77,8 @@ class PreparedSum(MeasuredByRequests):
     query: ClampedSum
     law: NoiseLaw
     requests: tuple[Request, ...]
-    algorithm: ClassVar[str] = ClampedSums.name
+    algorithm: str = ClampedSums.name
+    kind: ClassVar[str] = ClampedSums.kind
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         low, high = bounds_of(self.query.column, self.schema)
@@ -90,34 +92,21 @@ class PreparedSum(MeasuredByRequests):
             scale=None if rows is None else float(rows * max(abs(low), abs(high))),
         )
 
-    def finish(
-        self,
-        grant: Grant,
-        measured: Sequence[Measurement],
-        *,
-        public_rows: int | None,
-        confidence: float,
-    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+    def facts(self) -> dict[str, Any]:
         low, high = bounds_of(self.query.column, self.schema)
-        part = Part(
-            kind=ClampedSums.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
-            estimates={"sum": np.array([int(measured[0].values[0]) / self.query.grid])},
-            facts={
-                "column": self.query.column,
-                "low": str(low),
-                "high": str(high),
-                "grid": self.query.grid,
-                "nulls": "add nothing",
-            },
-        )
-        claim = ErrorClaim(
-            query_class=self.query_class.text,
-            bound=self.law.half_width(confidence) / self.query.grid,
-            confidence=confidence,
-            simultaneous=True,
-            theorem=ONE_NUMBER,
-        )
-        return part, (claim,)
+        return {
+            "column": self.query.column,
+            "low": str(low),
+            "high": str(high),
+            "grid": self.query.grid,
+            "nulls": "add nothing",
+        }
+
+    def estimates(
+        self, measured: Sequence[Measurement], public_rows: int | None
+    ) -> dict[str, npt.NDArray[np.generic]]:
+        return {"sum": np.array([int(measured[0].values[0]) / self.query.grid])}
+
+    def claims(self, confidence: float) -> tuple[ErrorClaim, ...]:
+        bound = self.law.half_width(confidence) / self.query.grid
+        return (ErrorClaim(self.query_class.text, bound, confidence, True, ONE_NUMBER),)

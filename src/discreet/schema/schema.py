@@ -121,6 +121,11 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
+    @property
+    def rows_are_public(self) -> bool:
+        """Whether the number of rows is public: one is changed, none is added, and each is a person."""
+        return self.adjacency is Adjacency.CHANGE_ONE and self.unit.identifier is None
+
     def column(self, name: str) -> Column:
         """The column of that name, exactly or as a SQL engine folds it."""
         place = self._places.get(name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 LEDGER = "tests/kernel/test_ledger.py"
+CHARGES = "tests/kernel/test_ledger_charges.py"
+DURABILITY = "tests/kernel/test_ledger_durability.py"
 DAMAGE = "tests/kernel/test_ledger_damage.py"
 PROCESSES = "tests/kernel/test_ledger_processes.py"
 VAULT = "tests/kernel/test_vault.py"
@@ -72,7 +74,7 @@ ACCOUNTING = (
         file="src/discreet/kernel/ledger/store.py",
         old="        os.fdatasync(self._log)\n",
         new="",
-        tests=(f"{LEDGER}::test_log_and_then_mark_are_synced_once_for_every_event",),
+        tests=(f"{DURABILITY}::test_log_and_then_mark_are_synced_once_for_every_event",),
     ),
     Mutant(
         name="a-mark-is-advanced-over-events-that-nobody-waited-for",
@@ -81,7 +83,7 @@ ACCOUNTING = (
         old="                    store.wait_for_disk()  # whoever wrote the last event may not have waited yet\n",
         new="",
         tests=(
-            f"{LEDGER}::test_a_mark_is_advanced_at_opening_only_when_the_events_below_it_are_on_disk",
+            f"{DURABILITY}::test_a_mark_is_advanced_at_opening_only_when_the_events_below_it_are_on_disk",
         ),
     ),
     Mutant(
@@ -90,7 +92,7 @@ ACCOUNTING = (
         file="src/discreet/kernel/ledger/store.py",
         old='            self.sql.execute("PRAGMA synchronous = NORMAL")\n',
         new='            self.sql.execute("PRAGMA synchronous = OFF")\n',
-        tests=(f"{LEDGER}::test_commits_wait_for_the_disk",),
+        tests=(f"{DURABILITY}::test_commits_wait_for_the_disk",),
     ),
     Mutant(
         name="an-answer-given-again-before-it-is-on-disk",
@@ -98,7 +100,9 @@ ACCOUNTING = (
         file="src/discreet/kernel/ledger/ledger.py",
         old="            wait_for(seq)  # another process may have written it a moment ago\n",
         new="",
-        tests=(f"{LEDGER}::test_an_answer_that_another_process_wrote_a_moment_ago_is_waited_for",),
+        tests=(
+            f"{DURABILITY}::test_an_answer_that_another_process_wrote_a_moment_ago_is_waited_for",
+        ),
     ),
     Mutant(
         name="charge-granted-before-its-mark",
@@ -106,7 +110,7 @@ ACCOUNTING = (
         file="src/discreet/kernel/ledger/journal.py",
         old='        self._advance_mark(reached)\n        steps.step("after-mark")\n',
         new='        steps.step("after-mark")\n',
-        tests=(f"{LEDGER}::test_log_and_then_mark_are_synced_once_for_every_event",),
+        tests=(f"{DURABILITY}::test_log_and_then_mark_are_synced_once_for_every_event",),
     ),
     Mutant(
         name="released-before-it-is-recorded",
@@ -242,7 +246,7 @@ ACCOUNTING = (
             "            record = kept.get((analyst, request))\n"
         ),
         tests=(
-            f"{LEDGER}::test_an_answer_is_kept_per_dataset_and_per_analyst_and_the_newest_counts",
+            f"{CHARGES}::test_an_answer_is_kept_per_dataset_and_per_analyst_and_the_newest_counts",
         ),
     ),
     Mutant(

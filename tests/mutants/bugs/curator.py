@@ -53,19 +53,19 @@ CURATOR = (
     Mutant(
         name="a-repeated-question-is-drawn-anew",
         trap=31,
-        file="src/discreet/curator/curator.py",
+        file="src/discreet/curator/recording.py",
         old='            "version": self._version,\n',
-        new='            "version": self._version + uuid.uuid4().hex,\n',
+        new='            "version": self._version + str(time.monotonic_ns()),\n',
         tests=(RECORD,),
     ),
     Mutant(
         name="an-answer-leaves-before-it-is-recorded",
         trap=25,
-        file="src/discreet/curator/curator.py",
-        old="""                measured = _measure(planned, grant)
+        file="src/discreet/curator/recording.py",
+        old="""                measured = measure(grant)
                 grant.record(measured.payload())
 """,
-        new="""                measured = _measure(planned, grant)
+        new="""                measured = measure(grant)
 """,
         tests=(f"{ANSWERS}::test_an_answer_is_durable_before_it_leaves",),
     ),

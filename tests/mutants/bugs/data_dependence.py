@@ -76,7 +76,7 @@ DATA_DEPENDENCE = (
         name="exact-number-of-rows-published",
         trap=20,
         file="src/discreet/releases/run.py",
-        old="        rows = grant.public_rows() if _rows_are_public(schema) else None\n",
+        old="        rows = grant.public_rows() if schema.rows_are_public else None\n",
         new="        rows = grant._engine.row_count()\n",
         tests=(f"{RUNS}::test_the_number_of_rows_is_published_only_where_it_is_public",),
     ),
@@ -115,13 +115,13 @@ DATA_DEPENDENCE = (
     Mutant(
         name="estimates-read-the-rows-again",
         trap=21,
-        file="src/discreet/releases/marginals_direct.py",
-        old="            measurements=tuple(measured),\n",
+        file="src/discreet/releases/measured.py",
+        old="            estimates=self.estimates(measured, public_rows),\n",
         new=(
-            "            measurements=tuple(measured),\n"
             "            estimates={\n"
             '                f"counts {place}": grant._engine.marginals([each.query.columns])[0].reshape(-1)\n'
             "                for place, each in enumerate(measured)\n"
+            '                if each.query.kind == "marginal"\n'
             "            },\n"
         ),
         tests=(

@@ -43,7 +43,7 @@ HALFSPACES: tuple[Mutant, ...] = (
         name="the-literal-net-runs-where-the-number-of-rows-is-a-secret",
         trap=20,
         file="src/discreet/releases/halfspaces_net.py",
-        old="if not rows_are_public(schema):",
+        old="if not schema.rows_are_public:",
         new="if False:",
         tests=(
             "tests/halfspaces/test_net.py::test_the_net_is_refused_where_the_number_of_rows_is_a_secret",

@@ -161,7 +161,7 @@ SENSITIVITY = (
         name="mean-divides-by-a-secret-number-of-rows",
         trap=5,
         file="src/discreet/releases/means.py",
-        old="if schema.adjacency is not Adjacency.CHANGE_ONE or schema.unit.identifier is not None:",
+        old="if not schema.rows_are_public:",
         new="if schema.unit.identifier is not None:",
         tests=(f"{TABLE}::test_a_mean_never_divides_by_a_secret_number_of_rows",),
     ),
@@ -184,7 +184,7 @@ SENSITIVITY = (
     Mutant(
         name="sparse-vector-goes-on-after-its-first-above",
         trap=6,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/kernel/alert.py",
         old="        self.over = self._grant._noise.is_above(\n",
         new="        self.over = False\n        return self._grant._noise.is_above(\n",
         tests=(f"{VAULT}::test_an_alert_costs_once_and_ends_with_its_first_true",),
@@ -192,7 +192,7 @@ SENSITIVITY = (
     Mutant(
         name="sparse-vector-without-noise-on-its-threshold",
         trap=6,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/kernel/alert.py",
         old='self._bar = int(noise.add(start, law, step=grant._next_step("threshold"))[0])',
         new='self._bar = 0 * int(noise.add(start, law, step=grant._next_step("threshold"))[0]) + threshold',
         tests=(
@@ -202,7 +202,7 @@ SENSITIVITY = (
     Mutant(
         name="sparse-vector-takes-counts-of-any-sensitivity",
         trap=6,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/kernel/alert.py",
         old="if query.size(schema) != 1 or query.sensitivity(schema).l1 > self._sensitivity:",
         new="if query.size(schema) != 1:",
         tests=(

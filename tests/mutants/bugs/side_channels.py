@@ -223,10 +223,9 @@ SIDE_CHANNELS = (
     Mutant(
         name="file-shrinks-with-the-empty-cells",
         trap=39,
-        file="src/discreet/releases/marginals_direct.py",
-        old="            measurements=tuple(measured),\n",
+        file="src/discreet/releases/measured.py",
+        old="            estimates=self.estimates(measured, public_rows),\n",
         new=(
-            "            measurements=tuple(measured),\n"
             "            estimates={\n"
             '                f"counts {place}": each.values[: 1 + grant._engine.row_count()]\n'
             "                for place, each in enumerate(measured)\n"

@@ -1,0 +1,440 @@
+"""A question that several measurements answer gets their inverse-variance combination."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2
+
+from discreet.answers import ReleaseReader
+from discreet.answers.joined_ranges import JoinedSource, combined_note, is_combined
+from discreet.answers.joint_estimates import JoinedEstimates, joint_ends
+from discreet.answers.readings import Reading, combined
+from discreet.artifacts.answer import Covers
+from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
+from discreet.artifacts.release import Part
+from discreet.inference.public_random import generator
+from discreet.inference.tree_intervals import RangeEstimates
+from discreet.kernel import samplers
+from discreet.privacy.cost import Cost
+from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
+from discreet.queries.classes import Marginals, Sums
+from discreet.queries.grid_counts import GridCounts
+from discreet.queries.halfspaces import Halfspaces
+from discreet.queries.measurable import BlockCounts, ClampedSum, Marginal, PresentCount
+from discreet.queries.parities import Parities, Parity
+from discreet.queries.predicates import Predicates, partition
+from discreet.queries.ranges import Intervals, Rectangles
+from discreet.queries.residuals import Residual
+from discreet.queries.strategy import StrategyCounts
+from discreet.queries.tree import Tree
+from discreet.releases.parities_splits import parity_of_splits
+from discreet.schema import CategoryColumn, IntegerColumn, Schema
+from tests.releases_by_hand import measured, part_of, release_of_tables, table_of
+
+CELLS = 16
+SCHEMA = Schema(
+    dataset="people",
+    columns=(
+        IntegerColumn("age", 0, CELLS - 1, 1),
+        IntegerColumn("kids", 0, 3, 1),
+        CategoryColumn("sex", ("F", "M"), other=True),
+    ),
+)
+ROWS = [
+    {"age": None if k % 13 == 0 else (k * k) % 23 % CELLS, "kids": k % 4, "sex": "FM"[k % 2]}
+    for k in range(400)
+]
+AGES = table_of(SCHEMA, ["age"], ROWS)[:CELLS]
+WIDE, NARROW = DiscreteGaussianLaw(Fraction(400)), DiscreteGaussianLaw(Fraction(100))
+LAPLACE = DiscreteLaplaceLaw(Fraction(8))
+EVERY = [(low, high) for low in range(CELLS) for high in range(low, CELLS)]
+
+
+def noise(law: NoiseLaw, count: int) -> np.ndarray:
+    if isinstance(law, DiscreteLaplaceLaw):
+        return samplers.discrete_laplace(law.scale, count)
+    assert isinstance(law, DiscreteGaussianLaw)
+    return samplers.discrete_gaussian(law.sigma_squared, count)
+
+
+def whole_tree(law: NoiseLaw, columns=("age",), shifts=((4,), (2,), (0,))) -> Part:
+    """A tree of which whole levels are measured: no row decided its shape."""
+    sizes = tuple(SCHEMA.column(name).value_cells for name in columns)
+    exact = table_of(SCHEMA, columns, ROWS)[tuple(slice(0, size) for size in sizes)]
+    found = []
+    for shift in shifts:
+        query = BlockCounts(columns, shift, sizes)
+        blocks = exact
+        for axis, each in enumerate(shift):
+            starts = np.arange(0, blocks.shape[axis], 1 << each)
+            blocks = np.add.reduceat(blocks, starts, axis=axis)
+        values = blocks.reshape(-1) + noise(law, blocks.size)
+        found.append(measured(SCHEMA, query, values, law))
+    kind = Intervals(*columns) if len(columns) == 1 else Rectangles(*columns)
+    estimates = {"leaves": found[-1].values.astype(np.float64)}
+    return part_of(kind, *found, kind="ranges", estimates=estimates)
+
+
+def pruned_tree() -> Part:
+    """Four blocks of four cells under a root; the second and the fourth are leaves."""
+    halved = np.array([True, False, True, False])
+    blocks, fine = AGES.reshape(4, 4).sum(axis=1), AGES.reshape(4, 4)[halved].reshape(-1)
+    stopped, refined, last = (
+        DiscreteLaplaceLaw(1 / Fraction(each)) for each in ("3/4", "1/4", "1/2")
+    )
+    middle = blocks + np.where(halved, noise(refined, 4), noise(stopped, 4))
+
+    def level(number, nodes, values, stops, first, stop, refine) -> TreeLevel:
+        return TreeLevel(
+            level=number,
+            nodes=np.asarray(nodes, dtype=np.uint64).reshape(-1, 1),
+            first=np.asarray(values),
+            values=np.asarray(values),
+            stopped=np.asarray(stops),
+            first_epsilon=Fraction(first),
+            stopped_epsilon=Fraction(stop),
+            refined_epsilon=Fraction(refine),
+        )
+
+    ends = np.concatenate([np.arange(4), np.arange(8, 12)])
+    leaves = fine + noise(last, 8)
+    root = int(AGES.sum()) + noise(DiscreteLaplaceLaw(Fraction(4)), 1)
+    tree = TreeMeasurement(
+        tree=Tree(columns=("age",), depths=((0,), (2,), (4,))),
+        levels=(
+            level(0, [0], root, [False], "1/8", 1, "1/4"),
+            level(1, range(4), middle, ~halved, "1/8", "3/4", "1/4"),
+            level(2, ends, leaves, np.ones(8, np.bool_), "1/2", "1/2", 0),
+        ),
+        path_epsilon=Fraction(1),
+        cost=Cost.pure(Fraction(1)),
+    )
+    estimates = {"leaves": np.concatenate([middle[~halved], leaves]).astype(np.float64)}
+    return part_of(Intervals("age"), tree, kind="ranges", estimates=estimates)
+
+
+def table(law: NoiseLaw, columns=("age",)) -> Part:
+    exact = table_of(SCHEMA, columns, ROWS).reshape(-1)
+    own = measured(SCHEMA, Marginal(tuple(columns)), exact + noise(law, exact.size), law)
+    return part_of(Marginals(columns=list(columns)), own)
+
+
+def residuals(law: NoiseLaw, columns=("age",)) -> Part:
+    found = []
+    for own in ((), *((name,) for name in columns)):
+        query = Residual(own)
+        exact = _residual(own)
+        found.append(measured(SCHEMA, query, exact + noise(law, exact.size), law))
+    return part_of(Marginals(columns=list(columns)), *found, kind="residuals")
+
+
+def _residual(own: tuple[str, ...]) -> np.ndarray:
+    counts = table_of(SCHEMA, own, ROWS).reshape(-1) if own else np.array([len(ROWS)])
+    return counts * counts.size - counts.sum() if own else counts
+
+
+def predicates(law: NoiseLaw) -> Part:
+    """Both halves of the ages, counted by predicates that all rows satisfy one of."""
+    conditions = ("age >= 8", "age < 8 OR age IS NULL")
+    query = StrategyCounts.of(SCHEMA, conditions, np.eye(2, dtype=np.int64))
+    exact = np.array([AGES[8:].sum(), len(ROWS) - AGES[8:].sum()])
+    assert partition(SCHEMA, conditions).workload.shape == (2, 2)
+    exact = query.array(SCHEMA) @ (
+        exact if partition(SCHEMA, conditions).workload[0, 0] else exact[::-1]
+    )
+    own = measured(SCHEMA, query, exact + noise(law, 2), law)
+    return part_of(Predicates(conditions), own, kind="predicates")
+
+
+def splits(law: NoiseLaw) -> Part:
+    """The number of rows, and the parity of one split of them."""
+    own = parity_of_splits(SCHEMA, ("age >= 8",))
+    total = measured(SCHEMA, Parity(()), [len(ROWS) + noise(law, 1)[0]], law)
+    signed = len(ROWS) - 2 * AGES[8:].sum() + noise(law, 1)[0]
+    return part_of(
+        Parities(1, splits=("age >= 8",)), total, measured(SCHEMA, own, [signed], law),
+        kind="split-parities",
+    )  # fmt: skip
+
+
+def grid(law: NoiseLaw) -> Part:
+    query = GridCounts(("age", "kids"), (1, 1), (CELLS, 4))
+    exact = table_of(SCHEMA, ["age", "kids"], ROWS).reshape(-1)
+    own = measured(SCHEMA, query, exact + noise(law, exact.size), law)
+    return part_of(Halfspaces("age", "kids"), own, kind="halfspaces")
+
+
+def opened(*parts: Part, public_rows: int | None = None) -> ReleaseReader:
+    return ReleaseReader(release_of_tables(SCHEMA, [], [], parts=parts, public_rows=public_rows))
+
+
+def joint(reader: ReleaseReader) -> JoinedSource:
+    (found,) = reader._library.joined
+    assert isinstance(found, JoinedSource)
+    return found
+
+
+def boxes(pairs=EVERY) -> tuple[np.ndarray, np.ndarray]:
+    ends = np.array(pairs, dtype=np.uint64)
+    return ends[:, :1], ends[:, 1:]
+
+
+@pytest.mark.parametrize("of", [table, residuals])
+def test_a_range_that_leaves_make_up_gets_the_inverse_variance_combination(of) -> None:
+    """No chance is involved: tree and table alone are asked beside it."""
+    tree, other = whole_tree(NARROW), of(WIDE)
+    both, alone = opened(tree, other), opened(tree)
+    tables = opened(other)._library.table(("age",))
+    found, own = joint(both).fitted(*boxes()), joint(alone).fitted(*boxes())
+    assert found.sources is not None and (found.sources == 2).all()
+    for place, (low, high) in enumerate(EVERY):
+        weights = np.zeros(CELLS + 1)
+        weights[low : high + 1] = 1.0
+        value = float((tables.counts * weights).sum())
+        if hasattr(tables, "deviation"):
+            theirs = tables.deviation(weights) ** 2
+        else:
+            theirs = tables.cell_variance * weights.sum()
+        mine = own.outer_std[place] ** 2
+        share = theirs / (mine + theirs)
+        assert found.outer[place] == pytest.approx(share * own.outer[place] + (1 - share) * value)
+        assert found.outer_std[place] == pytest.approx(math.sqrt(mine * theirs / (mine + theirs)))
+
+
+def test_a_range_that_cuts_a_leaf_gets_the_least_squares_estimate_of_tree_and_table() -> None:
+    """Against the explicit solution, for every set of leaves that it may have leant on."""
+    tree, other = pruned_tree(), table(DiscreteGaussianLaw(Fraction(9)))
+    reader = opened(tree, other)
+    found, index = joint(reader).fitted(*boxes()), joint(reader).trees[0].intervals
+    counts = reader._library.table(("age",)).counts[:CELLS]
+    ends = [*index.starts.tolist(), CELLS]
+    cut = 0
+    for place, (low, high) in enumerate(EVERY):
+        cut += low not in ends or high + 1 not in ends
+        least = math.inf
+        for start in range(len(ends) - 1):
+            for stop in range(start + 1, len(ends)):
+                asked, leaves = np.zeros(CELLS), np.zeros(CELLS)
+                asked[low : high + 1] = 1.0
+                leaves[ends[start] : ends[stop]] = 1.0
+                own = index.deviation(np.array([start]), np.array([stop]))[0] ** 2
+                gain = 9 * float(asked @ leaves) / (own + 9 * leaves.sum())
+                variance = 9 * (asked.sum() - gain * float(asked @ leaves))
+                if variance < least - 1e-9:
+                    said = index.fitted_prefix[stop] - index.fitted_prefix[start]
+                    least = variance
+                    value = float(asked @ counts) + gain * (said - float(leaves @ counts))
+        assert found.outer_std[place] == pytest.approx(math.sqrt(least))
+        assert found.outer[place] == pytest.approx(value)
+    assert cut > 50
+
+
+DRAWS = 1000
+
+
+@pytest.mark.parametrize("of", [table, residuals])
+def test_the_deviation_of_a_combination_is_that_of_its_error(of) -> None:
+    """Wide Gaussian noise, so that (error / deviation)^2 summed over draws is chi-squared: false alarm
+    1e-7; sees a variance that is off by 30%. One range a draw, and the total."""
+    asked = [EVERY[place] for place in generator(None).integers(0, len(EVERY), DRAWS)]
+    squares = np.zeros(2)
+    for low, high in asked:
+        reader = opened(whole_tree(NARROW), of(WIDE))
+        found = joint(reader).fitted(*boxes([(low, high)]))
+        squares[0] += ((found.outer[0] - AGES[low : high + 1].sum()) / found.outer_std[0]) ** 2
+        total = reader.ask("SELECT count(*) FROM people", whole=False).only
+        squares[1] += ((total.estimate - len(ROWS)) / total.std) ** 2
+    low, high = chi2.ppf([2.5e-8, 1 - 2.5e-8], DRAWS)
+    assert ((low < squares) & (squares < high)).all(), squares / DRAWS
+
+
+def test_intervals_of_a_pruned_tree_and_a_table_hold_and_are_narrower_than_either_alone() -> None:
+    """Laplace noise, one range a draw. At 95% a nominal interval misses 6% of the time at most: binomial,
+    false alarm 1e-7; sees a coverage below 89%. Widths are 0.68 of the table's on average; with a
+    deviation of 0.34 of it a draw, 0.95 is 25 deviations of the mean away."""
+    hits, widths = 0, np.zeros(3)
+    for low, high in [EVERY[k] for k in generator(None).integers(0, len(EVERY), DRAWS)]:
+        tree, other = pruned_tree(), table(DiscreteLaplaceLaw(Fraction(2)))
+        answers = [
+            opened(*parts).count_many("age", [low], [high])
+            for parts in ((tree, other), (tree,), (other,))
+        ]
+        widths += [float(each.upper[0] - each.lower[0]) for each in answers]
+        hits += answers[0].lower[0] <= AGES[low : high + 1].sum() <= answers[0].upper[0]
+    assert DRAWS - hits <= binom.isf(1e-7, DRAWS, 0.06)
+    assert widths[0] < 0.95 * widths[1:].min(), widths / DRAWS
+
+
+def test_two_intervals_for_a_cut_range_share_the_risk() -> None:
+    """Nine tenths to the one with less noise, whatever the values: miss probabilities add up to 5%."""
+    one = np.ones(1)
+    for own, theirs in ((2.0, 3.0), (3.0, 2.0)):
+        alone = RangeEstimates(50 * one, 44 * one, 60 * one, 0 * one, theirs * one)
+        found = JoinedEstimates(
+            52 * one, 52 * one, 52 * one, own * one, own * one, 0 * one, 2 * one.astype(int), alone
+        )
+        _, lower, upper, _, is_exact = joint_ends(found, 0.05, 0.0)
+        risks = (0.045, 0.005) if own < theirs else (0.005, 0.045)
+        mine, tree = (NormalDist().inv_cdf(1 - risk / 2) for risk in risks)
+        assert lower[0] == pytest.approx(max(44.0, 52 - mine * own))
+        assert upper[0] == pytest.approx(min(60 + tree * theirs, 52 + mine * own))
+        assert is_exact.all()
+
+
+def test_equal_questions_get_equal_answers_one_by_one_in_arrays_and_in_groups() -> None:
+    reader = opened(pruned_tree(), table(LAPLACE))
+    many = reader.count_many("age", [low for low, _ in EVERY], [high for _, high in EVERY])
+    coded = reader.count_many(
+        "age", [low for low, _ in EVERY], [high for _, high in EVERY], codes=True
+    )
+    for place, (low, high) in enumerate(EVERY):
+        asked = reader.ask(f"SELECT count(*) FROM people WHERE age BETWEEN {low} AND {high}").only
+        for found in (many, coded):
+            assert (asked.estimate, asked.lower, asked.upper) == (
+                found.estimate[place], found.lower[place], found.upper[place]
+            )  # fmt: skip
+    grouped = reader.ask("SELECT age, count(*), sum(age) FROM people GROUP BY age")
+    cells = reader.count_cells(["age"], np.arange(CELLS + 1))
+    assert [row.group["age"] for row in grouped][-1] == "null", "which no tree counts"
+    assert np.array_equal(grouped.columns[0].estimate, cells.estimate)
+    assert np.array_equal(grouped.columns[0].upper, cells.upper)
+    single = reader.ask("SELECT count(*) FROM people WHERE age = 5").only
+    assert (single.estimate, single.upper) == (cells.estimate[5], cells.upper[5])
+    assert any(map(is_combined, grouped.notes))
+    assert not any("without a value" in note for note in grouped.notes)
+
+
+def test_an_answer_says_of_how_many_measurements_it_is_combined() -> None:
+    question = "SELECT count(*) FROM people WHERE age >= 4"
+    notes = opened(whole_tree(NARROW), table(WIDE)).ask(question).notes
+    assert combined_note(2) in notes
+    notes = opened(whole_tree(NARROW), whole_tree(WIDE), table(WIDE)).ask(question).notes
+    assert combined_note(3) in notes
+    for lone in (whole_tree(NARROW), table(WIDE)):
+        assert not any(map(is_combined, opened(lone).ask(question).notes))
+
+
+def deviation(reader: ReleaseReader, question: str) -> float:
+    return reader.ask(question, whole=False).only.std
+
+
+def test_two_trees_over_the_same_columns_are_combined_also_without_a_table() -> None:
+    question = "SELECT count(*) FROM people WHERE age BETWEEN 3 AND 9"
+    one, two = (
+        deviation(opened(whole_tree(WIDE)), question),
+        deviation(opened(whole_tree(NARROW)), question),
+    )
+    both = deviation(opened(whole_tree(WIDE), whole_tree(NARROW)), question)
+    assert both == pytest.approx(1 / math.hypot(1 / one, 1 / two))
+    shifts = ((4, 2), (0, 0))
+    turned = whole_tree(NARROW, ("kids", "age"), ((2, 4), (0, 0)))
+    boxed = "SELECT count(*) FROM people WHERE age BETWEEN 3 AND 9 AND kids >= 2"
+    one = deviation(opened(whole_tree(WIDE, ("age", "kids"), shifts)), boxed)
+    two = deviation(opened(turned), boxed)
+    three = deviation(opened(table(WIDE, ("age", "kids"))), boxed)
+    every = opened(whole_tree(WIDE, ("age", "kids"), shifts), turned, table(WIDE, ("age", "kids")))
+    assert deviation(every, boxed) == pytest.approx(1 / math.sqrt(one**-2 + two**-2 + three**-2))
+
+
+def test_the_total_is_combined_from_every_class_that_knows_it() -> None:
+    """The tree counts values only: the table's cell of nulls makes up for it."""
+    question = "SELECT count(*) FROM people"
+    plain = deviation(opened(table(WIDE)), question)
+    tree = deviation(opened(table(WIDE), whole_tree(NARROW)), question)
+    assert tree < 0.5 * plain
+    two = deviation(
+        opened(
+            table(WIDE),
+            whole_tree(NARROW),
+            whole_tree(NARROW, ("kids",), ((0,),)),
+            table(WIDE, ("kids",)),
+        ),
+        question,
+    )
+    assert two < tree
+    known = [predicates(WIDE), splits(WIDE), grid(NARROW), table(WIDE)]
+    stds = [deviation(opened(part), question) for part in known]
+    assert deviation(opened(*known), question) == pytest.approx(
+        1 / math.sqrt(sum(std**-2 for std in stds))
+    )
+    assert opened(*known).ask(question).notes[-1] == combined_note(4)
+    rows = opened(table(WIDE), whole_tree(NARROW), public_rows=len(ROWS)).ask(question).only
+    assert (rows.lower, rows.upper) == (len(ROWS), len(ROWS))
+
+
+def test_the_count_of_values_and_a_sum_are_combined_with_the_table() -> None:
+    present = measured(SCHEMA, PresentCount("age"), [AGES.sum() + noise(WIDE, 1)[0]], WIDE)
+    total = int((AGES * np.arange(CELLS)).sum())
+    added = measured(SCHEMA, ClampedSum("age", grid=1), [total + noise(WIDE, 1)[0]], WIDE)
+    sums = part_of(Sums("age"), added)
+    alone = opened(sums).ask("SELECT sum(age) FROM people").only.std
+    by_cells = opened(table(NARROW)).ask("SELECT sum(age) FROM people").only.std
+    both = opened(sums, table(NARROW)).ask("SELECT sum(age) FROM people")
+    assert both.only.std == pytest.approx(1 / math.hypot(1 / alone, 1 / by_cells))
+    assert both.notes == (combined_note(2),)
+    counted = "SELECT count(age) FROM people"
+    parts = [whole_tree(NARROW), part_of(Sums("age"), present), table(NARROW)]
+    stds = [deviation(opened(part), counted) for part in parts]
+    assert deviation(opened(*parts), counted) == pytest.approx(
+        1 / math.sqrt(sum(std**-2 for std in stds))
+    )
+
+
+def test_readings_with_a_part_in_common_are_not_taken_for_independent() -> None:
+    one = Reading.of(10.0, ((1.0, WIDE, 1),), frozenset({0}))
+    other = Reading.of(30.0, ((1.0, NARROW, 1),), frozenset({1}))
+    both = combined([one, other])
+    assert (both.value, both.sources, both.parts) == (26.0, 2, {0, 1})
+    assert both.variance == pytest.approx(80.0)
+    assert combined([one, one, other, one]) == both
+    shared = Reading.of(30.0, ((1.0, NARROW, 1),), frozenset({0, 1}))
+    assert combined([one, shared]) == shared, "the less noisy one alone"
+
+
+def test_declared_predicates_splits_trees_and_tables_are_combined_where_each_knows_a_count() -> (
+    None
+):
+    question = "SELECT count(*) FROM people WHERE age >= 8"
+    parts = [predicates(WIDE), splits(WIDE), whole_tree(NARROW), table(WIDE)]
+    stds = [deviation(opened(part), question) for part in parts]
+    for some in ([0, 1], [0, 2], [0, 3], [1, 3], [2, 3], [0, 1, 2, 3]):
+        reader = opened(*(parts[place] for place in some))
+        expected = 1 / math.sqrt(sum(stds[place] ** -2 for place in some))
+        found = reader.ask(question, whole=False)
+        assert found.only.std == pytest.approx(expected)
+        assert found.only.covers is Covers.NOISE and combined_note(len(some)) in found.notes
+        assert abs(found.only.estimate - AGES[8:].sum()) < 40 * expected
+
+
+def test_a_part_that_is_asked_in_two_ways_is_counted_once() -> None:
+    """The tree and the table behind a range are in its reading already."""
+    reader = opened(predicates(WIDE), whole_tree(NARROW), table(WIDE))
+    question = "SELECT count(*) FROM people WHERE age >= 8 OR age >= 8"
+    both = reader.ask(question)
+    assert combined_note(3) in both.notes
+    assert sum(map(is_combined, both.notes)) == 1
+
+
+def test_a_grid_of_single_cells_and_a_table_of_them_are_one_grid_of_less_noise() -> None:
+    question = "SELECT count(*) FROM people WHERE age + 2 * kids >= 9"
+    parts = [grid(WIDE), table(NARROW, ("age", "kids"))]
+    stds = [deviation(opened(part), question) for part in parts]
+    assert deviation(opened(*parts), question) == pytest.approx(
+        1 / math.hypot(*(1 / s for s in stds))
+    )
+
+
+def test_rows_that_only_one_source_counts_are_not_combined_away() -> None:
+    """Where outside values have a cell of their own a condition may take it, and no tree has it."""
+    columns = (IntegerColumn("age", 0, CELLS - 1, 1, outside="other"), *SCHEMA.columns[1:])
+    schema = Schema(dataset="people", columns=columns)
+    rows = [*ROWS, *({"age": 99, "kids": 1, "sex": "F"},) * 50]
+    release = release_of_tables(schema, [["age"]], rows, parts=[whole_tree(WIDE)])
+    reader = ReleaseReader(release)
+    found = reader.ask("SELECT count(*) FROM people WHERE age >= 8")
+    assert found.only.upper == AGES[8:].sum() + 50 and not any(map(is_combined, found.notes))

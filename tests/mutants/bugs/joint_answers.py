@@ -1,0 +1,67 @@
+"""Bugs of answers that several measurements share: noise forgotten, counted twice, or promised twice."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+JOINED = "tests/answers/test_joined_answers.py"
+
+JOINT_ANSWERS = (
+    Mutant(
+        name="a-combination-ignores-the-noise-of-its-tree",
+        trap=42,
+        file="src/discreet/answers/joined_ranges.py",
+        old="        between[:, row, row] += noise[:, row]\n",
+        new="",
+        tests=(
+            f"{JOINED}::test_a_range_that_leaves_make_up_gets_the_inverse_variance_combination",
+            f"{JOINED}::test_the_deviation_of_a_combination_is_that_of_its_error",
+        ),
+        quick=True,
+    ),
+    Mutant(
+        name="a-combination-has-the-noise-of-its-best-reading-only",
+        trap=42,
+        file="src/discreet/answers/readings.py",
+        old="    variance = math.fsum(weight**2 * each.variance for weight, each in used)\n",
+        new="    variance = math.fsum(weight**2 * each.variance for weight, each in used[:1])\n",
+        tests=(
+            f"{JOINED}::test_declared_predicates_splits_trees_and_tables_are_combined_where_each_knows_a_count",
+        ),
+    ),
+    Mutant(
+        name="a-part-that-is-read-twice-counts-as-two",
+        trap=42,
+        file="src/discreet/answers/readings.py",
+        old="        if not any(each.parts & other.parts for other in kept):\n",
+        new="        if not any(each is other for other in kept):\n",
+        tests=(
+            f"{JOINED}::test_readings_with_a_part_in_common_are_not_taken_for_independent",
+            f"{JOINED}::test_a_part_that_is_asked_in_two_ways_is_counted_once",
+        ),
+    ),
+    Mutant(
+        name="the-noise-that-tables-share-is-forgotten",
+        trap=42,
+        file="src/discreet/inference/symmetric_tables.py",
+        old="                part = part * (common[name] - mine[name] * theirs[name] * size)\n",
+        new="                part = part * common[name]\n",
+        tests=(f"{JOINED}::test_the_deviation_of_a_combination_is_that_of_its_error",),
+    ),
+    Mutant(
+        name="two-intervals-that-must-both-hold-take-the-whole-risk-each",
+        trap=42,
+        file="src/discreet/answers/joint_estimates.py",
+        old="_factors(np.where(used, own, 1.0) * risk, tail)",
+        new="_factors(np.where(used, 1.0, own) * risk, tail)",
+        tests=(f"{JOINED}::test_two_intervals_for_a_cut_range_share_the_risk",),
+    ),
+    Mutant(
+        name="values-outside-the-domain-are-combined-away",
+        trap=42,
+        file="src/discreet/answers/joining.py",
+        old="    if any(column.has_other for column in declared):\n        return None\n",
+        new="",
+        tests=(f"{JOINED}::test_rows_that_only_one_source_counts_are_not_combined_away",),
+    ),
+)

@@ -1,0 +1,19 @@
+"""Charges to a ledger, for the tests of ledgers."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from discreet.kernel.ledger import Entry, Ledger
+from discreet.privacy.budget import Budget
+
+
+def pay(ledger: Ledger, cost: Budget, request: str, dataset: str = "people", **more: str) -> Entry:
+    return ledger.charge(dataset, cost, purpose="a test", request=request, **more)
+
+
+def events(ledger: Ledger) -> int:
+    with sqlite3.connect(ledger.path) as sql:
+        count: int = sql.execute("SELECT count(*) FROM event").fetchone()[0]
+    sql.close()
+    return count
