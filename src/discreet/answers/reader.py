@@ -107,7 +107,9 @@ class ReleaseReader:
         other: Answers | None = None
         try:
             other = self._undeclared(question, confidence, whole)
-            if not has_inequality(condition):
+            if has_inequality(condition):
+                readings += self._halfspaces.readings(condition)
+            else:
                 own = Asking(self._library, confidence).reading(condition)
                 readings += [] if own is None else [own]
         except (NotAnswerable, BadQuestion):
