@@ -14,7 +14,7 @@ from discreet.answers.usefulness import TRIVIAL
 from discreet.inference.public_random import generator
 from discreet.privacy.budget import Budget
 from discreet.releases import plan, release
-from discreet.releases.marginals_adaptive import one_way_share
+from discreet.releases.pair_choice import one_way_share
 from discreet.schema import Schema
 
 SCHEMA = """

@@ -49,7 +49,7 @@ from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.residuals import Bins, ModelDistance, Residual
 from discreet.releases.marginals_claims import model_claim
 from discreet.releases.marginals_residual import PreparedResiduals, prepared_sets, refused_sets
-from discreet.releases.pair_choice import CAUTION, Candidate, choose
+from discreet.releases.pair_choice import CAUTION, Candidate, choose, one_way_share
 from discreet.releases.protocol import ClassError
 from discreet.releases.residual_planning import needed_residuals, residual_shares
 from discreet.releases.splitting import shares, weights_for_least_squares
@@ -60,9 +60,6 @@ KIND = "model"
 
 LOOKING, AUDIT = Fraction(10, 100), Fraction(3, 100)
 """Shares of the budget for finding pairs, and for the model's own error."""
-ONE_WAY = Fraction(40, 100)
-"""The share for one-way tables, where nobody knows how much noise there will be."""
-LEAST_ONE_WAY, MOST_ONE_WAY = Fraction(35, 100), Fraction(60, 100)
 ROUNDS = 2
 STEPS = (40, 140)
 FITTED = 0.9
@@ -400,17 +397,3 @@ class _Fitting:
 def _varied(columns: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
     """Without the columns of a single cell, which are known."""
     return tuple(name for name in columns if schema.column(name).cells > 1)
-
-
-def one_way_share(drowning: float | None) -> Fraction:
-    """The share of the budget for one-way tables: the more noise drowns pairs, the more.
-
-    A tenth more for each factor of ten in the total variation that noise on everything would have: where
-    that is small most pairs are worth measuring, and a measured pair teaches its columns too. The rule
-    was found on generated tables (independent, strongly tied, binary, few large columns) from 1,000
-    to 200,000 rows, at epsilons from 0.1 to 10: 3.5% above the best share for each, at worst 15%.
-    """
-    if drowning is None:
-        return ONE_WAY
-    percent = round(50 + 10 * math.log10(max(drowning, 1e-9)))
-    return min(max(Fraction(percent, 100), LEAST_ONE_WAY), MOST_ONE_WAY)
