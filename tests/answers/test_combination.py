@@ -93,14 +93,14 @@ def test_two_intervals_share_what_may_fail() -> None:
 
 def test_plausible_counts_stay_inside_their_interval() -> None:
     estimate, lower, upper = plausible_counts(
-        np.array([-4.0, 2.6, 99.0, -3.0]),
-        np.array([-9.0, 0.2, 80.0, -5.0]),
-        np.array([1.5, 5.9, 118.0, -1.0]),
+        np.array([-4.0, 2.6, 99.0, -3.0, 130.0]),
+        np.array([-9.0, 0.2, 80.0, -5.0, 115.0]),
+        np.array([1.5, 5.9, 118.0, -1.0, 145.0]),
         rows=100,
     )
-    assert estimate.tolist() == [0, 3, 99, 0]
-    assert lower.tolist() == [0, 1, 80, 0]
-    assert upper.tolist() == [1, 5, 100, 0]
+    assert estimate.tolist() == [0, 3, 99, 0, 100]
+    assert lower.tolist() == [0, 1, 80, 0, 85]
+    assert upper.tolist() == [1, 5, 100, 2, 100]  # [-5, -1] has missed: not [0, 0], as if certain
 
 
 def test_public_randomness_repeats_with_its_seed() -> None:

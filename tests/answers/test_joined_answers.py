@@ -206,6 +206,25 @@ def test_a_range_that_leaves_make_up_gets_the_inverse_variance_combination(of) -
         assert found.outer_std[place] == pytest.approx(math.sqrt(mine * theirs / (mine + theirs)))
 
 
+@pytest.mark.parametrize("of", [table, residuals])
+def test_where_the_number_of_rows_is_public_a_table_is_combined_without_the_noise_of_its_total(
+    of,
+) -> None:
+    tree, other = whole_tree(NARROW), of(WIDE)
+    both = opened(tree, other, public_rows=len(ROWS))
+    found, own = joint(both).fitted(*boxes()), joint(opened(tree)).fitted(*boxes())
+    cells = np.array([high - low + 1 for low, high in EVERY])
+    variance = 400.0 if of is table else 400.0 / (CELLS + 1) ** 2
+    theirs = variance * cells * (1 - cells / (CELLS + 1))
+    expected = 1 / np.sqrt(own.outer_std**-2 + 1 / theirs)
+    assert found.outer_std == pytest.approx(expected)
+    counts = both._library.table(("age",)).counts
+    counts = counts + (len(ROWS) - counts.sum()) / counts.size
+    sums = np.array([counts[low : high + 1].sum() for low, high in EVERY])
+    share = expected**2 / theirs
+    assert found.outer == pytest.approx(share * sums + (1 - share) * own.outer)
+
+
 def test_a_range_that_cuts_a_leaf_gets_the_least_squares_estimate_of_tree_and_table() -> None:
     """Against the explicit solution, for every set of leaves that it may have leant on."""
     tree, other = pruned_tree(), table(DiscreteGaussianLaw(Fraction(9)))
@@ -422,8 +441,18 @@ def test_a_part_that_is_asked_in_two_ways_is_counted_once() -> None:
 
 def test_a_grid_of_single_cells_and_a_table_of_them_are_one_grid_of_less_noise() -> None:
     question = "SELECT count(*) FROM people WHERE age + 2 * kids >= 9"
-    parts = [grid(WIDE), table(NARROW, ("age", "kids"))]
+    slope = ("age + 2 * kids >= 9", "age + 2 * kids < 9")
+    counts = StrategyCounts.of(SCHEMA, slope)
+    truth = sum(r["age"] is not None and r["age"] + 2 * r["kids"] >= 9 for r in ROWS)
+    exact = np.array([truth, AGES.sum() - truth]) + noise(WIDE, 2)
+    declared = part_of(Predicates(slope), measured(SCHEMA, counts, exact, WIDE), kind="predicates")
+    parts = [grid(WIDE), table(NARROW, ("age", "kids")), declared]
     stds = [deviation(opened(part), question) for part in parts]
+    every = opened(*parts).ask(question)
+    assert every.only.std == pytest.approx(1 / math.sqrt(sum(std**-2 for std in stds)))
+    assert [note for note in every.notes if is_combined(note)] == [combined_note(3)]
+    parts, stds = parts[:2], stds[:2]
+    assert combined_note(2) in opened(*parts).ask(question).notes
     assert deviation(opened(*parts), question) == pytest.approx(
         1 / math.hypot(*(1 / s for s in stds))
     )

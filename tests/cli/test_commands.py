@@ -163,6 +163,23 @@ def test_what_is_misspelt_is_answered_with_the_nearest_public_name(
     assert "Did you mean 'people'?" in discreet("ledger", "show", "peple").out
 
 
+def test_of_several_questions_the_refused_one_is_named(discreet: Run, published: Path) -> None:
+    asked = ("SELECT count(*) FROM people", "SELECT count(*) FROM people WHERE net income > 3")
+    done = discreet("ask", str(published), *asked)
+    assert done.code == 2
+    assert done.err.startswith(
+        "Question 2 of 2, 'SELECT count(*) FROM people WHERE net income > 3'"
+    )
+    assert "stands in double quotes" in done.err
+    assert not discreet("ask", str(published), asked[1]).err.startswith("Question")
+
+
+def test_the_ledger_calls_a_live_question_answered(discreet: Run, people: Path) -> None:
+    ask = ("curator", "ask", "people.csv", "SELECT count(*) FROM people", "--schema", "people.toml")
+    assert discreet(*ask, "--epsilon", "1").code == 0
+    assert " answered " in discreet("ledger", "show").out
+
+
 def test_a_plan_tells_people_from_rows(discreet: Run, people: Path) -> None:
     plan = ("plan", "people.toml", "--epsilon", "1", "--for", "histogram(age)")
     assert "epsilon 1, 400 rows\n" in discreet(*plan).out

@@ -78,13 +78,14 @@ def test_a_means_interval_is_as_wide_as_the_noise_of_sum_and_count_together(mean
 def test_the_quick_width_of_two_laplace_draws_agrees_with_the_convolved_one(
     scales: tuple[str, str], t: float, confidence: str
 ) -> None:
-    """Within what either adds for its own rounding: a thousandth, and half a lattice step each."""
+    """Within what either adds for its own rounding: three thousandths (the general one inverts a
+    characteristic function, and rounds outward), a ten-thousandth, and half a lattice step each."""
     above, below = (DiscreteLaplaceLaw(scale=Fraction(scale)) for scale in scales)
     unit = 1.0
     quick = _laplace_width(unit, above, t, below, float(1 - Fraction(confidence)))
     slow = combination_half_width([(unit, above), (t, below)], Fraction(confidence))
     assert quick is not None
-    assert abs(quick - slow) <= 2e-3 * slow + max(unit, t)
+    assert abs(quick - slow) <= 3.1e-3 * slow + max(unit, t)
 
 
 def test_a_sums_interval_covers_what_rounding_every_row_alike_takes_away() -> None:

@@ -46,7 +46,8 @@ def test_every_kind_of_release_has_its_tables_its_charts_and_its_pairs(
     algorithm: str, tmp_path: Path
 ) -> None:
     """The pair that depends has V .9, 3,600 rows apart from independence, against noise of a few rows:
-    that noise hides it has probability below 1e-9."""
+    that noise hides it has probability below 1e-9. Which pairs the adaptive release measures is its own
+    noisy choice, so of it only the shape is asked."""
     names = ["one", "two", "three", HOSTILE]
     reader = made(tmp_path, algorithm, names)
     lines = lines_of(reader)
@@ -54,8 +55,9 @@ def test_every_kind_of_release_has_its_tables_its_charts_and_its_pairs(
         (line for line in lines if len(line.columns) == 2), key=lambda line: -(line.together or 0)
     )
     assert len(pairs) == 6 and len(lines) == 10
-    assert set(pairs[0].columns) == {"one", "two"}
-    assert pairs[0].clear or algorithm == "adaptive"
+    if algorithm != "adaptive":
+        assert set(pairs[0].columns) == {"one", "two"}
+        assert pairs[0].clear
     assert all(0 <= line.error <= 1 for line in lines)
     assert all(line.synthetic is not None and line.synthetic < 0.5 for line in lines)
     page = render_report(reader)

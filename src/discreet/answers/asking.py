@@ -21,7 +21,8 @@ from discreet.answers.readings import Reading
 from discreet.answers.selecting import Selection, select
 from discreet.answers.shaping import answer_column, group_axes_of, in_order, reordered
 from discreet.answers.sources import Library, NoisyCount, NoisySum
-from discreet.answers.summing import both, direct_mean, direct_sum, quotient, sum_rows
+from discreet.answers.summing import both, direct_mean, direct_sum, quotient
+from discreet.answers.table_aggregates import aggregate_table
 from discreet.answers.table_readings import combined_sum, count_reading, table_reading
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import BadInput, NotAnswerable
@@ -360,43 +361,17 @@ class Asking:
                 whole = Sums(column) if kind == "sum" else Means(column)
                 also = f" or {whole.text}"
             raise NotAnswerable(self.library.refusal(selection.names, also=also)) from None
-        group_axes = tuple(sorted(axes))
-        impossible = self._impossible(selection)
-        if kind == "sum":
-            found = sum_rows(
-                table,
-                selection,
-                axis,
-                group_axes=group_axes,
-                confidence=self.confidence,
-                public_rows=self.public_rows,
-                impossible=impossible,
-            )
-            return reordered(found, axes)
-        bounds = self.schema.column(column).value_bounds
-        assert bounds is not None
-        center = float((bounds[0] + bounds[1]) / 2)
-        level = both(self.confidence)
-        counts = count_rows(
-            table,
-            selection,
-            group_axes=group_axes,
-            confidence=level,
-            public_rows=self.public_rows,
-            whole=False,
-            impossible=impossible,
-        )
-        sums = sum_rows(
+        found = aggregate_table(
+            kind,
             table,
             selection,
             axis,
-            group_axes=group_axes,
-            confidence=level,
+            group_axes=tuple(sorted(axes)),
+            confidence=self.confidence,
             public_rows=self.public_rows,
-            center=center,
-            impossible=impossible,
+            impossible=self._impossible(selection),
         )
-        return reordered(quotient(sums, counts, center=center, hull=selection.hull(axis)), axes)
+        return reordered(found, axes)
 
 
 def _total_deviation(found: Answers) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
+from discreet.answers.cut_cells import complement, partial_cells
 from discreet.answers.joined_ranges import JoinedSource
 from discreet.answers.linear_tables import ModelTable, WeightedTable
 from discreet.answers.range_ends import Ends, value_codes, whole_codes
@@ -124,7 +125,7 @@ class Batch:
             empty = low_array > high_array
             first, last = np.where(empty, 0, first), np.where(empty, 0, last)
             starts, stops = np.where(empty, 0, starts), np.where(empty, 0, stops)
-            partial = _partial(
+            partial = partial_cells(
                 declared, table.counts, begin, end, low_array, high_array,
                 (first, last), (starts, stops),
             )  # fmt: skip
@@ -240,9 +241,12 @@ class Batch:
     def _with_trees(
         self, counted: ManyCounts, names: tuple[str, ...], codes: Integers, confidence: float
     ) -> ManyCounts:
-        """Cells of values from trees and tables together, where both are there."""
+        """Cells of values from trees and tables together, or from a tree rather than a model."""
         trees = [each for each in self._library.joined if set(each.columns) == set(names)]
-        if not trees or not isinstance(trees[0], JoinedSource) or trees[0].is_lone:
+        if not trees or not isinstance(trees[0], JoinedSource):
+            return counted
+        is_model = counted.is_model is not None and bool(counted.is_model.any())
+        if trees[0].is_lone and not is_model:
             return counted
         schema, order = self._library.schema, [names.index(name) for name in trees[0].columns]
         values = np.array([schema.column(name).value_cells for name in trees[0].columns])
@@ -259,9 +263,12 @@ class Batch:
             upper=counted.upper.copy(),
             std=counted.std.copy(),
             is_exact=counted.is_exact.copy(),
+            is_model=None if counted.is_model is None else counted.is_model.copy(),
         )
         for name in ("estimate", "lower", "upper", "std", "is_exact"):
             getattr(joint, name)[there] = getattr(found, name)
+        if joint.is_model is not None:
+            joint.is_model[there] = False
         return joint
 
     def _finish(
@@ -299,8 +306,8 @@ class Batch:
         complete = all(keeps_every_row(schema.column(name)) for name in columns)
         if rows is not None and complete:
             total = float(table.counts.sum())
-            inner_sum, inner = _complement(table.cells, total, rows, inner_sum, inner)
-            outer_sum, outer = _complement(table.cells, total, rows, outer_sum, outer)
+            inner_sum, inner = complement(table.cells, total, rows, inner_sum, inner)
+            outer_sum, outer = complement(table.cells, total, rows, outer_sum, outer)
         widths = self._width_table(
             columns, int(max(inner.max(initial=0), outer.max(initial=0))), confidence
         )
@@ -376,44 +383,3 @@ def _numbers(values: npt.ArrayLike, name: str) -> Floats:
     if np.isnan(array).any():
         raise BadInput(f"{name} holds a NaN.")
     return array
-
-
-def _complement(
-    cells: int, total: float, rows: int, sums: Floats, many: Integers
-) -> tuple[Floats, Integers]:
-    others = cells - many
-    fewer = others < many
-    rest = np.where(others == 0, float(rows), rows - (total - sums))
-    return np.where(fewer, rest, sums), np.where(fewer, others, many)
-
-
-def _partial(
-    column: OrderedColumn,
-    counts: Floats,
-    begin: Floats,
-    end: Floats,
-    low: Floats,
-    high: Floats,
-    outer: tuple[Integers, Integers],
-    inner: tuple[Integers, Integers],
-) -> Floats:
-    """What the cut cells at both ends add, their values spread evenly."""
-    unit = 0.0 if isinstance(column, NumberColumn) else 1.0
-    size = end - begin + unit
-    first, last = outer
-    added = np.zeros(low.shape)
-    left = np.clip(first, 0, len(begin) - 1)
-    right = np.clip(last - 1, 0, len(begin) - 1)
-    cut_left = (first < last) & (first < inner[0])
-    cut_right = (first < last) & (last > inner[1]) & ((right != left) | ~cut_left)
-    for place, cut in ((left, cut_left), (right, cut_right)):
-        covered = np.minimum(high, end[place]) - np.maximum(low, begin[place]) + unit
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(size[place] > 0, covered / size[place], 1.0)
-        added += np.where(cut, np.clip(share, 0.0, 1.0) * counts[place], 0.0)
-    if column.other_cell is not None:
-        # The nearest value outside stands for its side, half of the outside rows each.
-        before = (low < begin[0]) & (high >= begin[0] - unit) & (low <= high)
-        after = (high > end[-1]) & (low <= end[-1] + unit) & (low <= high)
-        added += counts[column.other_cell] * (0.5 * before + 0.5 * after)
-    return added

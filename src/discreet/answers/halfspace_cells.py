@@ -13,7 +13,7 @@ an `other` cell may lie on either side: they widen the interval, and half of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from discreet.answers.halfspace_conditions import Boxed, Chosen
 from discreet.answers.ranges import RangeSource, spread_factor
+from discreet.answers.readings import Reading
 from discreet.inference.combination import Terms, half_widths, variance_of
 from discreet.inference.halfspace_cells import Boxes, Sweep
 from discreet.inference.halfspace_grid import CANONICAL, UNEVENNESS, boxes_of
@@ -109,6 +110,10 @@ class Grid:
     table: Floats
     noise: Terms
     public_rows: int | None
+    parts: frozenset[int] = frozenset()
+    """The places of the parts of the release that its noise comes from."""
+    sources: int = 1
+    """How many tables with noise of their own were combined."""
     _widths: dict[float, Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -232,6 +237,14 @@ class Grid:
         std = np.sqrt(self.cell_variance * (low_draws + high_draws) / 2)
         exactly = (inner_boxes == outer_boxes) & (self.elsewhere_cells == 0)
         return Counted(estimate, lower, upper, std, exactly)
+
+    def reading(self, asked: Chosen) -> Reading | None:
+        """The rows of blocks that a condition takes whole; `None` where it cuts one, or values lie outside."""
+        if self.elsewhere_cells or not np.array_equal(asked.inner, asked.outer):
+            return None
+        value, many = float(asked.inner @ self.values.reshape(-1)), int(asked.inner.sum())
+        terms = tuple((weight, law, draws * many) for weight, law, draws in self.noise)
+        return replace(Reading.of(value, terms, self.parts), sources=self.sources)
 
     def many(self, normals: Floats, bounds: Floats, *, confidence: float, whole: bool) -> Counted:
         swept = self.sweep(normals, bounds)

@@ -19,6 +19,7 @@ from discreet.answers.halfspace_conditions import (
     Chosen,
     never_null,
 )
+from discreet.answers.joined_ranges import combined_note
 from discreet.answers.ranges import RangeSource
 from discreet.answers.readings import Reading
 from discreet.answers.sources import CombinedTable, Library
@@ -49,6 +50,9 @@ from discreet.schema.completeness import keeps_every_row
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+_Blocks = tuple[Floats, Terms, frozenset[int]]
+"""A table of blocks, the noise of each block, and the parts of the release that it comes from."""
 
 CUT_NOTE = (
     "The interval includes all rows of the cells that the condition cuts: they may lie on either "
@@ -96,21 +100,23 @@ class HalfspaceReader:
     def _best(self, columns: tuple[str, ...]) -> Cells:
         library = self._library
         schema, rows = library.schema, library.release.public_rows
-        grids: dict[tuple[int, ...], list[tuple[Floats, Terms]]] = {}
-        for part in library.release.parts:
+        grids: dict[tuple[int, ...], list[_Blocks]] = {}
+        for place, part in enumerate(library.release.parts):
             for each in part.measurements:
                 query = each.query if isinstance(each, Measurement) else None
                 if isinstance(query, GridCounts) and query.columns == columns:
                     assert isinstance(each, Measurement)
                     table = each.values.reshape(query.shape(schema)).astype(np.float64)
-                    grids.setdefault(query.widths, []).append((table, ((1.0, each.law, 1),)))
+                    own = table, ((1.0, each.law, 1),), frozenset({place})
+                    grids.setdefault(query.widths, []).append(own)
         combined = library.table(columns) if library.usable(columns) else None
         if isinstance(combined, CombinedTable):  # cells whose noises are independent
-            single = (1,) * len(columns)
-            grids.setdefault(single, []).append((combined.counts, combined.noise))
-        found: list[Cells] = [
-            Grid(schema, columns, widths, *_of_all(same), rows) for widths, same in grids.items()
-        ]
+            tables = combined.counts, combined.noise, library.table_parts
+            grids.setdefault((1,) * len(columns), []).append(tables)
+        found: list[Cells] = []
+        for widths, same in grids.items():
+            table, noise, parts, sources = _of_all(same)
+            found.append(Grid(schema, columns, widths, table, noise, rows, parts, sources))
         found += [
             Leaves(source, rows)
             for source in library.ranges
@@ -122,6 +128,18 @@ class HalfspaceReader:
         if not found:
             raise NotAnswerable(self._refusal(columns))
         return min(found, key=lambda cells: cells.comparison.release)
+
+    def readings(self, condition: Condition) -> list[Reading]:
+        """What a grid says of a lone inequality that cuts none of its blocks."""
+        asked = lone_inequality(condition)
+        if asked is None:
+            return []
+        try:
+            cells = self.cells(asked.columns)
+        except NotAnswerable:
+            return []
+        own = cells.reading(cells.boxed.chosen(asked)) if isinstance(cells, Grid) else None
+        return [] if own is None else [own]
 
     def totals(self) -> list[Reading]:
         """The number of all rows, from each grid over columns that leave none out."""
@@ -335,6 +353,8 @@ class HalfspaceReader:
             notes.append(
                 f"Without any data, rows spread evenly over the bounds, one would say {prior:,.0f}."
             )
+        if isinstance(cells, Grid) and cells.sources > 1:
+            notes.append(combined_note(cells.sources))
         if not cells.comparison.beats_prior:
             notes.append(cells.comparison.warning)
         if not found.is_exact.all():
@@ -347,13 +367,14 @@ class HalfspaceReader:
         return notes
 
 
-def _of_all(grids: list[tuple[Floats, Terms]]) -> tuple[Floats, Terms]:
-    """Tables of the same blocks with independent noise, combined by the inverse of their variances."""
-    weights = inverse_variance_weights([variance_of(noise) for _, noise in grids])
+def _of_all(grids: list[_Blocks]) -> tuple[Floats, Terms, frozenset[int], int]:
+    """Tables of the same blocks, combined by the inverse of their variances, and how many they are."""
+    weights = inverse_variance_weights([variance_of(noise) for _, noise, _ in grids])
     used = [(weight, *grid) for weight, grid in zip(weights, grids, strict=True) if weight]
-    table = sum(weight * counts for weight, counts, _ in used)
-    noise = tuple(term for weight, _, own in used for term in scaled(own, weight))
-    return np.asarray(table, dtype=np.float64), noise
+    table = sum(weight * counts for weight, counts, _, _ in used)
+    noise = tuple(term for weight, _, own, _ in used for term in scaled(own, weight))
+    parts = frozenset[int]().union(*(own for _, _, _, own in used))
+    return np.asarray(table, dtype=np.float64), noise, parts, len(used)
 
 
 def lone_inequality(condition: Condition) -> Inequality | None:

@@ -107,19 +107,24 @@ class PredicateReader:
     def readings(self, condition: Condition, confidence: float) -> list[Reading]:
         """What each class says of a condition without a model, and of all rows that satisfy it."""
         condition = lone_inequality(condition) or condition
-        schema, found = self._library.schema, list[Reading]()
+        found: list[Reading] = []
         for place, part in self._parts.items():
             own = self._from(part, condition, confidence)
             if own is None or own.terms is None:
                 continue
-            assert isinstance(part.query_class, Predicates)
-            declared = read_conditions(schema, part.query_class.conditions)
-            others = set(columns_of(schema, declared)) - set(columns_of(schema, [condition]))
-            if isinstance(condition, Inequality) or all(
-                keeps_every_row(schema.column(name)) for name in others
-            ):
+            if self._leaves_none_out(part, condition):
                 found.append(Reading.of(own.estimate, own.terms, frozenset({place})))
         return found
+
+    def _leaves_none_out(self, part: Part, condition: Condition) -> bool:
+        """Whether no row is missing that the condition's own columns give a cell."""
+        schema, (first, *_) = self._library.schema, part.measurements
+        assert isinstance(part.query_class, Predicates)
+        if isinstance(first, Measurement) and isinstance(first.query, InequalityCounts):
+            return True
+        declared = read_conditions(schema, part.query_class.conditions)
+        others = set(columns_of(schema, declared)) - set(columns_of(schema, [condition]))
+        return all(keeps_every_row(schema.column(name)) for name in others)
 
     def _from(self, part: Part, condition: Condition, confidence: float) -> _Found | None:
         schema = self._library.schema

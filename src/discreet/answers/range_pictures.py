@@ -5,6 +5,7 @@ May import errors, privacy, schema, queries, artifacts, inference.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,10 @@ import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
 from discreet.answers.ranges import RangeSource
+from discreet.artifacts.answer import Answer
 from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.public_random import generator
+from discreet.inference.tree_intervals import RangeEstimates
 from discreet.queries.tree import bits_of
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]
 
 MOST_BARS = 1 << 16
+PLAIN = 2.0
+"""Standard deviations beyond which rows are missing, and not noise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,17 +113,52 @@ def synthetic_codes(
     return drawn_codes(source, rows, generator(seed))
 
 
-def drawn_codes(source: RangeSource | BucketSource, rows: int, public: Generator) -> Codes:
+def rows_with_values(source: RangeSource | BucketSource) -> int:
+    """The rows that a release of ranges counts, as it would answer."""
+    return max(0, round(float(_whole(source).estimate[0])))
+
+
+def _whole(source: RangeSource | BucketSource) -> RangeEstimates:
+    last = [source.schema.column(name).value_cells - 1 for name in source.columns]
+    first = np.zeros((1, len(last)), dtype=np.uint64)
+    return source.fitted(first, np.array([last], dtype=np.uint64))
+
+
+def share_of_nulls(source: RangeSource | BucketSource, counted: Answer | None) -> float:
+    """The share of all `counted` rows that have no value in the one column, if nulls have a cell there.
+
+    Of several columns nobody knows in which of them a row has none. What noise alone would often
+    make is taken for none.
+    """
+    null = source.schema.column(source.columns[0]).null_cell
+    if len(source.columns) > 1 or null is None or null >= 1 << 64:
+        return 0.0
+    if counted is None or not counted.estimate:
+        return 0.0
+    whole = _whole(source)
+    missing = counted.estimate - float(whole.estimate[0])
+    noise = math.hypot(counted.std, float(whole.outer_std[0]))
+    return min(missing / counted.estimate, 1.0) if missing > PLAIN * noise else 0.0
+
+
+def drawn_codes(
+    source: RangeSource | BucketSource, rows: int, public: Generator, *, nulls: int = 0
+) -> Codes:
     """Cells of rows drawn from the published counts: box by box, evenly inside each, in random order.
 
-    Every box gets its share of the rows but for rounding, which is random.
+    Every box gets its share of the rows but for rounding, which is random. `nulls` of the rows have no
+    value, of a release over one column.
     """
     low, high, weights = source.published_boxes()
     if weights.sum() == 0:
         weights = np.prod((high - low).astype(np.float64) + 1.0, axis=1)
     # Systematic sampling: no box is off by more than one row from its share.
-    ends = np.cumsum(weights / weights.sum() * rows)
-    marks = np.arange(rows) + public.random()
+    ends = np.cumsum(weights / weights.sum() * (rows - nulls))
+    marks = np.arange(rows - nulls) + public.random()
     place = np.minimum(np.searchsorted(ends, marks, side="right"), len(weights) - 1)
     drawn = public.integers(low[place], high[place], endpoint=True, dtype=np.uint64)
+    if nulls:
+        null = source.schema.column(source.columns[0]).null_cell
+        assert null is not None
+        drawn = np.concatenate([drawn, np.full((nulls, 1), null, dtype=np.uint64)])
     return np.asarray(drawn[public.permutation(rows)])

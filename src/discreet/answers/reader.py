@@ -107,7 +107,9 @@ class ReleaseReader:
         other: Answers | None = None
         try:
             other = self._undeclared(question, confidence, whole)
-            if not has_inequality(condition):
+            if has_inequality(condition):
+                readings += self._halfspaces.readings(condition)
+            else:
                 own = Asking(self._library, confidence).reading(condition)
                 readings += [] if own is None else [own]
         except (NotAnswerable, BadQuestion):
@@ -208,15 +210,13 @@ class ReleaseReader:
 
         The same `seed` gives the same rows. It costs no privacy: only published numbers are used.
         """
-        return synthesize(
-            self._library, rows=self._counted_rows() if rows is None else rows, seed=seed
-        )
+        return synthesize(self._library, rows=rows, seed=seed, counted=self._count_of_rows())
 
-    def _counted_rows(self) -> int | None:
+    def _count_of_rows(self) -> Answer | None:
         """What `SELECT count(*)` answers, if the release counts every row."""
         question = Question((Aggregate("count", None, "count"),))
         try:
-            return int(self.ask(question).only.estimate)
+            return self.ask(question).only
         except NotAnswerable:
             return None
 

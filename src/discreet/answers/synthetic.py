@@ -21,11 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
-from discreet.answers.range_pictures import drawn_codes
+from discreet.answers.range_pictures import drawn_codes, rows_with_values, share_of_nulls
 from discreet.answers.ranges import RangeSource
 from discreet.answers.repairing import possible_rows
 from discreet.answers.sources import Library
 from discreet.answers.table_models import model_of_tables
+from discreet.artifacts.answer import Answer
 from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.fitting import RowModel
 from discreet.inference.public_random import generator
@@ -123,8 +124,10 @@ class SyntheticTable:
         pyarrow.feather.write_feather(table, str(path))
 
 
-def synthesize(library: Library, *, rows: int | None, seed: int | None) -> SyntheticTable:
-    """Rows drawn from the release; without `rows`, as many as the part that they come from counts."""
+def synthesize(
+    library: Library, *, rows: int | None, seed: int | None, counted: Answer | None = None
+) -> SyntheticTable:
+    """Rows drawn from the release; without `rows` as many as it has `counted`, if it counts every row."""
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
         raise BadInput(f"rows is {rows!r}; it must be a whole number of at least 0.")
     found = model_of_tables(library)
@@ -135,31 +138,26 @@ def synthesize(library: Library, *, rows: int | None, seed: int | None) -> Synth
             "Synthetic rows need tables or ranges of the columns: release marginals(2), or marginals of "
             "names, or intervals of a column."
         )
-    if rows is not None:
-        many = rows
-    elif found is not None:
-        many = round(found[2])
-    else:
-        many = max(_rows_with_values(each) for each in ranges)
+    many = rows
+    if many is None and counted is not None:
+        many = int(counted.estimate)
+    if many is None:
+        most = max((rows_with_values(each) for each in ranges), default=0)
+        many = most if found is None else round(found[2])
     if many > MOST_ROWS:
         raise BadInput(f"{many:,} rows are more than the {MOST_ROWS:,} that are drawn at once.")
     public = generator(seed)
     drawn: list[tuple[list[str], Codes]] = []
     if found is not None:
         drawn.append((found[1], _settled(library, found[0], found[1], many, public)))
-    drawn += [(list(each.columns), drawn_codes(each, many, public)) for each in ranges]
+    for each in ranges:
+        nulls = round(many * share_of_nulls(each, counted))
+        drawn.append((list(each.columns), drawn_codes(each, many, public, nulls=nulls)))
     names, codes = _beside(library.schema, drawn)
     codes = possible_rows(codes, library.schema, names, public)
     places = public.integers(0, PLACES, codes.shape)
-    return SyntheticTable(library.schema, names, codes, places, _notes(library, drawn, ranges))
-
-
-def _rows_with_values(source: RangeSource | BucketSource) -> int:
-    """The rows that a release of ranges counts, as it would answer."""
-    last = [source.schema.column(name).value_cells - 1 for name in source.columns]
-    first = np.zeros((1, len(last)), dtype=np.uint64)
-    whole = source.fitted(first, np.array([last], dtype=np.uint64))
-    return max(0, round(float(whole.estimate[0])))
+    notes = _notes(library, drawn, ranges, counted)
+    return SyntheticTable(library.schema, names, codes, places, notes)
 
 
 def _settled(
@@ -198,6 +196,7 @@ def _notes(
     library: Library,
     drawn: list[tuple[list[str], Codes]],
     ranges: list[RangeSource | BucketSource],
+    counted: Answer | None,
 ) -> tuple[str, ...]:
     found = []
     if len(drawn) > 1:
@@ -205,10 +204,16 @@ def _notes(
         found.append(
             f"Columns of different parts of the release were drawn independently of each other: {groups}."
         )
-    valued = [name for each in ranges for name in each.columns]
+    lacking = [each for each in ranges if share_of_nulls(each, counted)]
+    valued = [name for each in ranges if each not in lacking for name in each.columns]
     if valued:
         found.append(
             f"Every row has a value in {', '.join(valued)}: ranges count no nulls, so none are drawn."
+        )
+    if lacking:
+        names = ", ".join(each.columns[0] for each in lacking)
+        found.append(
+            f"In {names} as many rows have no value as the release counts more rows than values."
         )
     left = [
         column.name

@@ -58,20 +58,23 @@ def privacy_statement(release: Release) -> Statement:
 
 def _who(release: Release) -> str:
     schema = release.schema
-    if schema.unit.identifier is None:
-        one = "one row"
-    else:
+    table = f"the table {schema.dataset!r}"
+    several = schema.unit.identifier is not None
+    if several:
         rows = schema.unit.max_rows
-        kept = "one row" if rows == 1 else f"{rows} rows"
-        one = f"all rows of one {schema.unit.identifier!r}, of which at most {kept} were used"
+        kept = "one was" if rows == 1 else f"{rows} were"
+        who = f"Protected are all rows of one {schema.unit.identifier!r} in {table}, of which at most {kept} used"
+    else:
+        who = f"Protected is one row of {table}"
     match schema.adjacency:
         case Adjacency.ADD_REMOVE:
-            change = "is in the table or not; the number of rows is not revealed"
+            there = "they are" if several else "it is"
+            change = f"{there} in the table or not; the number of rows is not revealed"
         case _:
-            change = "has these values or any others"
+            change = f"{'they have' if several else 'it has'} these values or any others"
             if release.public_rows is not None:
                 change += f"; the number of rows, {release.public_rows:,}, is public"
-    return f"Protected is {one} of the table {schema.dataset!r}: whether it {change}."
+    return f"{who}: whether {change}."
 
 
 def _how_much(release: Release) -> str:

@@ -38,10 +38,19 @@ def command(
     from discreet.answers import open_release
     from discreet.cli.answering import print_answers
     from discreet.cli.output import print_json
+    from discreet.errors import BadQuestion, NotAnswerable
 
     reader = open_release(release_path)
     asked = [line for question in questions for line in _lines(question)]
-    found = [(question, reader.ask(question, confidence=confidence)) for question in asked]
+    found = []
+    for place, question in enumerate(asked, 1):
+        try:
+            found.append((question, reader.ask(question, confidence=confidence)))
+        except (BadQuestion, NotAnswerable) as error:
+            if len(asked) == 1:
+                raise
+            shown = question if len(question) <= 80 else question[:77] + "..."
+            raise type(error)(f"Question {place} of {len(asked)}, {shown!r}: {error}") from None
     if as_json:
         listed = [answers.to_dict() for _, answers in found]
         print_json(listed[0] if len(questions) == 1 and questions[0] != "-" else listed)

@@ -1,7 +1,7 @@
 """What a failed command says, and its exit code.
 
     0    done
-    1    a check was made and failed (`verify`, `ledger verify`)
+    1    a check was made and failed (`verify`, `ledger verify`, `audit`)
     2    bad input, or refused by a guarantee: one clear sentence, nothing half-done
     70   a fault in discreet: its kind is named, its text is not shown
     130  interrupted

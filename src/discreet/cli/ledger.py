@@ -83,7 +83,7 @@ def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
                 str(entry.id),
                 entry.dataset,
                 str(entry.cost),
-                "lost" if entry.is_lost else entry.state.value,
+                _state(entry),
                 entry.charged_at,
                 entry.purpose,
             )
@@ -91,6 +91,13 @@ def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
         ],
         right=[0],
     )
+
+
+def _state(entry: Any) -> str:
+    """As people say it: what was read and has an answer on record is answered."""
+    if entry.is_lost:
+        return "lost"
+    return "answered" if entry.state.value == "reading" else str(entry.state.value)
 
 
 @command.command(short_help="Check that the record was not altered.")

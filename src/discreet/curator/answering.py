@@ -28,6 +28,7 @@ from discreet.curator.intervals import (
 )
 from discreet.curator.planning import Needed, Planned, bounds_of, center_of
 from discreet.errors import LedgerDamaged
+from discreet.inference.rounding import plausible_counts
 from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.tallies import Cells, Key, Squares, Total, keys_touched
 from discreet.schema.ordered import OrderedColumn
@@ -209,11 +210,12 @@ class _Reader:
         """No count is below 0, so neither is an estimate or an end."""
         values, law = self._of(each.terms[0])
         half = law.half_width(self.confidence)
+        estimate, lower, upper = plausible_counts(values, values - half, values + half)
         return AnswerColumn(
             name=each.aggregate.name,
-            estimate=np.maximum(values, 0.0),
-            lower=np.maximum(values - half, 0.0),
-            upper=np.maximum(values + half, 0.0),
+            estimate=estimate,
+            lower=lower,
+            upper=upper,
             std=np.full(len(values), law.std),
             covers=Covers.NOISE,
         )

@@ -89,6 +89,16 @@ class Mixture:
         shifted /= self._spread(np.add.reduceat(shifted, starts, axis=1))
         return shifted
 
+    def shares_of(self, column: int) -> Singles:
+        """The shares of a column's cells, one row a component."""
+        return self.theta[:, self._slice(column)]
+
+    def set_shares(self, theta: Singles) -> None:
+        """Shares of all columns' cells, side by side."""
+        self._logits = np.log(np.maximum(theta, 1e-30)).astype(np.float32)
+        self.theta = self._probabilities()
+        self._gram = None
+
     def marginal(self, columns: Sequence[int]) -> Floats:
         """The model's shares over some columns, in the order given."""
         found = np.ones((len(self.theta), 1))

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
@@ -149,12 +148,7 @@ class Grant:
     def __enter__(self) -> Grant:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.allowed = self.spent  # what was not spent is forfeited: nothing more can be read
 
     @property

@@ -194,7 +194,10 @@ class _Reader(StatementReader):
             left, right = right, left
             sign = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
         if type(left) is not exp.Column:
-            raise BadQuestion("A comparison in WHERE needs a column on one side.")
+            raise BadQuestion(
+                "A comparison in WHERE has a plain column on one side, and a literal on the other: no function "
+                "of a column."
+            )
         column, literal = self.column(left), self._literal(right)
         return Constant(None) if literal is None else Comparison(column, sign, literal)
 

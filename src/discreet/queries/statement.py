@@ -87,7 +87,10 @@ class StatementReader:
             where = (
                 f"line {place['line']}, column {place['col']}" if place.get("line") else "its end"
             )
-            raise BadQuestion(f"The SQL is not understood near {where}. {cls.shape}") from None
+            raise BadQuestion(
+                f"The SQL is not understood near {where}. A name with blanks or signs stands in double "
+                f"quotes. {cls.shape}"
+            ) from None
         except errors.SqlglotError:
             raise BadQuestion(f"The SQL is not understood. {cls.shape}") from None
         return statement

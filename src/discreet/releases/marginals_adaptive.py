@@ -30,6 +30,7 @@ import numpy.typing as npt
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
+from discreet.inference.compressed_fit import fit_by_bins
 from discreet.inference.fitting import target_of
 from discreet.inference.mixture import (
     Mixture,
@@ -220,7 +221,8 @@ class _Fitting:
             tables = [self.rows * self._expected(model, pair, place) for pair in self.pairs]
             chosen = self._look(tables, self.looking[place], self.measuring[place])
             self._measure(chosen, self.measuring[place])
-            model.fit(self.targets, rows=self.rows, steps=STEPS[place], fitted=FITTED)
+            steps = STEPS[place]
+            fit_by_bins(model, self.targets, self.one, rows=self.rows, steps=steps, fitted=FITTED)
         return self._audited(model, confidence)
 
     # --- measuring ---------------------------------------------------------------------------

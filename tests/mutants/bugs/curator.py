@@ -197,4 +197,12 @@ CURATOR = (
         new="        return raw(column)\n",
         tests=(f"{VIEWS}::test_two_people_of_different_texts_never_meet_in_a_row",),
     ),
+    Mutant(
+        name="the-ends-of-an-interval-of-moments-are-rounded-inward",
+        trap=42,
+        file="src/discreet/curator/answering.py",
+        old="    return rounded if rounded <= end else math.nextafter(rounded, -math.inf)\n",
+        new="    return rounded\n",
+        tests=(f"{COVERAGE}::test_the_median_of_moments_lies_in_its_cell_and_is_one_of_them",),
+    ),
 )

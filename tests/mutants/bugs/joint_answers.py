@@ -15,7 +15,6 @@ JOINT_ANSWERS = (
         new="",
         tests=(
             f"{JOINED}::test_a_range_that_leaves_make_up_gets_the_inverse_variance_combination",
-            f"{JOINED}::test_the_deviation_of_a_combination_is_that_of_its_error",
         ),
         quick=True,
     ),

@@ -66,4 +66,44 @@ MARGINALS = (
             "test_a_model_and_the_tables_that_cap_it_share_the_risk_of_an_interval",
         ),
     ),
+    Mutant(
+        name="rows-without-a-cell-spread-unasked",
+        trap=42,
+        file="src/discreet/releases/marginals_adaptive.py",
+        old="spreads: ClassVar[bool] = False",
+        new="spreads: ClassVar[bool] = True",
+        tests=(
+            "tests/marginals/test_awkward_tables.py::test_rows_without_a_cell_are_in_no_answer_about_that_column",
+        ),
+    ),
+    Mutant(
+        name="a-smoothed-sums-width-taken-for-the-sums",
+        trap=42,
+        file="src/discreet/privacy/laws_fourier.py",
+        old="REACH = 4.75",
+        new="REACH = 0.0",
+        tests=(
+            "tests/privacy/test_laws_fourier.py::test_a_width_is_never_short_and_at_most_a_hundredth_of_a_deviation_long",
+        ),
+    ),
+    Mutant(
+        name="rows-outside-the-box-counted-into-it",
+        trap=42,
+        file="src/discreet/answers/model_sums.py",
+        old="best = np.maximum(best, inside[axis] - others)",
+        new="best = np.maximum(best, inside[axis])",
+        tests=(
+            "tests/answers/test_model_sums.py::test_the_bounds_hold_for_every_table_with_these_columns",
+        ),
+    ),
+    Mutant(
+        name="a-claim-of-half-the-widest-interval",
+        trap=42,
+        file="src/discreet/releases/marginals_claims.py",
+        old="math.ceil(max(bounds) - 1e-9)",
+        new="math.ceil(max(bounds) / 2)",
+        tests=(
+            "tests/marginals/test_claims.py::test_a_models_claim_is_the_widest_interval_of_a_cell_or_all_rows",
+        ),
+    ),
 )

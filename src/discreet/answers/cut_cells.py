@@ -1,0 +1,56 @@
+"""Arrays of sums over cells: what cut cells add, and the rest of a public total.
+
+May import errors, privacy, schema, queries, artifacts, inference.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.schema import NumberColumn, OrderedColumn
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+def complement(
+    cells: int, total: float, rows: int, sums: Floats, many: Integers
+) -> tuple[Floats, Integers]:
+    """The sum over some cells, or the public total less the others where those are fewer."""
+    others = cells - many
+    fewer = others < many
+    rest = np.where(others == 0, float(rows), rows - (total - sums))
+    return np.where(fewer, rest, sums), np.where(fewer, others, many)
+
+
+def partial_cells(
+    column: OrderedColumn,
+    counts: Floats,
+    begin: Floats,
+    end: Floats,
+    low: Floats,
+    high: Floats,
+    outer: tuple[Integers, Integers],
+    inner: tuple[Integers, Integers],
+) -> Floats:
+    """What the cut cells at both ends add, their values spread evenly."""
+    unit = 0.0 if isinstance(column, NumberColumn) else 1.0
+    size = end - begin + unit
+    first, last = outer
+    added = np.zeros(low.shape)
+    left = np.clip(first, 0, len(begin) - 1)
+    right = np.clip(last - 1, 0, len(begin) - 1)
+    cut_left = (first < last) & (first < inner[0])
+    cut_right = (first < last) & (last > inner[1]) & ((right != left) | ~cut_left)
+    for place, cut in ((left, cut_left), (right, cut_right)):
+        covered = np.minimum(high, end[place]) - np.maximum(low, begin[place]) + unit
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(size[place] > 0, covered / size[place], 1.0)
+        added += np.where(cut, np.clip(share, 0.0, 1.0) * counts[place], 0.0)
+    if column.other_cell is not None:
+        # The nearest value outside stands for its side, half of the outside rows each.
+        before = (low < begin[0]) & (high >= begin[0] - unit) & (low <= high)
+        after = (high > end[-1]) & (low <= end[-1] + unit) & (low <= high)
+        added += counts[column.other_cell] * (0.5 * before + 0.5 * after)
+    return added
