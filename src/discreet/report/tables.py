@@ -92,7 +92,10 @@ def cramers_v(counts: Floats, std: float) -> tuple[float, bool]:
 
     The squared distance from independent columns is counted in units of the expected counts; what noise
     of deviation `std` adds to it on average is taken off, and three deviations of that must be left.
+    Categories that noise hides are passed over: they have no rows to speak of, and V is relative to the
+    number of categories.
     """
+    counts = _seen(counts, std)
     kept = np.maximum(counts, 0.0)
     rows = float(counts.sum())
     if rows < 1 or min(counts.shape) < 2 or kept.sum() <= 0:
@@ -104,6 +107,15 @@ def cramers_v(counts: Floats, std: float) -> tuple[float, bool]:
     spread = math.sqrt(5 * std**4 * float((1 / expected**2).sum()))
     square = max(0.0, distance - noise) / rows / (min(counts.shape) - 1)
     return min(1.0, math.sqrt(square)), distance - noise > 3 * spread
+
+
+def _seen(counts: Floats, std: float) -> Floats:
+    """The rows and columns of a table whose sums are above three deviations of their noise, and 1."""
+    for axis in range(2):
+        others = counts.shape[1 - axis]
+        is_seen = counts.sum(axis=1 - axis) >= max(1.0, 3 * std * math.sqrt(others))
+        counts = counts.compress(is_seen, axis=axis)
+    return counts
 
 
 def _synthetic(reader: ReleaseReader) -> SyntheticTable | None:
