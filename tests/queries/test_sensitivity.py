@@ -16,6 +16,7 @@ from discreet.kernel.mechanisms import AboveThreshold, DiscreteLaplace
 from discreet.kernel.noise import DrawnNoise
 from discreet.kernel.vault import Request, Vault
 from discreet.privacy.budget import Budget
+from discreet.queries.cell_strategy import CellStrategy
 from discreet.queries.cut_counts import CutCounts
 from discreet.queries.grid_counts import GridCounts
 from discreet.queries.measurable import (
@@ -103,11 +104,21 @@ def evaluated(schema):
         ModelDistance.to(("x",), small),
         Parity(("p", "q")),
         StrategyCounts.of(schema, conditions),
+        CellStrategy("x", ((3,) * 15, (*range(-7, 8),))),
         InequalityCounts(("x",), ((1,), (3,)), (4, 11), (tuple(range(-8, 22, 2)),)),
     )
 
 
-TIGHT = (BlockCounts, RangeCount, GridCounts, CutCounts, Residual, ModelDistance, Parity)
+TIGHT = (
+    BlockCounts,
+    RangeCount,
+    GridCounts,
+    CutCounts,
+    Residual,
+    ModelDistance,
+    Parity,
+    CellStrategy,
+)
 """Whose stated sensitivity some pair of rows reaches; the others state a bound that holds for any conditions."""
 
 

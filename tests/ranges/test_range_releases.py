@@ -300,7 +300,7 @@ def test_the_planner_takes_gaussian_noise_where_rho_is_the_budget():
 
 
 @pytest.mark.parametrize("epsilon", [300, 3000])
-@pytest.mark.parametrize("name", NAMES[:4])
+@pytest.mark.parametrize("name", ["best-tree", "adaptive-tree", "tree", "two-stage-tree"])
 def test_noise_too_small_to_measure_is_no_accident(name, epsilon):
     """Noise of variance 0 as far as floats go: the answer is the truth but for a chance below 1e-8."""
     histogram = np.array([5, 0, 0, 7, 120, 3, 9, 0])

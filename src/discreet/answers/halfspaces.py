@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.cell_ranges import CellRangeSource
 from discreet.answers.halfspace_cells import Cells, Counted, Grid, Leaves
 from discreet.answers.halfspace_conditions import (
     Chosen,
@@ -121,6 +122,7 @@ class HalfspaceReader:
             Leaves(source, rows)
             for source in library.ranges
             if isinstance(source, RangeSource)
+            and not isinstance(source, CellRangeSource)
             and source.columns == columns
             and all(schema.column(name).kind in NUMERIC_KINDS for name in columns)
             and not any(schema.column(name).has_other for name in columns)

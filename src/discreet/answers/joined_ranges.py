@@ -211,7 +211,7 @@ class JoinedSource:
 
     def _best_bracket(self, brackets: Sequence[RangeEstimates]) -> RangeEstimates:
         """The tree with the least noise on the largest question: the same one for all of them."""
-        largest = [float(tree.nodes.root_variance) for tree in self.trees]
+        largest = [tree.whole_variance for tree in self.trees]
         return brackets[int(np.argmin(largest))]
 
 

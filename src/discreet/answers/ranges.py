@@ -165,6 +165,11 @@ class RangeSource:
         """Of a tree over one column."""
         return IntervalIndex(self.nodes)
 
+    @property
+    def whole_variance(self) -> float:
+        """Of the count of all rows with values."""
+        return float(self.nodes.root_variance)
+
     @cached_property
     def boxes(self) -> BoxIndex:
         return BoxIndex(self.nodes)

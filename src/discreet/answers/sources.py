@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
+from discreet.answers.cell_ranges import CellRangeSource
 from discreet.answers.joining import joined_sources
 from discreet.answers.linear_tables import LinearTable, ModelTable, WeightedTable
 from discreet.answers.ranges import RangeSource
@@ -196,6 +197,7 @@ ANSWERERS: dict[str, Answerer] = {
     "sums": _measured,
     "buckets": lambda part, schema: Sources(ranges=[BucketSource(part, schema)]),
     "ranges": lambda part, schema: Sources(ranges=[RangeSource(part, schema)]),
+    "range-cells": lambda part, schema: Sources(ranges=[CellRangeSource(part, schema)]),
     "residuals": _residuals,
     "model": _model,
     "halfspaces": _measured,

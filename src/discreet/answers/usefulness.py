@@ -17,6 +17,8 @@ import numpy as np
 from discreet.answers.asking import Asking
 from discreet.answers.box_usefulness import THEOREM as BOX_THEOREM
 from discreet.answers.box_usefulness import box_bound
+from discreet.answers.cell_ranges import THEOREM as CELL_THEOREM
+from discreet.answers.cell_ranges import CellRangeSource
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.parities import ParityReader
 from discreet.answers.range_usefulness import THEOREM as RANGE_THEOREM
@@ -114,6 +116,8 @@ def _ranges_bound(library: Library, query_class: Ranges, delta: Fraction) -> tup
 
 def tree_bound(source: RangeSource, pieces: int, delta: float) -> tuple[float, str]:
     """The simultaneous bound of a released tree for unions of `pieces` ranges, and why it holds."""
+    if isinstance(source, CellRangeSource):
+        return pieces * source.bound(delta), CELL_THEOREM
     if len(source.columns) == 1:
         return pieces * interval_bound(source, delta), RANGE_THEOREM
     return pieces * box_bound(source, delta), BOX_THEOREM

@@ -74,7 +74,7 @@ def _strategies(shape: tuple[int, int], content: bytes, squared: bool) -> tuple[
     if parts <= MOST_SOLVED:
         found.append(Strategy("parts", np.eye(parts, dtype=np.int64), workload))
     if 1 < parts <= (MOST_OPTIMISED_L2 if squared else MOST_OPTIMISED_L1):
-        best = _best_l2(workload) if squared else _best_l1(workload)
+        best = best_l2(workload) if squared else best_l1(workload)
         matrix = whole(best)
         found.append(Strategy("optimised", matrix, reconstruction(workload, matrix)))
     return tuple(found)
@@ -109,7 +109,7 @@ def whole(matrix: Floats) -> Integers:
     )
 
 
-def _best_l2(workload: Floats) -> Floats:
+def best_l2(workload: Floats) -> Floats:
     """The fixed point of X = L^-1/2 (L^1/2 W'W L^1/2)^1/2 L^-1/2 with a diagonal of 1."""
     gram = workload.T @ workload
     parts = len(gram)
@@ -130,7 +130,7 @@ def _best_l2(workload: Floats) -> Floats:
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
 
 
-def _best_l1(workload: Floats) -> Floats:
+def best_l1(workload: Floats) -> Floats:
     """The identity and p rows over it, by projected quasi-Newton steps from a public start."""
     import scipy.optimize
 

@@ -23,6 +23,7 @@ from discreet.privacy.adjacency import (
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
+from discreet.queries.cell_strategy import CellStrategy
 from discreet.queries.cut_counts import CutCounts
 from discreet.queries.grid_counts import GridCounts
 from discreet.queries.limits import MOST_CELLS as MOST_CELLS
@@ -343,6 +344,7 @@ QUERIES: dict[str, Callable[[dict[str, Any]], Query]] = {
     StrategyCounts.kind: StrategyCounts.from_dict,
     InequalityCounts.kind: InequalityCounts.from_dict,
     CutCounts.kind: CutCounts.from_dict,
+    CellStrategy.kind: CellStrategy.from_dict,
 }
 
 

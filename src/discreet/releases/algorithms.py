@@ -25,6 +25,7 @@ from discreet.releases.protocol import Algorithm, ClassError, Prepared
 from discreet.releases.ranges_adaptive import AdaptiveTree
 from discreet.releases.ranges_choice import BestTree
 from discreet.releases.ranges_search import NoisySearch
+from discreet.releases.ranges_strategy import RangeStrategy
 from discreet.releases.ranges_tree import FullTree
 from discreet.releases.ranges_two_stage import TwoStageTree
 from discreet.releases.sums import ClampedSums
@@ -45,9 +46,23 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "parities": (FourierMarginals(), SplitParities()),
     "means": (MeanOfAllRows(), MeanOfValues()),
     "sums": (ClampedSums(),),
-    "intervals": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
+    "intervals": (
+        BestTree(),
+        AdaptiveTree(),
+        FullTree(),
+        RangeStrategy(),
+        TwoStageTree(),
+        NoisySearch(),
+    ),
     "rectangles": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
-    "unions": (BestTree(), AdaptiveTree(), FullTree(), TwoStageTree(), NoisySearch()),
+    "unions": (
+        BestTree(),
+        AdaptiveTree(),
+        FullTree(),
+        RangeStrategy(),
+        TwoStageTree(),
+        NoisySearch(),
+    ),
     "halfspaces": (
         BestHalfspaces(),
         HalfspaceTree(),

@@ -84,4 +84,23 @@ RANGES = (
             "test_coarse_and_fine_numbers_of_a_stopped_node_have_their_joint_law",
         ),
     ),
+    Mutant(
+        name="a-strategy-over-cells-forgets-how-many-rows-a-unit-has",
+        trap=3,
+        file="src/discreet/queries/cell_strategy.py",
+        old="        return Sensitivity(l1=max(1, l1) * rows, l2_squared=max(1, l2) * rows * rows)\n",
+        new="        return Sensitivity(l1=max(1, l1), l2_squared=max(1, l2))\n",
+        tests=(f"{SENSITIVITY}::test_no_two_rows_move_an_evaluated_query_further_than_it_says",),
+    ),
+    Mutant(
+        name="the-noise-that-two-ends-of-an-interval-share-is-counted-on-twice",
+        trap=42,
+        file="src/discreet/inference/cell_strategies.py",
+        old="np.maximum(spread[start] + spread[stop] - 2 * self.covariance[start, stop], 0.0)",
+        new="np.maximum(spread[start] + spread[stop] - 3 * self.covariance[start, stop], 0.0)",
+        tests=(
+            "tests/ranges/test_range_strategy.py::"
+            "test_the_variance_of_every_interval_is_that_of_its_least_squares",
+        ),
+    ),
 )

@@ -1,0 +1,93 @@
+"""Ranges of one short column from a strategy over its cells: unbiased, with an exact variance each.
+
+May import errors, privacy, schema, queries, artifacts, inference.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answers.range_usefulness import ROUNDING, reach
+from discreet.answers.ranges import RangeSource
+from discreet.artifacts.measurement import Measurement
+from discreet.errors import BadRelease
+from discreet.inference.cell_strategies import CellIntervals, cell_intervals
+from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
+from discreet.queries.cell_strategy import CellStrategy
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.uint64]
+
+CELL_NOTE = (
+    "The interval is nominal for this question alone: the noise has its exact standard deviation, and no "
+    "row decided which numbers are measured."
+)
+THEOREM = (
+    "Chernoff bounds of the noise of each interval, which is a known combination of independent draws, and "
+    "the union bound over all intervals"
+)
+
+
+@dataclass(eq=False)
+class CellRangeSource(RangeSource):
+    """A released strategy over the cells of one column."""
+
+    @property
+    def note(self) -> str:
+        return CELL_NOTE
+
+    @cached_property
+    def _measured(self) -> tuple[CellStrategy, Measurement]:
+        (only,) = self.part.measurements if len(self.part.measurements) == 1 else (None,)
+        if not isinstance(only, Measurement) or not isinstance(only.query, CellStrategy):
+            raise BadRelease("a strategy over cells holds something else than its numbers.")
+        query = only.query
+        if query.columns != self.columns or len(only.values) != query.size(self.schema):
+            raise BadRelease("a strategy is over other cells than its query class.")
+        if len(self.leaf_estimates) != query.array.shape[1]:
+            raise BadRelease("a strategy has estimates of other cells.")
+        if np.linalg.matrix_rank(query.array.astype(np.float64)) < query.array.shape[1]:
+            raise BadRelease("a strategy does not determine its cells.")
+        return query, only
+
+    @cached_property
+    def intervals(self) -> CellIntervals:  # type: ignore[override]
+        query, measured = self._measured
+        values = measured.values.astype(np.float64)
+        return cell_intervals(query.array, values, measured.law.variance, self.leaf_estimates)
+
+    @property
+    def whole_variance(self) -> float:
+        return float(self.intervals.covariance[-1, -1])
+
+    def published_boxes(self) -> tuple[Codes, Codes, Floats]:
+        """The cells, and the rows of each, none of them negative."""
+        cells = self.intervals.starts[:, np.newaxis]
+        return cells, cells, self.intervals.estimate
+
+    def bound(self, delta: float) -> float:
+        """What no interval's estimate is off by, with probability 1 - delta."""
+        query, measured = self._measured
+        law = measured.law
+        variance, scale, slack = law.variance, 0.0, 0.0
+        if isinstance(law, DiscreteLaplaceLaw):
+            variance, scale = 2 * float(law.scale) ** 2, float(law.scale)
+        elif isinstance(law, DiscreteGaussianLaw):
+            variance = float(law.sigma_squared)  # sub-Gaussian with this parameter
+        elif isinstance(law, RoundedGaussianLaw):
+            variance, slack = float(law.sigma_squared), 0.5
+        cells = query.array.shape[1]
+        risk = math.log(cells * (cells + 1) / delta)  # all intervals, two sides
+        weights = np.linalg.pinv(query.array.astype(np.float64))
+        before = np.concatenate([np.zeros((1, weights.shape[1])), np.cumsum(weights, axis=0)])
+        farthest = 0.0
+        for start in range(cells):
+            rows = before[start + 1 :] - before[start]  # of intervals that begin at this cell
+            far = reach(variance * (rows**2).sum(axis=1), risk, scale * np.abs(rows).max(axis=1))
+            farthest = max(farthest, float((far + slack * np.abs(rows).sum(axis=1)).max()))
+        return farthest + ROUNDING
