@@ -85,8 +85,8 @@ def _array_bytes(array: npt.NDArray[Any]) -> bytes:
     if array.dtype.kind in "b":
         plain = np.ascontiguousarray(array, dtype=np.dtype("|b1"))
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, plain, version=(1, 0), allow_pickle=False)
-    return buffer.getvalue()
+    np.lib.format.write_array_header_1_0(buffer, np.lib.format.header_data_from_array_1_0(plain))
+    return buffer.getvalue() + plain.tobytes()
 
 
 def write_members(members: Mapping[str, bytes], path: str | Path) -> None:

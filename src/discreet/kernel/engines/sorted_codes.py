@@ -120,7 +120,8 @@ class SortedCodes:
         if depth == 0:
             counts[known] = len(self.keys)
             return counts
-        asked = [np.ascontiguousarray(nodes[known, axis]) for axis in range(nodes.shape[1])]
+        some = nodes if known.all() else nodes[known]
+        asked = [np.ascontiguousarray(some[:, axis]) for axis in range(nodes.shape[1])]
         below = len(self.interleaving.order) - depth
         first = self.interleaving.keys(asked, depth) << np.uint64(below)
         counts[known] = self._between(first, np.uint64((1 << below) - 1))
