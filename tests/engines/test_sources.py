@@ -170,6 +170,23 @@ def test_a_column_is_found_whatever_its_case() -> None:
     assert counted(table) == ANSWER
 
 
+@pytest.mark.parametrize("swapped", [0, 1])
+def test_files_read_together_may_order_their_columns_as_they_like(
+    tmp_path: Path, swapped: int
+) -> None:
+    columns = {"age": [0], "size": [1]}
+    for place in range(9):
+        names = sorted(columns, reverse=place % 2 == swapped)
+        table = pa.table({name: columns[name] for name in names})
+        pq.write_table(table, tmp_path / f"{place}.parquet")
+    declared = Schema(
+        dataset="d", columns=(IntegerColumn("age", 0, 1), IntegerColumn("size", 0, 1))
+    )
+    with open_engine(tmp_path / "*.parquet", declared) as engine:
+        ages, sizes = engine.marginals([("age",), ("size",)])
+    assert (ages[0], sizes[1]) == (9, 9)
+
+
 def test_files_read_together_need_one_type_for_a_column(tmp_path: Path) -> None:
     """Else a cast to the first file's type would fail on some row."""
     pq.write_table(TABLE, tmp_path / "1.parquet")

@@ -29,7 +29,8 @@ def test_a_plan_opens_nothing(make_schema, monkeypatch):
     monkeypatch.setattr(run, "open_engine", opened)
     monkeypatch.setattr("builtins.open", opened)
     monkeypatch.setattr("pathlib.Path.open", opened)
-    plan(make_schema(), budget=HALF, workload=WORKLOAD, rows=1000)
+    planned = plan(make_schema(), budget=HALF, workload=WORKLOAD, rows=1000)
+    assert len(planned.classes) == len(WORKLOAD)
 
 
 def test_a_plan_has_one_row_a_class_and_is_plain_data(make_schema):

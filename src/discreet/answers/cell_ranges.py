@@ -12,21 +12,17 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.range_levels import continuous
 from discreet.answers.range_usefulness import ROUNDING, reach
 from discreet.answers.ranges import RangeSource
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadRelease
 from discreet.inference.cell_strategies import CellIntervals, cell_intervals
-from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
 from discreet.queries.cell_strategy import CellStrategy
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]
 
-CELL_NOTE = (
-    "The interval is nominal for this question alone: the noise has its exact standard deviation, and no "
-    "row decided which numbers are measured."
-)
 THEOREM = (
     "Chernoff bounds of the noise of each interval, which is a known combination of independent draws, and "
     "the union bound over all intervals"
@@ -36,10 +32,6 @@ THEOREM = (
 @dataclass(eq=False)
 class CellRangeSource(RangeSource):
     """A released strategy over the cells of one column."""
-
-    @property
-    def note(self) -> str:
-        return CELL_NOTE
 
     @cached_property
     def _measured(self) -> tuple[CellStrategy, Measurement]:
@@ -73,14 +65,7 @@ class CellRangeSource(RangeSource):
     def bound(self, delta: float) -> float:
         """What no interval's estimate is off by, with probability 1 - delta."""
         query, measured = self._measured
-        law = measured.law
-        variance, scale, slack = law.variance, 0.0, 0.0
-        if isinstance(law, DiscreteLaplaceLaw):
-            variance, scale = 2 * float(law.scale) ** 2, float(law.scale)
-        elif isinstance(law, DiscreteGaussianLaw):
-            variance = float(law.sigma_squared)  # sub-Gaussian with this parameter
-        elif isinstance(law, RoundedGaussianLaw):
-            variance, slack = float(law.sigma_squared), 0.5
+        variance, scale, slack = continuous(measured.law)
         cells = query.array.shape[1]
         risk = math.log(cells * (cells + 1) / delta)  # all intervals, two sides
         weights = np.linalg.pinv(query.array.astype(np.float64))

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.joint_estimates import JoinedEstimates
-from discreet.answers.ranges import CountedRanges, RangeSource, count_ranges
+from discreet.answers.ranges import CountsRanges, RangeSource
 from discreet.inference.symmetric_tables import Box, SymmetricTable
 from discreet.inference.tree_intervals import RangeEstimates
 from discreet.privacy.laws import NoiseLaw
@@ -76,7 +76,7 @@ class PresentRows:
 
 
 @dataclass(eq=False)
-class JoinedSource:
+class JoinedSource(CountsRanges):
     """Trees over the same columns, with the table over them where one is released."""
 
     trees: tuple[RangeSource, ...]
@@ -133,17 +133,6 @@ class JoinedSource:
             self._of_tree(tree, tree.fitted(*self._ordered(tree, box)), box) for tree in self.trees
         ]
         return anchors + [self._of_count(each, box) for each in self.present]
-
-    def count(
-        self,
-        first: Codes,
-        last: Codes,
-        *,
-        confidence: float,
-        public_rows: int | None = None,
-        whole: bool = True,
-    ) -> CountedRanges:
-        return count_ranges(self, first, last, confidence, public_rows, whole)
 
     def _everything(self, many: int) -> Box:
         last = np.array([self._last], dtype=np.uint64).repeat(many, axis=0)

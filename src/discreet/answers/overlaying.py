@@ -14,7 +14,7 @@ import numpy.typing as npt
 from discreet.answers.joined_ranges import combined_note, is_combined
 from discreet.answers.ranging import left_out_note
 from discreet.answers.readings import Reading
-from discreet.artifacts.answer import Covers
+from discreet.answers.shaping import one_count
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.queries.question import Question
 from discreet.schema import Schema
@@ -45,23 +45,14 @@ def answered(
     whole: bool,
 ) -> Answers:
     """A combined count as the answer, with the notes of the source that would have answered alone."""
-    estimate, lower, upper = (
-        each.reshape(1) for each in reading.bounded(confidence, rows=rows, whole=whole)
-    )
-    std = np.array([math.sqrt(reading.variance)])
     notes = [] if other is None else [each for each in other.notes if not is_combined(each)]
     notes += [combined_note(reading.sources)] if reading.sources > 1 else []
-    return Answers(
-        groups=(),
-        codes=np.zeros((1, 0), dtype=np.int64),
-        label=lambda axis, code: "",
-        columns=tuple(
-            AnswerColumn(one.name, estimate, lower, upper, std, Covers.NOISE)
-            for one in question.aggregates
-        ),
+    return one_count(
+        question,
+        reading.bounded(confidence, rows=rows, whole=whole),
+        std=math.sqrt(reading.variance),
         confidence=confidence,
-        question=question.text,
-        notes=tuple(notes),
+        notes=notes,
     )
 
 

@@ -17,9 +17,10 @@ import numpy as np
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.predicates import over_parts
 from discreet.answers.readings import Reading
+from discreet.answers.shaping import one_count
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Answer, Covers
-from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.artifacts.answers import Answers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part
 from discreet.errors import BadInput, BadRelease, NotAnswerable
@@ -143,25 +144,14 @@ class ParityReader:
             return None
         value, terms = min(options, key=lambda option: _variance(option[1]))
         width = half_width(terms, confidence)
-        estimate, lower, upper = plausible_counts(
+        ends = plausible_counts(
             np.array([value]),
             np.array([value - width]),
             np.array([value + width]),
             rows=self._library.release.public_rows,
             whole=whole,
         )
-        std = np.array([np.sqrt(_variance(terms))])
-        return Answers(
-            groups=(),
-            codes=np.zeros((1, 0), dtype=np.int64),
-            label=lambda axis, code: "",
-            columns=tuple(
-                AnswerColumn(one.name, estimate, lower, upper, std, Covers.NOISE)
-                for one in question.aggregates
-            ),
-            confidence=confidence,
-            question=question.text,
-        )
+        return one_count(question, ends, std=_variance(terms) ** 0.5, confidence=confidence)
 
     def readings(self, condition: Condition) -> list[Reading]:
         """What the parities of each class say of a condition, where they leave no row out."""

@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from discreet.answers.halfspaces import lone_inequality
 from discreet.answers.readings import Reading
+from discreet.answers.shaping import one_count
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Covers
-from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.artifacts.answers import Answers
 from discreet.artifacts.measurement import Measurement, Selection
 from discreet.artifacts.release import Part
 from discreet.errors import BadInput, BadRelease
@@ -83,24 +84,19 @@ class PredicateReader:
             return None
         best = min(options, key=lambda option: option.std)
         low, high = best.estimate - best.half, best.estimate + best.half
-        estimate, lower, upper = plausible_counts(
+        ends = plausible_counts(
             np.array([best.estimate]),
             np.array([low]),
             np.array([high]),
             rows=self._library.release.public_rows,
             whole=whole,
         )
-        std = np.array([best.std])
-        return Answers(
-            groups=(),
-            codes=np.zeros((1, 0), dtype=np.int64),
-            label=lambda axis, code: "",
-            columns=tuple(
-                AnswerColumn(one.name, estimate, lower, upper, std, best.covers)
-                for one in question.aggregates
-            ),
+        return one_count(
+            question,
+            ends,
+            std=best.std,
             confidence=confidence,
-            question=question.text,
+            covers=best.covers,
             notes=(best.note,) if best.note else (),
         )
 

@@ -110,16 +110,21 @@ def _final(depth: tuple[int, ...], level: TreeLevel) -> MeasuredLevel:
     )
 
 
+def continuous(law: NoiseLaw) -> tuple[float, float, float]:
+    """Noise that a draw lies below: its variance, its Laplace scale (or 0), and how far rounding moves it."""
+    if isinstance(law, DiscreteLaplaceLaw):
+        return 2 * float(law.scale) ** 2, float(law.scale), 0.0
+    if isinstance(law, DiscreteGaussianLaw):
+        return float(law.sigma_squared), 0.0, 0.0  # sub-Gaussian with this parameter
+    if isinstance(law, RoundedGaussianLaw):
+        return float(law.sigma_squared), 0.0, 0.5
+    return law.variance, 0.0, 0.0
+
+
 def _noisy(
     depth: tuple[int, ...], nodes: Nodes, numbers: Floats, law: NoiseLaw, stopped: Bools
 ) -> MeasuredLevel:
-    variance, scale, slack = law.variance, 0.0, 0.0
-    if isinstance(law, DiscreteLaplaceLaw):
-        variance, scale = 2 * float(law.scale) ** 2, float(law.scale)
-    elif isinstance(law, DiscreteGaussianLaw):
-        variance = float(law.sigma_squared)  # sub-Gaussian with this parameter
-    elif isinstance(law, RoundedGaussianLaw):
-        variance, slack = float(law.sigma_squared), 0.5
+    variance, scale, slack = continuous(law)
     many = len(nodes)
     return MeasuredLevel(
         depth,

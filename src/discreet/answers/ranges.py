@@ -95,8 +95,25 @@ class CountedRanges:
         return self.estimate, self.lower, self.upper, self.std, self.is_exact
 
 
+class CountsRanges:
+    """Of a source that fits ranges: it counts them, too."""
+
+    def count(
+        self: FittedRanges,
+        first: Codes,
+        last: Codes,
+        *,
+        confidence: float,
+        public_rows: int | None = None,
+        whole: bool = True,
+    ) -> CountedRanges:
+        """Rows in each box, with intervals. A box with first > last in some column is empty."""
+        ends = first, last
+        return count_between(self, ends, ends, confidence, public_rows, whole)
+
+
 @dataclass(eq=False)
-class RangeSource:
+class RangeSource(CountsRanges):
     """A released tree over some columns. Its tables are made when it is first asked."""
 
     part: Part
@@ -186,18 +203,6 @@ class RangeSource:
             return self.intervals.between(first[:, 0], last[:, 0])
         return self.boxes.inside(first, last)
 
-    def count(
-        self,
-        first: Codes,
-        last: Codes,
-        *,
-        confidence: float,
-        public_rows: int | None = None,
-        whole: bool = True,
-    ) -> CountedRanges:
-        """Rows in each box, with intervals. A box with first > last in some column is empty."""
-        return count_ranges(self, first, last, confidence, public_rows, whole)
-
 
 class FittedRanges(Protocol):
     """What ranges are counted from."""
@@ -205,19 +210,6 @@ class FittedRanges(Protocol):
     @property
     def kurtosis(self) -> float: ...
     def fitted(self, first: Codes, last: Codes) -> RangeEstimates: ...
-
-
-def count_ranges(
-    source: FittedRanges,
-    first: Codes,
-    last: Codes,
-    confidence: float,
-    public_rows: int | None,
-    whole: bool,
-) -> CountedRanges:
-    """Rows in each box, a chunk of them at a time."""
-    ends = first, last
-    return count_between(source, ends, ends, confidence, public_rows, whole)
 
 
 def count_between(

@@ -113,7 +113,7 @@ class ReleaseReader:
                 own = Asking(self._library, confidence).reading(condition)
                 readings += [] if own is None else [own]
         except (NotAnswerable, BadQuestion):
-            pass
+            pass  # tables and trees do not know: what the others said is combined without them
         joint = combined(readings)
         if joint.sources < 2 and (other is not None or not everything):
             return None

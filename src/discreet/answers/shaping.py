@@ -5,6 +5,7 @@ May import errors, privacy, schema, queries, artifacts, inference.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -13,7 +14,8 @@ import numpy.typing as npt
 from discreet.answers.counting import Estimates
 from discreet.answers.selecting import Selection
 from discreet.artifacts.answer import Covers
-from discreet.artifacts.answers import AnswerColumn
+from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.queries.sql import Question
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -58,6 +60,32 @@ def answer_column(
         upper=kept(found.upper),
         std=kept(found.std),
         covers=what_is_covered(found),
+    )
+
+
+def one_count(
+    question: Question,
+    ends: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    *,
+    std: float,
+    confidence: float,
+    covers: Covers = Covers.NOISE,
+    notes: Sequence[str] = (),
+) -> Answers:
+    """One number, without groups, for every count that the question asks: estimate, lower and upper end."""
+    estimate, lower, upper = (each.reshape(1) for each in ends)
+    deviation = np.array([std])
+    return Answers(
+        groups=(),
+        codes=np.zeros((1, 0), dtype=np.int64),
+        label=lambda axis, code: "",
+        columns=tuple(
+            AnswerColumn(one.name, estimate, lower, upper, deviation, covers)
+            for one in question.aggregates
+        ),
+        confidence=confidence,
+        question=question.text,
+        notes=tuple(notes),
     )
 
 

@@ -5,6 +5,7 @@ May import kernel, inference and the rooms below them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -41,7 +42,7 @@ class MeasuredByRequests:
         ]
 
 
-class MeasuredAtOnce(MeasuredByRequests):
+class MeasuredAtOnce(MeasuredByRequests, ABC):
     """Of a `Prepared` whose part is its measurements, and what follows from them."""
 
     __slots__ = ()
@@ -55,8 +56,9 @@ class MeasuredAtOnce(MeasuredByRequests):
     together: ClassVar[str]
     """Why the bound of all queries at once does."""
 
+    @abstractmethod
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        raise NotImplementedError
+        """What to expect, from public facts."""
 
     def facts(self) -> dict[str, Any]:
         """What else the part says of itself."""

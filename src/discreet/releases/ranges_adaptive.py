@@ -22,6 +22,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.ranges import RangeSource
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
@@ -211,7 +212,7 @@ class PreparedTree(MeasuredByRefining):
                 "estimates": "leaves are smoothed non-negative counts of the stopped nodes, level by level"
             },
         )
-        return part, tree_claims(part, self.schema, confidence)
+        return part, tree_claims(RangeSource(part, self.schema), confidence)
 
 
 def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> npt.NDArray[np.float64]:

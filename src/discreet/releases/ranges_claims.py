@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from discreet.answers.ranges import RangeSource
 from discreet.answers.usefulness import tree_bound
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ErrorClaim
 from discreet.queries.ranges import Ranges
-from discreet.schema import Schema
 
 MOST_CLAIMED = 1 << 17
 """Leaves of a tree whose bound is computed at once; of a larger one it is computed when asked for."""
 
 
-def tree_claims(part: Part, schema: Schema, confidence: float) -> tuple[ErrorClaim, ...]:
+def tree_claims(source: RangeSource, confidence: float) -> tuple[ErrorClaim, ...]:
     """The claim of `answers.usefulness`, which anybody can compute again: post-processing, so free."""
+    part = source.part
     assert isinstance(part.query_class, Ranges)
     if len(part.estimates["leaves"]) > MOST_CLAIMED:
         return ()
-    bound, theorem = tree_bound(RangeSource(part, schema), part.query_class.pieces, 1 - confidence)
+    bound, theorem = tree_bound(source, part.query_class.pieces, 1 - confidence)
     return (
         ErrorClaim(
             query_class=part.query_class.text,

@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.answers.cell_ranges import CellRangeSource
-from discreet.answers.usefulness import tree_bound
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
@@ -42,6 +41,7 @@ from discreet.queries.classes import QueryClass
 from discreet.queries.ranges import Ranges
 from discreet.releases.measured import MeasuredByRequests, noise_entry, noisy_requests
 from discreet.releases.protocol import ClassError
+from discreet.releases.ranges_claims import tree_claims
 from discreet.releases.ranges_error import class_error
 from discreet.schema import Schema
 
@@ -142,13 +142,4 @@ class PreparedRangeStrategy(MeasuredByRequests):
             estimates={"leaves": smoothed_cells(found, query.column, self.schema)},
             facts={"estimates": "leaves are smoothed non-negative counts of the cells"},
         )
-        source = CellRangeSource(part, self.schema)
-        bound, theorem = tree_bound(source, self.query_class.pieces, 1 - confidence)
-        claim = ErrorClaim(
-            query_class=self.query_class.text,
-            bound=bound,
-            confidence=confidence,
-            simultaneous=True,
-            theorem=theorem,
-        )
-        return part, (claim,)
+        return part, tree_claims(CellRangeSource(part, self.schema), confidence)

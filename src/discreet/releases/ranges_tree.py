@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from discreet.answers.ranges import RangeSource
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
@@ -151,7 +152,7 @@ class PreparedFullTree(MeasuredByRequests):
             estimates={"leaves": tree.leaves(smoothed(tree))},
             facts={"estimates": "leaves are smoothed non-negative counts of the cells"},
         )
-        return part, tree_claims(part, self.schema, confidence)
+        return part, tree_claims(RangeSource(part, self.schema), confidence)
 
 
 def _ranges(query_class: QueryClass) -> Ranges:

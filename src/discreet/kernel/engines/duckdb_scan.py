@@ -30,7 +30,8 @@ from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
 _ATTACHED = "source"
-_known: list[bool] = []
+_replaces_text: list[bool] = []
+"""Whether this DuckDB can replace what is not Unicode: empty until it was asked, which is done once."""
 _REGISTERED = "source_rows"
 
 
@@ -149,11 +150,11 @@ def parquet_table(session: Session, files: Sequence[str]) -> Sql:
 
 def _can_replace_text(session: Session) -> bool:
     """Whether this DuckDB has the option; asked once, for it takes longer than opening a file."""
-    if not _known:
+    if not _replaces_text:
         query = exp.select("parameters").from_("duckdb_functions()")
         named = query.where(s.equal(s.name("function_name"), s.text("read_parquet")))
-        _known.append(any("utf8_validation" in one for (one,) in session.rows(named)))
-    return _known[0]
+        _replaces_text.append(any("utf8_validation" in one for (one,) in session.rows(named)))
+    return _replaces_text[0]
 
 
 def _unreadable(files: Sequence[str]) -> BadSource:
@@ -188,10 +189,11 @@ def _parquet_header(session: Session, files: Sequence[str]) -> _ParquetHeader:
     try:
         described = _described(session, table)
         top_level = _top_level(session, files)
+        # Of several files DuckDB promises no order, and the table has the columns of the first.
+        first = top_level if len(files) == 1 else _top_level(session, files[:1])
     except EngineFailed:
         raise _unreadable(files) from None
-    first = top_level[0][0] if top_level else None
-    names = [name for file, name, _ in top_level if file == first]
+    names = [name for _, name, _ in first]
     partitions = [name for name, _ in described[len(names) :]]
     columns = [
         SourceColumn(place, name, type_)
