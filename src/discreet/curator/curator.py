@@ -46,6 +46,7 @@ from discreet.queries.curator_sql import parse_curator_question
 from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import keys_touched
 from discreet.queries.undeclared import undeclared_in_expression
+from discreet.releases.large_caps import warn_of_large_cap
 from discreet.schema import Schema
 
 
@@ -56,6 +57,8 @@ class Curator:
     is not given. `analyst` names who asks, and `analyst_cap` bounds that person's part of it.
     `data_version` names the state of the table: the same question about the same version is
     answered from the record. It is the files' names and times of change if it is not given.
+    `convert_unit` lets a dataset whose cap protects others than the schema does be charged what group
+    privacy makes of each question's budget, where that is proved.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class Curator:
         data_version: str | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
+        convert_unit: bool = False,
     ) -> None:
         if not isinstance(schema, Schema):
             raise BadInput(f"The schema must be a Schema, not {type(schema).__name__}.")
@@ -78,7 +82,8 @@ class Curator:
         for given in (cap, analyst_cap):
             if given is not None and not isinstance(given, Budget):
                 raise BadBudget(f"A cap must be a Budget, not {type(given).__name__}.")
-        self.schema, self._analyst = schema, analyst
+        warn_of_large_cap(cap or schema.cap)
+        self.schema, self._analyst, self._convert_unit = schema, analyst, convert_unit
         self._lock = threading.Lock()
         self._owns_ledger = not isinstance(ledger, Ledger)
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
@@ -91,7 +96,7 @@ class Curator:
             if self._owns_ledger:
                 self._ledger.close()
             raise
-        self._vault = Vault(self._engine, schema, self._ledger)
+        self._vault = Vault(self._engine, schema, self._ledger, convert_unit=convert_unit)
         self._record = Record(self._vault, self._ledger, version=version, analyst=analyst)
 
     def _declared(self, cap: Budget | None, analyst_cap: Budget | None) -> Budget:
@@ -107,7 +112,9 @@ class Curator:
                 f"Dataset {dataset!r} has no cap. Nothing was read or charged. Give the curator a cap, "
                 "the most that all questions together may ever cost."
             )
-        self._ledger.declare(dataset, wanted)
+        self._ledger.declare(
+            dataset, wanted, protects=self.schema.protects, convert_unit=self._convert_unit
+        )
         if analyst_cap is not None:
             assert self._analyst is not None
             self._ledger.declare_analyst_cap(dataset, self._analyst, analyst_cap)

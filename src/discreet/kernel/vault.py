@@ -68,8 +68,10 @@ class TallyRequest:
 class Vault:
     """A table, its public schema and its ledger. Hands out grants, and no rows."""
 
-    def __init__(self, engine: Engine, schema: Schema, ledger: Ledger) -> None:
-        self._schema, self._ledger = schema, ledger
+    def __init__(
+        self, engine: Engine, schema: Schema, ledger: Ledger, *, convert_unit: bool = False
+    ) -> None:
+        self._schema, self._ledger, self._convert_unit = schema, ledger, convert_unit
         self._engine, self._noise = noise_for(engine)
 
     @property
@@ -94,6 +96,9 @@ class Vault:
         by the next run with the same request, instead of being paid for twice. With `once`, a
         request that was read before is refused with `AlreadyAsked`; with `reading` the charge
         counts as read at once, which saves a wait for the disk and gives up that taking over.
+
+        The charge protects whom the schema says. A cap that protects others refuses it, unless the
+        vault was opened with `convert_unit` and group privacy says what it counts as.
         """
         allowed = allowance(budget, accounting)
         dataset = self._schema.dataset
@@ -101,15 +106,19 @@ class Vault:
         cap = self._schema.cap or declared or budget
         cost = price(budget, accounting, notion=cap.notion)
         if declared != cap:  # else there is nothing to write, and no lock to wait for
-            self._ledger.declare(dataset, cap)
+            self._ledger.declare(
+                dataset, cap, protects=self._schema.protects, convert_unit=self._convert_unit
+            )
         entry = self._ledger.charge(
             dataset,
             cost,
             purpose=purpose,
             request=request,
+            protects=self._schema.protects,
             analyst=analyst,
             once=once,
             reading=reading,
+            convert_unit=self._convert_unit,
         )
         return Grant(
             _engine=self._engine,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 
 
 class EntryState(StrEnum):
@@ -24,6 +25,7 @@ class Entry:
     dataset: str
     analyst: str | None
     cost: Budget
+    """As the cap counts it."""
     request: str
     token: str
     taken_over: bool
@@ -47,8 +49,36 @@ class EntryView:
     answered: bool
     digest: str | None
     """Of what was published."""
+    protects: Protected | None
+    """None where it was charged before ledgers recorded it."""
+    asked: Budget
+    """What those whom it protects may lose: the cost, before it was converted for the cap."""
 
     @property
     def is_lost(self) -> bool:
         """Charged, perhaps read, and nothing to show for it: the run ended in between, or still runs."""
         return self.state is EntryState.READING and not self.answered
+
+
+class ChangeKind(StrEnum):
+    """What was done to a cap."""
+
+    DECLARED = "declared"
+    RAISED = "raised"
+    UNIT_DECLARED = "unit declared"
+
+
+@dataclass(frozen=True, slots=True)
+class CapChange:
+    """A cap that was set, or a rule about it that somebody changed, with who and why."""
+
+    at: str
+    dataset: str
+    analyst: str | None
+    kind: ChangeKind
+    cap: Budget
+    """As it is from then on."""
+    protects: Protected | None
+    by: str | None
+    """None where ledgers did not record it yet, and for a cap's first declaration."""
+    reason: str | None
