@@ -167,14 +167,14 @@ def changes_of(value: object) -> list[object]:
 def test_a_changed_event_with_a_hash_to_match_breaks_the_chain_after_it(sound, tmp_path):
     sql = sqlite3.connect(sound)
     rows = dict(sql.execute("SELECT seq, hash FROM event"))
-    (body,) = sql.execute("SELECT body FROM event WHERE seq = 4").fetchone()
+    (body,) = sql.execute("SELECT body FROM event WHERE seq = 5").fetchone()
     sql.close()
     forged = body.replace("a test", "no test").replace('"p"', '"other"')
     assert forged != body
     path = copy_to(tmp_path / "copy", sound)
-    new_hash = link(rows[3], 4, forged)
-    edit(path, "UPDATE event SET body = ?, hash = ? WHERE seq = 4", forged, new_hash)
-    with pytest.raises(LedgerDamaged, match="event 5 was altered"):
+    new_hash = link(rows[4], 5, forged)
+    edit(path, "UPDATE event SET body = ?, hash = ? WHERE seq = 5", forged, new_hash)
+    with pytest.raises(LedgerDamaged, match="event 6 was altered"):
         Ledger.open(path)
 
 
@@ -508,8 +508,8 @@ def test_an_old_copy_can_be_accepted_on_purpose_and_the_record_says_so(sound, tm
 
 def test_a_damaged_ledger_cannot_be_accepted(sound, tmp_path):
     path = copy_to(tmp_path / "now", sound)
-    edit(path, "UPDATE event SET body = replace(body, '1/10', '1/99') WHERE seq = 4")
-    with pytest.raises(LedgerDamaged, match="event 4"):
+    edit(path, "UPDATE event SET body = replace(body, '1/10', '1/99') WHERE seq = 5")
+    with pytest.raises(LedgerDamaged, match="event 5"):
         accept_mark(path, reason="please")
 
 
@@ -532,12 +532,12 @@ def test_verify_finds_damage_that_came_after_opening(sound, tmp_path):
     path = copy_to(tmp_path / "now", sound)
     with Ledger.open(path) as ledger:
         ledger.verify()
-        edit(path, "UPDATE event SET body = replace(body, '1/10', '1/99') WHERE seq = 4")
+        edit(path, "UPDATE event SET body = replace(body, '1/10', '1/99') WHERE seq = 5")
         charge(ledger, "this process knows the true totals")
         assert ledger.spent("people").amount == Budget(epsilon="8/15").amount
-        with pytest.raises(LedgerDamaged, match="event 4"):
+        with pytest.raises(LedgerDamaged, match="event 5"):
             ledger.verify()
-        with pytest.raises(LedgerDamaged, match="event 4"):
+        with pytest.raises(LedgerDamaged, match="event 5"):
             charge(ledger, "and now it refuses")
 
 

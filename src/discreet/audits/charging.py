@@ -441,7 +441,9 @@ def random_sequences(
         name = f"{doors[0].__name__} {report.sequences} {number}"
         spending = Spending(ledger, name, cap, declared)
         if random.integers(2):
-            half = Budget(epsilon=2, delta="5e-7") if notion is Notion.EPSILON else Budget(rho="1/2")
+            half = (
+                Budget(epsilon=2, delta="5e-7") if notion is Notion.EPSILON else Budget(rho="1/2")
+            )
             spending.cap_analyst("ann", half)
         # Two kinds in a sequence: with six, the cap refuses nearly all.
         kinds = [KINDS[int(place)] for place in random.integers(len(KINDS), size=2)]
