@@ -19,6 +19,7 @@ from tests.mutants.bugs.randomness import RANDOMNESS
 from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
+from tests.mutants.bugs.units import UNITS_AND_LOCKS
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -28,6 +29,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *RANDOMNESS,
     *DATA_DEPENDENCE,
     *ACCOUNTING,
+    *UNITS_AND_LOCKS,
     *SIDE_CHANNELS,
     *FILES_AND_SIGNATURES,
     *HALFSPACES,
