@@ -47,6 +47,7 @@ PATH = (
     "privacy/exact.py",
     "privacy/cost.py",
     "privacy/adjacency.py",
+    "privacy/protection.py",
 )
 """Globs below src/discreet. The laws and conversions in privacy/ compute in floats and round outwards; tests of their own hold them to that."""
 

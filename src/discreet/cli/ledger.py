@@ -255,8 +255,6 @@ def declare_unit(
     \b
     Examples:
       discreet ledger declare-unit people --adjacency add-remove --reason "as in people.toml, the only schema used"
-      discreet ledger declare-unit visits --adjacency add-remove --identifier patient --max-rows 5 \\
-          --reason "as in visits.toml"
     """
     from discreet.privacy.adjacency import Adjacency
     from discreet.privacy.protection import Protected
