@@ -283,6 +283,8 @@ def by_vault(ledger: Ledger, asked: Asked) -> object:
     )
 
 
+NAMELESS = ("by_release", "by_learning")
+"""A release and a learnt schema are charged to no analyst."""
 DIRECT: tuple[Door, ...] = (by_ledger, by_vault)
 
 
@@ -374,8 +376,7 @@ class Spending:
         """Whether the charge was granted."""
         self.attempts += 1
         request = f"{self._name} {self.attempts}"
-        # A release and a learnt schema are nobody's in particular.
-        by_name = analyst if door not in self._nameless(door) else None
+        by_name = None if door.__name__ in NAMELESS else analyst
         try:
             door(self._ledger, Asked(self._name, kind, budget, request, by_name))
         except (Refused, BadInput):
@@ -383,10 +384,6 @@ class Spending:
         self._kind = self._kind or kind
         self._granted.append(Charge(kind, budget, by_name))
         return True
-
-    @staticmethod
-    def _nameless(door: Door) -> tuple[Door, ...]:
-        return (door,) if door.__name__ in ("by_release", "by_learning") else ()
 
     def settle(self, report: Report) -> None:
         """Add what was found to the report."""

@@ -7,11 +7,8 @@ from tests.mutants.mutant import Mutant
 PAIRS = (
     "tests/audits/test_charging.py::test_every_kind_of_charge_to_every_kind_of_cap_stays_below_it"
 )
-DOORS = "tests/audits/test_charging.py::test_every_public_way_to_spend_keeps_the_cap_for_every_unit"
-PROTECTION = "tests/privacy/test_protection.py"
 UNITS = "tests/kernel/test_ledger_units.py"
 LOCKS = "tests/kernel/test_ledger_locks.py"
-DAMAGE = "tests/kernel/test_ledger_damage.py"
 CAPS = "tests/cli/test_large_caps.py"
 
 ACCOUNT = "src/discreet/kernel/ledger/account.py"

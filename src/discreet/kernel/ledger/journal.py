@@ -84,8 +84,9 @@ class Journal:
         """Open the events at `path`, or begin them, and check all of them."""
         make_directory(path.parent)
         make_directory(marks.path.parent)
-        with plain_errors(path):
-            with no_fork(), marks.locked():
+        # No fork until the journal is in use and its connection has its place in it.
+        with plain_errors(path), no_fork():
+            with marks.locked():
                 _begin_if_new(path, marks, patience=patience)
             journal = cls(path, marks, patience=patience)
             try:
