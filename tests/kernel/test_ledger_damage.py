@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerDamaged, LedgerError
-from discreet.kernel.ledger import Ledger, accept_mark
+from discreet.kernel.ledger import Ledger
 from discreet.kernel.ledger.chain import ORIGIN, SCHEMA, draft, link
 from discreet.kernel.ledger.mark import Mark, MarkFile
+from discreet.kernel.ledger.repair import accept_mark
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 

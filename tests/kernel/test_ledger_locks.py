@@ -252,7 +252,8 @@ import discreet as dc
 from discreet.cli.application import application
 from discreet.cli.failures import run
 from discreet.curator import learn_schema
-from discreet.kernel.ledger import Ledger, accept_mark
+from discreet.kernel.ledger import Ledger
+from discreet.kernel.ledger.repair import accept_mark
 from discreet.queries.classes import parse_class
 
 source, schema_file = folder / "people.csv", folder / "people.toml"

@@ -279,7 +279,8 @@ def accept(reason: str, ledger_path: Path | None) -> None:
       discreet ledger accept-mark --ledger ledger.db --reason "disk lost; restored last night's backup"
     """
     from discreet.errors import BadInput
-    from discreet.kernel.ledger import accept_mark, default_place
+    from discreet.kernel.ledger import default_place
+    from discreet.kernel.ledger.repair import accept_mark
 
     place = default_place() if ledger_path is None else ledger_path
     if not place.exists():

@@ -10,7 +10,6 @@ May import errors and privacy, and the standard library.
 from discreet.kernel.ledger.entry import CapChange, ChangeKind, Entry, EntryState, EntryView
 from discreet.kernel.ledger.ledger import Ledger
 from discreet.kernel.ledger.place import default_place
-from discreet.kernel.ledger.repair import accept_mark
 
 __all__ = [
     "CapChange",
@@ -19,6 +18,5 @@ __all__ = [
     "EntryState",
     "EntryView",
     "Ledger",
-    "accept_mark",
     "default_place",
 ]
