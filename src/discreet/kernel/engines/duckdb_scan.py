@@ -13,7 +13,7 @@ which would be an error that a row decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -23,7 +23,7 @@ from discreet.errors import BadSource, EngineFailed
 from discreet.kernel.engines import duckdb_sql as s
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
-from discreet.kernel.engines.frames import frame_columns, frame_for_engine
+from discreet.kernel.engines.frames import frame_columns, open_frame
 from discreet.kernel.engines.sources import Source, SourceColumn, csv_names, locate
 from discreet.schema.column import folded
 from discreet.schema.csv_options import CsvOptions
@@ -42,6 +42,8 @@ class Scan:
     table: Sql
     fields: tuple[tuple[str, str], ...]
     is_csv: bool = False
+    read: Callable[[], None] | None = None
+    """What a verb calls before it scans, where there is a table in memory to be read first."""
 
 
 def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
@@ -62,10 +64,10 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         return Scan(table, tuple((column.name, column.type_name) for column in found))
     columns = frame_columns(source)
     found = locate(schema, columns, names_are_public=True)
-    session.register(_REGISTERED, frame_for_engine(source, schema, found))
+    rows = open_frame(source, schema, found)
+    session.register(_REGISTERED, rows)  # of which it learns the columns alone
     session.lock(())
-    table = exp.table_(_REGISTERED, quoted=True)
-    return Scan(table, tuple(_described(session, table)))
+    return Scan(exp.table_(_REGISTERED, quoted=True), rows.fields, read=rows.read)
 
 
 def open_parquet(

@@ -41,11 +41,13 @@ _FAMILIES = (
     (r"TIMESTAMP|TIMESTAMP WITH TIME ZONE", "timestamp"),
     (r"TIMESTAMP_S|TIMESTAMP_MS", "coarse"),  # reaches beyond what microseconds hold
     (r"TIMESTAMP_NS|TIMESTAMPTZ_NS", "nanoseconds"),
+    (r"INSTANT_S|INSTANT_MS|INSTANT_US|INSTANT_NS", "instant"),  # a BIGINT that counts such units since 1970-01-01
     (r"VARCHAR|JSON|UUID|ENUM\(.*\)", "text"),
     (r"UHUGEINT|BIGNUM|VARINT", "digits"),  # wider than any declared range: read by their text
     (r'"NULL"|BLOB|BIT|INTERVAL|TIME|TIME_NS|TIME WITH TIME ZONE|GEOMETRY.*', "unreadable"),
     (r".*\[\d*\]|(STRUCT|MAP|UNION|TUPLE|VARIANT).*", "unreadable"),
 )
+_PER_SECOND = {"INSTANT_S": 1, "INSTANT_MS": 10**3, "INSTANT_US": 10**6, "INSTANT_NS": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,16 @@ class FieldType:
 
     family: str
     digits: int = 0
+    """Of a decimal, how many it has."""
+    per_second: int = 0
+    """Of an instant, how many of its units a second has."""
 
     @classmethod
     def of(cls, type_name: str) -> FieldType:
         for pattern, family in _FAMILIES:
             if found := re.fullmatch(pattern, type_name, re.DOTALL):
-                return cls(family, int(found[1]) if family == "decimal" else 0)
+                digits = int(found[1]) if family == "decimal" else 0
+                return cls(family, digits, _PER_SECOND.get(type_name, 0))
         return cls("unknown")
 
     @property
@@ -81,11 +87,13 @@ def csv_field(raw: Sql, csv: CsvOptions) -> Sql:
 
 def field(raw: Sql, type_: FieldType, kind: str) -> Sql:
     """The field as `unit` expects it: texts lose white space, except those of categories."""
+    if type_.family == "unreadable":
+        return s.null()  # what is not read cannot stop the reader
     if type_.family == "coarse":
         return s.try_cast(raw, "TIMESTAMP")
     if not type_.is_text:
         return raw.copy()
-    value = s.try_cast(raw, "VARCHAR")
+    value = s.by_bytes(s.try_cast(raw, "VARCHAR"))
     return value if kind == "category" else s.call("trim", value, s.text(WHITESPACE))
 
 
@@ -94,7 +102,9 @@ def identifier(raw: Sql, type_: FieldType) -> Sql:
     if type_.family == "coarse":
         raw = s.try_cast(raw, "TIMESTAMP")
     known = _finite(raw) if type_.family in ("float", "date", "timestamp", "coarse") else raw
-    return s.try_cast(known, "VARCHAR")
+    if type_.family == "float":
+        known = s.add(known, s.cast(s.whole(0), "FLOAT"))  # minus zero is zero
+    return s.by_bytes(s.try_cast(known, "VARCHAR"))
 
 
 def unit_type(column: Column, type_: FieldType) -> str:
@@ -214,9 +224,23 @@ def _microseconds(value: Sql, type_: FieldType) -> Sql:
         return s.multiply(_days_of_date(value), s.whole(MICROSECONDS_PER_DAY))
     if type_.family in ("timestamp", "coarse"):
         return s.call("epoch_us", value)  # null for an infinity
+    if type_.family == "instant":
+        return _microseconds_of_instant(value, type_.per_second)
     if type_.family == "nanoseconds":
         return s.try_cast(divided_down(s.call("epoch_ns", value), 1000), "BIGINT")
     return _microseconds_of_text(value) if type_.family == "text" else s.null()
+
+
+def _microseconds_of_instant(value: Sql, per_second: int) -> Sql:
+    """What 64 bits of microseconds cannot hold lies at their ends, beyond every declared range."""
+    if per_second >= 10**6:
+        by = per_second // 10**6
+        return value if by == 1 else s.cast(divided_down(value, by), "BIGINT")
+    by = 10**6 // per_second
+    farthest = (2**63 - 1) // by
+    inside = s.clamp(value, s.whole(-farthest), s.whole(farthest))
+    moment = s.multiply(inside, s.whole(by))
+    return s.choose([(s.is_null(value), s.null())], moment)
 
 
 def _microseconds_of_text(value: Sql) -> Sql:
