@@ -39,10 +39,8 @@ _NUMBERS = {
 }
 """Types whose every value the engine can take as it is, by Arrow's name and by the engine's."""
 _DECIMALS = ("decimal32", "decimal64", "decimal128")
-_UNREADABLE = (
-    ("null", "binary", "large_binary", "fixed_size_binary", "binary_view", "time", "duration")
-    + ("interval", "nested")
-)  # fmt: skip
+_BYTES = ("binary", "large_binary", "fixed_size_binary", "binary_view")
+_UNREADABLE = ("null", *_BYTES, "time", "duration", "interval", "nested")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,9 @@ def nothing() -> Reading:
 def _is(type_: Any, name: str) -> bool:
     from pyarrow import types
 
-    known = getattr(types, f"is_{name}", None)  # some are newer than the oldest pyarrow that is read
+    known = getattr(
+        types, f"is_{name}", None
+    )  # some are newer than the oldest pyarrow that is read
     return known is not None and bool(known(type_))
 
 

@@ -28,8 +28,12 @@ from discreet.schema.values import (
 
 _FARTHEST_DAY = 10_000_000
 """Days beyond are clamped, so that microseconds fit 64 bits; declared ranges end by year 9998."""
+_FIRST_MOMENT = -9_223_372_022_400_000_000
+"""In microseconds: the first timestamp that DuckDB can spell, in the year 290309 before Christ."""
 _FARTHEST_WHOLE = 1e30
 """Doubles beyond are clamped, so that they fit 128 bits; declared ranges have 64."""
+_DIGITS_OF_64_BITS = 18
+"""Decimals of so many digits are stored in 64 bits, and anything that fits these can be spelled."""
 
 _FAMILIES = (
     (r"TINYINT|SMALLINT|INTEGER|BIGINT|UTINYINT|USMALLINT|UINTEGER", "integer"),
@@ -41,7 +45,10 @@ _FAMILIES = (
     (r"TIMESTAMP|TIMESTAMP WITH TIME ZONE", "timestamp"),
     (r"TIMESTAMP_S|TIMESTAMP_MS", "coarse"),  # reaches beyond what microseconds hold
     (r"TIMESTAMP_NS|TIMESTAMPTZ_NS", "nanoseconds"),
-    (r"INSTANT_S|INSTANT_MS|INSTANT_US|INSTANT_NS", "instant"),  # a BIGINT that counts such units since 1970-01-01
+    (
+        r"INSTANT_S|INSTANT_MS|INSTANT_US|INSTANT_NS",
+        "instant",
+    ),  # a BIGINT that counts such units since 1970-01-01
     (r"VARCHAR|JSON|UUID|ENUM\(.*\)", "text"),
     (r"UHUGEINT|BIGNUM|VARINT", "digits"),  # wider than any declared range: read by their text
     (r'"NULL"|BLOB|BIT|INTERVAL|TIME|TIME_NS|TIME WITH TIME ZONE|GEOMETRY.*', "unreadable"),
@@ -60,6 +67,8 @@ class FieldType:
     family: str
     digits: int = 0
     """Of a decimal, how many it has."""
+    scale: int = 0
+    """Of a decimal, how many of them stand behind the point."""
     per_second: int = 0
     """Of an instant, how many of its units a second has."""
 
@@ -67,8 +76,9 @@ class FieldType:
     def of(cls, type_name: str) -> FieldType:
         for pattern, family in _FAMILIES:
             if found := re.fullmatch(pattern, type_name, re.DOTALL):
-                digits = int(found[1]) if family == "decimal" else 0
-                return cls(family, digits, _PER_SECOND.get(type_name, 0))
+                if family == "decimal":
+                    return cls(family, int(found[1]), scale=int(found[2]))
+                return cls(family, per_second=_PER_SECOND.get(type_name, 0))
         return cls("unknown")
 
     @property
@@ -91,20 +101,41 @@ def field(raw: Sql, type_: FieldType, kind: str) -> Sql:
         return s.null()  # what is not read cannot stop the reader
     if type_.family == "coarse":
         return s.try_cast(raw, "TIMESTAMP")
+    if type_.family == "decimal" and type_.digits > _DIGITS_OF_64_BITS:
+        return _within_digits(raw, type_)
     if not type_.is_text:
         return raw.copy()
     value = s.by_bytes(s.try_cast(raw, "VARCHAR"))
     return value if kind == "category" else s.call("trim", value, s.text(WHITESPACE))
 
 
+def _within_digits(raw: Sql, type_: FieldType) -> Sql:
+    """A wide decimal, clamped to the digits of its type: Parquet can hold more, which stop a cast to text."""
+    whole = "9" * (type_.digits - type_.scale) or "0"
+    nines = f"{whole}.{'9' * type_.scale}"
+    name = f"DECIMAL({type_.digits},{type_.scale})"
+    low, high = s.cast(s.text("-" + nines), name), s.cast(s.text(nines), name)
+    return s.choose([(s.is_null(raw), s.null())], s.clamp(raw, low, high))
+
+
 def identifier(raw: Sql, type_: FieldType) -> Sql:
     """An identifier as text; null, so that its rows are left out, where it is null or not finite."""
-    if type_.family == "coarse":
-        raw = s.try_cast(raw, "TIMESTAMP")
-    known = _finite(raw) if type_.family in ("float", "date", "timestamp", "coarse") else raw
-    if type_.family == "float":
-        known = s.add(known, s.cast(s.whole(0), "FLOAT"))  # minus zero is zero
-    return s.by_bytes(s.try_cast(known, "VARCHAR"))
+    if type_.family == "decimal" and type_.digits > _DIGITS_OF_64_BITS:
+        raw = _within_digits(raw, type_)
+    elif type_.family == "float":
+        raw = s.add(_finite(raw), s.cast(s.whole(0), "FLOAT"))  # minus zero is zero
+    elif type_.family == "date":
+        raw = _finite(raw)
+    elif type_.family in ("timestamp", "coarse"):
+        raw = _spelled_moment(field(raw, type_, "datetime"))
+    return s.by_bytes(s.try_cast(raw, "VARCHAR"))
+
+
+def _spelled_moment(value: Sql) -> Sql:
+    """A timestamp that can be spelled: those before the calendar's first day stop a cast to text."""
+    moment = s.call("epoch_us", value)  # null for an infinity
+    first = s.call("greatest", moment, s.whole(_FIRST_MOMENT))
+    return s.choose([(s.is_null(moment), s.null())], s.call("make_timestamp", first))
 
 
 def unit_type(column: Column, type_: FieldType) -> str:
