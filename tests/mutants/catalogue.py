@@ -19,6 +19,7 @@ from tests.mutants.bugs.randomness import RANDOMNESS
 from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
+from tests.mutants.bugs.values import VALUES
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -35,6 +36,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *RANGES,
     *CURATOR,
     *JOINT_ANSWERS,
+    *VALUES,
 )
 
 NOT_YET = {
