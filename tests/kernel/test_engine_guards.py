@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import stat
+import sys
 import tempfile
 from fractions import Fraction
 from pathlib import Path
@@ -159,10 +160,29 @@ def test_a_moment_beyond_the_calendar_makes_no_verb_fail(kind, unit):
         assert engine.marginals([("x",)])[0].sum() == 4
 
 
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_milliseconds_in_parquet_are_read_however_far_they_are(tmp_path, zone, files):
+    schema = Schema.loads(
+        'dataset = "d"\nadjacency = "add-remove"\n'
+        '[columns.x]\nkind = "date"\nrange = ["2020-01-01", "2020-12-31"]\ngranularity = "month"\n'
+    )
+    march = 1_584_000_000_000
+    for number in range(files):
+        moments = pa.array([march, 2**62, -(2**62), None], type=pa.timestamp("ms", zone))
+        pq.write_table(pa.table({"y": [1] * 4, "x": moments}), tmp_path / f"{number}.parquet")
+    with open_engine(tmp_path, schema) as engine:
+        for _ in range(2):
+            counts = engine.marginals([("x",)])[0]
+            assert counts.tolist() == [files, 0, files, *[0] * 8, files, files]
+
+
 @pytest.mark.parametrize("far", [0, 2**62])
-def test_milliseconds_in_parquet_are_refused_by_their_type_before_a_row_can_break_them(
-    tmp_path, far
+def test_milliseconds_in_parquet_are_refused_by_their_type_where_arrow_is_not_there_to_read_them(
+    tmp_path, far, monkeypatch
 ):
+    monkeypatch.setitem(sys.modules, "pyarrow.dataset", None)
+    monkeypatch.delattr(pa, "dataset", raising=False)
     schema = Schema.loads(
         'dataset = "d"\nadjacency = "add-remove"\n'
         '[columns.x]\nkind = "date"\nrange = ["2020-01-01", "2020-12-31"]\ngranularity = "month"\n'

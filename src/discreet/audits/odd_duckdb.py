@@ -10,7 +10,8 @@ from typing import Any
 
 import duckdb
 
-from discreet.audits.odd_values import CANARY, NAMES, Case, can
+from discreet.audits.odd_arrow import arrow_table
+from discreet.audits.odd_values import CANARY, NAMES, Case, can, one_of_width, patterns
 
 _SPELLED = (
     *("0", "1", "-1", "127", "-128", "255", "32767", "-32768", "65535", "2147483647", "-2147483648"),
@@ -53,17 +54,30 @@ def duckdb_cases(folder: Path, *, every_collation: bool = True) -> Iterator[Case
         connection.execute("CREATE TABLE texts (t VARCHAR)")
         connection.executemany("INSERT INTO texts VALUES (?)", [[one] for one in _SPELLED])
         for type_ in duckdb_types(every_collation=every_collation):
-            bare = re.sub(r" COLLATE .*", "", type_)
-
+            bare = _without_collation(type_)
             odd = []
             query = f"SELECT t FROM texts WHERE TRY_CAST(t AS {bare}) IS NOT NULL"
             if can(connection.execute, query):
                 odd = [text for (text,) in connection.execute(query).fetchall()]
             if "COLLATE" in type_:
                 odd = ["X", "x ", "\u00e9", CANARY]
-
             plain = next((one for one in ("x", "1", *odd) if one in odd or bare == "VARCHAR"), None)
             yield Case(f"duckdb {type_}", plain, (*odd, None), partial(_written, folder, type_))
+    for unit in ("s", "ms", "us", "ns"):  # farther than any text can spell
+        far = tuple(patterns(8))
+        made = partial(_from_arrow, folder, unit)
+        yield Case(f"duckdb TIMESTAMP_ in {unit}", one_of_width(8), far, made)
+
+
+def _from_arrow(folder: Path, unit: str, values: Sequence[bytes]) -> str:
+    import pyarrow as pa
+
+    path = folder / f"{abs(hash((unit, tuple(values))))}.duckdb"
+    path.unlink(missing_ok=True)
+    with duckdb.connect(str(path)) as file:
+        file.register("odd", arrow_table(pa.timestamp(unit), values))
+        file.execute("CREATE TABLE t AS SELECT * FROM odd")
+    return str(path)
 
 
 def _written(folder: Path, type_: str, values: Sequence[Any]) -> str:

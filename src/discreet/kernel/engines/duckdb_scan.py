@@ -54,6 +54,8 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         header = _parquet_header(session, source.files)
         found = locate(schema, header.columns, names_are_public=True)
         _refuse_differing_types(source.files, header, found)
+        if (read_by_arrow := _as_dataset(source.files, header, found)) is not None:
+            return _open_frame(session, read_by_arrow, schema)
         fields = header.fields(found)
         session.lock(source.files)
         return Scan(header.table, fields)
@@ -62,8 +64,11 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         found = locate(schema, columns, names_are_public=True)
         session.lock(())
         return Scan(table, tuple((column.name, column.type_name) for column in found))
-    columns = frame_columns(source)
-    found = locate(schema, columns, names_are_public=True)
+    return _open_frame(session, source, schema)
+
+
+def _open_frame(session: Session, source: Source, schema: Schema) -> Scan:
+    found = locate(schema, frame_columns(source), names_are_public=True)
     rows = open_frame(source, schema, found)
     session.register(_REGISTERED, rows)  # of which it learns the columns alone
     session.lock(())
@@ -257,17 +262,41 @@ def _refuse_json(found: Sequence[SourceColumn], fields: Sequence[tuple[str, str]
             )
 
 
-def _refuse_milliseconds(
+def _in_milliseconds(
     top_level: Sequence[tuple[str, str, str]], found: Sequence[SourceColumn]
-) -> None:
-    """DuckDB turns them into microseconds while it reads Parquet, and stops where one is too far off."""
+) -> str | None:
+    """A column that DuckDB would turn into microseconds while it reads, stopping at one too far off."""
     wanted = {column.name for column in found}
     for _, name, types in top_level:
         if name in wanted and ("TIMESTAMP_MILLIS" in types or "MilliSeconds" in types):
-            raise BadSource(
-                f"Column {name!r} holds timestamps in milliseconds, which cannot be read from Parquet "
-                "safely: one far value would stop the run. No row was read. Write it in microseconds."
-            )
+            return name
+    return None
+
+
+def _refuse_milliseconds(
+    top_level: Sequence[tuple[str, str, str]], found: Sequence[SourceColumn]
+) -> None:
+    name = _in_milliseconds(top_level, found)
+    if name is not None:
+        raise BadSource(
+            f"Column {name!r} holds timestamps in milliseconds, which DuckDB cannot read from Parquet "
+            "safely: one far value would stop the run. No row was read. Write it in microseconds, or, "
+            "if the table is no view and has no partitions, install discreet[arrow]."
+        )
+
+
+def _as_dataset(
+    files: Sequence[str], header: _ParquetHeader, found: Sequence[SourceColumn]
+) -> Source | None:
+    """The files as an Arrow dataset, which reads milliseconds as they are; `None` where none are asked for."""
+    own = {name for _, name, _ in header.top_level}
+    if _in_milliseconds(header.top_level, found) is None or any(c.name not in own for c in found):
+        return None
+    try:
+        from pyarrow import dataset
+    except ImportError:
+        return None
+    return Source("arrow", value=dataset.dataset(list(files), format="parquet", partitioning=None))
 
 
 def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]]:
