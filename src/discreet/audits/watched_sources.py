@@ -141,7 +141,8 @@ def _makers(folder: Path) -> dict[str, Maker]:
 
     def of_texts(texts: list[str], touched: list[int]) -> Any:
         path = folder / "dataset.csv"
-        lines = [",".join(NAMES), *(",".join([text] * len(NAMES)) for text in ["1"] * 9 + texts)]
+        ones = ["1"] * 90_000  # more than the block that types are guessed from
+        lines = [",".join(NAMES), *(",".join([text] * len(NAMES)) for text in ones + texts)]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return ds.dataset(str(path), format="csv")
 
