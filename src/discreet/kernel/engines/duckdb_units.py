@@ -122,9 +122,7 @@ def identifier(raw: Sql, type_: FieldType) -> Sql:
     """An identifier as text; null, so that its rows are left out, where it is null or not finite."""
     if type_.family == "decimal" and type_.digits > _DIGITS_OF_64_BITS:
         raw = _within_digits(raw, type_)
-    elif type_.family == "float":
-        raw = s.add(_finite(raw), s.cast(s.whole(0), "FLOAT"))  # minus zero is zero
-    elif type_.family == "date":
+    elif type_.family in ("float", "date"):
         raw = _finite(raw)
     elif type_.family in ("timestamp", "coarse"):
         raw = _spelled_moment(field(raw, type_, "datetime"))
