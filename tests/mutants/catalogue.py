@@ -20,6 +20,7 @@ from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
 from tests.mutants.bugs.units import UNITS_AND_LOCKS
+from tests.mutants.bugs.values import VALUES
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -37,6 +38,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *RANGES,
     *CURATOR,
     *JOINT_ANSWERS,
+    *VALUES,
 )
 
 NOT_YET = {

@@ -74,7 +74,13 @@ def _who(release: Release) -> str:
             change = f"{'they have' if several else 'it has'} these values or any others"
             if release.public_rows is not None:
                 change += f"; the number of rows, {release.public_rows:,}, is public"
-    return f"{who}: whether {change}."
+    left_out = (
+        f" Rows without a {schema.unit.identifier!r} belong to nobody: they were left out, and how many "
+        "they are is not revealed."
+        if several
+        else ""
+    )
+    return f"{who}: whether {change}.{left_out}"
 
 
 def _how_much(release: Release) -> str:

@@ -24,6 +24,8 @@ class Adjacency(StrEnum):
 class PrivacyUnit:
     """One row, or all rows that share an identifier, of which at most `max_rows` are kept.
 
+    A row whose identifier is null, NaN or infinite belongs to nobody, and is left out of every count.
+
     A grouped question sees a unit in at most `max_groups` groups (None: in as many as it has rows).
     """
 

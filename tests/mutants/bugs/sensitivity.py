@@ -112,8 +112,8 @@ SENSITIVITY = (
         name="one-verb-sees-the-unbounded-table",
         trap=3,
         file="src/discreet/kernel/engines/duckdb_rows.py",
-        old="table = self._kept_table() if self._kept_once else self._scan.table.copy()",
-        new="table = self._scan.table.copy()",
+        old="table = self._kept_table() if self._kept_once else self._scanned()",
+        new="table = self._scanned()",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(

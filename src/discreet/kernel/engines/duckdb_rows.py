@@ -52,9 +52,15 @@ class EncodedRows:
 
     def count(self) -> int:
         """How many rows the (bounded) table has."""
-        table = self._kept_table() if self._kept_once else self._scan.table.copy()
+        table = self._kept_table() if self._kept_once else self._scanned()
         ((rows,),) = self._session.rows(exp.select("count(*)").from_(table))
         return int(rows)
+
+    def _scanned(self) -> Sql:
+        """The source's table. Only verbs come here, so that nothing is read before the charge."""
+        if self._scan.read is not None:
+            self._scan.read()
+        return self._scan.table.copy()
 
     def number_categories(self) -> frozenset[str]:
         """Categories whose field is a number."""
@@ -176,7 +182,7 @@ class EncodedRows:
                 for n in places
             ),
             *([exp.alias_(identifier(), "identifier")] if with_identifier else []),
-        ).from_(self._scan.table.copy())
+        ).from_(self._scanned())
         if with_identifier:
             query = (
                 exp.select(exp.Star())
