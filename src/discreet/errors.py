@@ -43,7 +43,10 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
 
 
 class DiscreetError(Exception):
-    """The root: everything that discreet raises on purpose."""
+    """The root: everything that discreet raises on purpose.
+
+    Thread safe: an error is raised to one thread, and never changes.
+    """
 
 
 class BadInput(DiscreetError, ValueError):

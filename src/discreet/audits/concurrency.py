@@ -98,15 +98,20 @@ def drill_threads(folder: Path, *, rounds: int = 1, singly: bool = False) -> Rep
             everything = all_drills(world)
             report.unknown = unknown(everything, BEHIND)
             judged = [each for each in everything if each.judge is not None or singly]
-            for each in [*judged, *mixtures(everything)]:
-                report.drills += 1
-                report.calls += THREADS
-                report.complaints += [f"{each.name}: {found}" for found in drill(world, each)]
-            report.complaints += world.unbalanced()
-            world.ledger.verify()
+            run_drills(world, [*judged, *mixtures(everything)], report)
         finally:
             world.close()
     return report
+
+
+def run_drills(world: World, drills: Sequence[Drill], report: Report) -> None:
+    """Some drills, one after the other; then the ledger must say what the model says."""
+    for each in drills:
+        report.drills += 1
+        report.calls += THREADS
+        report.complaints += [f"{each.name}: {found}" for found in drill(world, each)]
+    report.complaints += world.unbalanced()
+    world.ledger.verify()
 
 
 # --- processes ----------------------------------------------------------------------------

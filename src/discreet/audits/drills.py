@@ -41,10 +41,10 @@ def mixtures(drills: Sequence[Drill]) -> list[Drill]:
 
     Each thread begins with another one, so that different methods of the object run at once.
     """
-    alike: dict[tuple[str, str], list[Drill]] = {}
+    alike: dict[tuple[str, str, object], list[Drill]] = {}
     for each in drills:
         if each.judge is None:
-            alike.setdefault((each.owner, each.variant), []).append(each)
+            alike.setdefault((each.owner, each.variant, each.prepare), []).append(each)
     return [_mixture(group) for group in alike.values()]
 
 
@@ -73,9 +73,7 @@ def compared(drill: Drill, alone: Sequence[Any], outcomes: Sequence[Outcome]) ->
             yield f"thread {each.thread} was given {_short(found)}, and {_short(right)} is right"
 
 
-def exactly(
-    outcomes: Sequence[Outcome], well: int, *refusals: type[Exception]
-) -> Iterator[str]:
+def exactly(outcomes: Sequence[Outcome], well: int, *refusals: type[Exception]) -> Iterator[str]:
     """So many calls succeed, and every other one is refused in one of the ways named."""
     succeeded = sum(each.is_well for each in outcomes)
     if succeeded != well:

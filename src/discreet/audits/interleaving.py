@@ -22,7 +22,7 @@ import discreet
 from discreet.inference.public_random import generator
 
 SOURCE = str(Path(discreet.__file__).parent)
-PAUSED = ("kernel", "curator", "answers", "inference", "artifacts")
+PAUSED = ("kernel", "curator", "answers", "artifacts", "inference/kept", "inference/consistent")
 """The rooms whose lines a thread may pause at: those with anything that changes."""
 UNPAUSED = ("samplers", "sql")
 """Parts of names of files where a pause would only cost time."""
@@ -68,9 +68,7 @@ def at_once(
                 outcomes[number] = Outcome(number, error=error)
 
     threads = [
-        threading.Thread(
-            target=contextvars.copy_context().run, args=(work, number), daemon=True
-        )
+        threading.Thread(target=contextvars.copy_context().run, args=(work, number), daemon=True)
         for number in range(len(calls))
     ]
     with _switching_often():

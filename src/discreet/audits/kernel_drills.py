@@ -228,12 +228,13 @@ def _curator_drills() -> Iterator[Drill]:
     yield Drill("Curator", "close", _curator(0), _ask_or_close, _closed_well)
     for member in ("cap", "left", "spent"):
         yield Drill("Curator", member, _curator(0), _looking_at(member), _spending(_within_cap))
+    shared_curator = _curator(0)
     yield Drill(
-        "Curator", "cost", _curator(0),
+        "Curator", "cost", shared_curator,
         lambda shared, n: shared[1].cost(_sql(shared[1], n), accuracy=10 + n),
     )  # fmt: skip
     yield Drill(
-        "Curator", "check_count", _curator(0),
+        "Curator", "check_count", shared_curator,
         lambda shared, n: shared[1].check_count(_sql(shared[1], n)),
     )  # fmt: skip
     yield Drill(
@@ -449,7 +450,9 @@ def _vault_drills() -> Iterator[Drill]:
 
 
 def _nobody() -> Tally:
-    asked = parse_curator_question("SELECT count(*) FROM nobody WHERE band < 0", schema_of("nobody"))
+    asked = parse_curator_question(
+        "SELECT count(*) FROM nobody WHERE band < 0", schema_of("nobody")
+    )
     return Tally(Rows(), (), asked.condition)
 
 
@@ -479,11 +482,9 @@ def _engine_drills() -> Iterator[Drill]:
         "row_count": lambda engine, _: engine.row_count(),
     }
     for form in range(3):
-        what = ("Parquet", "CSV", "in memory")[form]
+        what, opened = ("Parquet", "CSV", "in memory")[form], _engine(form)
         for member, call in calls.items():
-            yield Drill(
-                "DuckDBEngine", member, _engine(form), call, variant=what, twin=World.model_engine
-            )
+            yield Drill("DuckDBEngine", member, opened, call, variant=what, twin=World.model_engine)
 
     def count_or_close(engine: Any, number: int) -> Any:
         return engine.close() if number == 5 else engine.marginals([("band",)])[0].tolist()
@@ -531,9 +532,11 @@ def _ledger_drills() -> Iterator[Drill]:
     yield Drill("Ledger", "charge", _dataset, charge, charged)
 
     def once(shared: Any, number: int) -> Any:
-        return shared[1].charge(
-            shared[2], UNIT, purpose="drill", request="same", once=True, reading=True
-        ).id
+        return (
+            shared[1]
+            .charge(shared[2], UNIT, purpose="drill", request="same", once=True, reading=True)
+            .id
+        )
 
     def charged_once(world: World, shared: Any, outcomes: Sequence[Outcome]) -> Iterator[str]:
         world.pay(shared[2], "once", UNIT)
@@ -617,7 +620,7 @@ def _ledger_drills() -> Iterator[Drill]:
         shared[1].close()
         well = sum(each.is_well and each.result is not None for each in outcomes)
         with Ledger.open(shared[0]) as ledger:
-            if ledger.spent("drill") != Budget(epsilon=well):
+            if ledger.spent("drill").epsilon != well:
                 yield f"{well} charges succeeded, and the ledger says {ledger.spent('drill')}"
         yield from only(outcomes, LedgerError)
 

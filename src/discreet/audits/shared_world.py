@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.answers.signing import content_digest
 from discreet.artifacts.files import release_members
 from discreet.artifacts.release import Release
-from discreet.answers.signing import content_digest
 from discreet.audits.interleaving import Outcome
 from discreet.curator import Curator
 from discreet.kernel.engines import open_engine
@@ -32,10 +32,25 @@ from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
 from discreet.queries.tallies import Key
 from discreet.releases.run import release
-from discreet.schema import BooleanColumn, CategoryColumn, CsvOptions, IntegerColumn, NumberColumn, Schema
+from discreet.schema import (
+    BooleanColumn,
+    CategoryColumn,
+    CsvOptions,
+    IntegerColumn,
+    NumberColumn,
+    Schema,
+)
 
 BANDS = 8
 COLUMNS = ("person", "band", "town", "score", "kind", "even")
+WORKLOAD = [
+    "marginals(band, kind)",
+    "marginals(even)",
+    "intervals(score)",
+    "rectangles(band, score)",
+    "halfspaces(band, score)",
+    'predicates("band < 3")',
+]
 CAP = Budget(epsilon=10**6, delta="1e-2")
 CHARGED_WELL = 5
 """Of eight threads that want the last of a budget, so many can be served."""
@@ -112,6 +127,8 @@ class World:
     ledger: Ledger
     made: Release
     """A release of the table, for readers of it."""
+    small: Release
+    """One of a single table: synthetic rows of the other take a second."""
     number: int = 0
     opened: list[Any] = field(default_factory=list)
     paid: dict[str, dict[str, Fraction]] = field(default_factory=dict)
@@ -134,17 +151,14 @@ class World:
             writer.writerow(table)
             writer.writerows(zip(*table.values(), strict=True))
         ledger = Ledger.open(folder / "ledger.db")
-        made = release(
-            folder / "people.parquet",
-            schema_of("released"),
-            budget=Budget(epsilon=8),
-            workload=[
-                "marginals(band, kind)", "marginals(even)", "intervals(score)",
-                "rectangles(band, score)", "halfspaces(band, score)", "predicates(\"band < 3\")",
-            ],
-            ledger=ledger,
+        made, small = (
+            release(
+                folder / "people.parquet", schema_of(dataset), budget=Budget(epsilon=8),
+                workload=workload, ledger=ledger,
+            )
+            for dataset, workload in (("released", WORKLOAD), ("small", WORKLOAD[:1]))
         )  # fmt: skip
-        return cls(folder, table, ledger, made)
+        return cls(folder, table, ledger, made, small)
 
     def close(self) -> None:
         for each in self.opened:
@@ -189,7 +203,11 @@ class World:
         dataset = f"people {self.next_number()}"
         with observed_vaults(without_noise):
             curator = Curator(
-                self.source(form), self.schema(form, dataset), ledger=self.ledger, cap=cap, threads=1
+                self.source(form),
+                self.schema(form, dataset),
+                ledger=self.ledger,
+                cap=cap,
+                threads=1,
             )
         self.opened.append(curator)
         return curator

@@ -21,7 +21,10 @@ from discreet.schema.writing import write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """The declared facts of a dataset. Its name is what the ledger keeps the spending under."""
+    """The declared facts of a dataset. Its name is what the ledger keeps the spending under.
+
+    Thread safe: it never changes.
+    """
 
     dataset: str
     columns: tuple[Column, ...]

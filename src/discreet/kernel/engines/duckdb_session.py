@@ -65,9 +65,7 @@ class Session:
         self._numbers = count(1)
         try:
             self._connections.append(duckdb.connect(":memory:"))
-            self._connections += [
-                self._connections[0].cursor() for _ in range(SIDE_BY_SIDE - 1)
-            ]
+            self._connections += [self._connections[0].cursor() for _ in range(SIDE_BY_SIDE - 1)]
             self._configure(threads)
         except duckdb.Error as error:
             self._spill.remove()
