@@ -106,7 +106,7 @@ def drill_threads(folder: Path, *, rounds: int = 1, singly: bool = False) -> Rep
 
 def run_drills(world: World, drills: Sequence[Drill], report: Report) -> None:
     """Some drills, one after the other; then the ledger must say what the model says."""
-    for each in drills:
+    for each in (one for one in drills for _ in range(one.times)):
         report.drills += 1
         report.calls += THREADS
         report.complaints += [f"{each.name}: {found}" for found in drill(world, each)]

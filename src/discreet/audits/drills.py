@@ -30,6 +30,8 @@ class Drill:
     variant: str = ""
     twin: Callable[[World], Any] | None = None
     """What the lone call is made on; `None`: something else that `prepare` makes."""
+    times: int = 1
+    """How often it is repeated in a round: more where a race is met in some of the tries only."""
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -206,7 +207,24 @@ def _one_above(world: World, shared: Any, outcomes: Sequence[Outcome]) -> Iterat
 def _last_question(world: World) -> Any:
     curator = world.curator(0)
     world.pay(curator.schema.dataset, "alert", UNIT)
-    return curator, curator.alert(10**6, budget=UNIT, questions=CHARGED_WELL)
+    return curator, curator.alert(10**6, budget=UNIT, questions=4 * CHARGED_WELL)
+
+
+def _ask_four_times(shared: Any, number: int) -> int:
+    """How many of four questions to an alert were answered."""
+    answered = 0
+    for _ in range(4):
+        with suppress(BadInput):
+            _is_above(shared, number)
+            answered += 1
+    return answered
+
+
+def _as_many_as_promised(world: World, shared: Any, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    answered = sum(each.result for each in outcomes if each.is_well)
+    if answered != 4 * CHARGED_WELL:
+        yield f"an alert for {4 * CHARGED_WELL} questions answered {answered}"
+    yield from only(outcomes)
 
 
 def _curator_drills() -> Iterator[Drill]:
@@ -238,9 +256,8 @@ def _curator_drills() -> Iterator[Drill]:
         lambda shared, n: shared[1].check_count(_sql(shared[1], n)),
     )  # fmt: skip
     yield Drill(
-        "CuratorAlert", "is_above", _last_question, _is_above,
-        lambda world, shared, outcomes: exactly(outcomes, CHARGED_WELL, BadInput),
-        "as many questions as were promised",
+        "CuratorAlert", "is_above", _last_question, _ask_four_times, _as_many_as_promised,
+        "as many questions as were promised", times=4,
     )  # fmt: skip
     yield Drill("CuratorAlert", "over", _watch(0), _over, lambda world, shared, o: only(o))
 
