@@ -26,9 +26,8 @@ class Visitors:
     @contextmanager
     def inside(self) -> Iterator[None]:
         """For the length of a question; refused once `close` was called."""
-        if (
-            os.getpid() != self._owner
-        ):  # before the lock, which another thread may have held at the fork
+        # Before the lock, which another thread may have held at the fork.
+        if os.getpid() != self._owner:
             raise BadInput(
                 "The curator was opened before this process was forked off, and cannot be asked here. "
                 "Nothing was read or charged. Open another in this process."
