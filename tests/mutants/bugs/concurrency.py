@@ -31,14 +31,6 @@ CONCURRENCY = (
         tests=(f"{DRILLS}[vault]",),
     ),
     Mutant(
-        name="an-alert-answers-more-questions-than-its-margin-is-for",
-        trap=43,
-        file="src/discreet/curator/alerts.py",
-        old="        with self._lock:\n",
-        new="        if True:\n",
-        tests=(f"{DRILLS}[curator]",),
-    ),
-    Mutant(
         name="two-threads-spend-the-same-part-of-a-charge",
         trap=43,
         file="src/discreet/kernel/vault.py",
