@@ -50,7 +50,10 @@ class LargeCap(UserWarning):
 
 
 class DiscreetError(Exception):
-    """The root: everything that discreet raises on purpose."""
+    """The root: everything that discreet raises on purpose.
+
+    Thread safe: an error is raised to one thread, and never changes.
+    """
 
 
 class BadInput(DiscreetError, ValueError):

@@ -7,6 +7,7 @@ that of the list in docs/trust.md; a guarantee that is added brings the bugs tha
 from __future__ import annotations
 
 from tests.mutants.bugs.accounting import ACCOUNTING
+from tests.mutants.bugs.concurrency import CONCURRENCY
 from tests.mutants.bugs.counting import COUNTING
 from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
@@ -39,11 +40,12 @@ MUTANTS: tuple[Mutant, ...] = (
     *CURATOR,
     *JOINT_ANSWERS,
     *VALUES,
+    *CONCURRENCY,
 )
 
 NOT_YET = {
     28: "amplification by sampling: nothing in the product samples rows",
 }
 """Numbers of the list that nothing can be planted for, and why."""
-LAST = 42
+LAST = 43
 """The highest number of the list."""

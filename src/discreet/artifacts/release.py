@@ -22,7 +22,10 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class ErrorClaim:
-    """With probability `confidence` over the noise, every query of the class is off by at most `bound`."""
+    """With probability `confidence` over the noise, every query of the class is off by at most `bound`.
+
+    Thread safe: it never changes.
+    """
 
     query_class: str
     bound: float
@@ -49,7 +52,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
-    """A portable answer to unlimited questions of its query classes."""
+    """A portable answer to unlimited questions of its query classes.
+
+    Thread safe: it never changes.
+    """
 
     schema: Schema
     budget: Budget

@@ -18,7 +18,10 @@ from discreet.privacy.exact import decimal_text
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The same facts twice: sentences for people, a dict for machines."""
+    """The same facts twice: sentences for people, a dict for machines.
+
+    Thread safe: it never changes.
+    """
 
     words: tuple[str, ...]
     data: dict[str, Any]

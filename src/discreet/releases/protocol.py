@@ -25,7 +25,10 @@ from discreet.schema import Schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassError:
-    """The error to expect of one class, from public facts alone. `None` where the rows must be known first."""
+    """The error to expect of one class, from public facts alone. `None` where the rows must be known first.
+
+    Thread safe: it never changes.
+    """
 
     queries: int
     """How many questions the class holds."""

@@ -26,6 +26,8 @@ class Schema:
 
     Where the unit has an identifier, a row whose identifier is null, NaN or infinite belongs to
     nobody, and is left out of every count. How many such rows there are is a secret.
+
+    Thread safe: it never changes.
     """
 
     dataset: str

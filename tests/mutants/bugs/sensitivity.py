@@ -185,8 +185,8 @@ SENSITIVITY = (
         name="sparse-vector-goes-on-after-its-first-above",
         trap=6,
         file="src/discreet/kernel/alert.py",
-        old="        self.over = self._grant._noise.is_above(\n",
-        new="        self.over = False\n        return self._grant._noise.is_above(\n",
+        old="            self.over = self._grant._noise.is_above(\n",
+        new="            self.over = False\n            return self._grant._noise.is_above(\n",
         tests=(f"{VAULT}::test_an_alert_costs_once_and_ends_with_its_first_true",),
     ),
     Mutant(

@@ -123,8 +123,8 @@ SIDE_CHANNELS = (
         name="spilled-rows-left-on-the-disk",
         trap=36,
         file="src/discreet/kernel/engines/duckdb_session.py",
-        old="            self._connection.close()\n            self._spill.remove()\n",
-        new="            self._connection.close()\n",
+        old="                self._connections, self._free = [], []\n                self._spill.remove()\n",
+        new="                self._connections, self._free = [], []\n",
         tests=(f"{ENGINE}::test_spilled_rows_are_private_and_gone_when_the_engine_closes",),
     ),
     Mutant(

@@ -10,7 +10,10 @@ from discreet.privacy.protection import Protected
 
 
 class EntryState(StrEnum):
-    """How far a charge has come. It only moves forward, and no state refunds."""
+    """How far a charge has come. It only moves forward, and no state refunds.
+
+    Thread safe: it never changes.
+    """
 
     CHARGED = "charged"  # paid; no row was read
     READING = "reading"  # rows may have been read
@@ -19,7 +22,10 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The right to read once, held by whoever has its newest `token`."""
+    """The right to read once, held by whoever has its newest `token`.
+
+    Thread safe: it never changes.
+    """
 
     id: int
     dataset: str
@@ -34,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryView:
-    """One charge as a reviewer sees it."""
+    """One charge as a reviewer sees it. Thread safe: it never changes."""
 
     id: int
     dataset: str

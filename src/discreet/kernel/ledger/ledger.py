@@ -45,6 +45,8 @@ class Ledger:
                 (rho, delta).
     Key:        the dataset's declared name in Unicode NFC, never a path: a copy, or next month's
                 snapshot of the same people, spends from the same cap.
+
+    Thread safe: one step at a time, for any number of threads and processes.
     """
 
     def __init__(self, journal: Journal) -> None:
