@@ -243,3 +243,12 @@ def test_bad_keys_and_unreadable_signatures_are_refused(tmp_path: Path) -> None:
     write_members(members, path)
     with pytest.raises(BadRelease, match="signature"):
         verify_costs(path)
+
+
+def test_a_node_whose_noise_was_drawn_once_has_one_number() -> None:
+    """Of equal epsilons the number shown first is the one that is kept: another would be a second draw."""
+    last = small_tree().levels[-1]
+    assert last.first_epsilon == last.stopped_epsilon and np.array_equal(last.first, last.values)
+    place = len(small_tree().levels) - 1
+    twice = changed_tree(place, first=last.first + 1)
+    assert not verify_costs(of(twice, budget=Budget(epsilon=1))).ok

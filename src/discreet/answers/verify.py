@@ -28,7 +28,7 @@ from discreet.artifacts.files import (
 from discreet.artifacts.manifest import manifest_of
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
 from discreet.artifacts.release import FORMAT_VERSION, SOFTWARE, Part, Release
-from discreet.errors import BadInput, BadRelease, DiscreetError
+from discreet.errors import BadBudget, BadInput, BadRelease, DiscreetError
 from discreet.privacy.budget import Budget
 from discreet.privacy.conversion import discrete_gaussian_delta_one_coordinate, gaussian_delta
 from discreet.privacy.cost import Accounting, Cost, allowance
@@ -104,12 +104,15 @@ class Opened:
     signed_by: str | None = None
 
 
-def opened(source: Release | str | Path) -> Opened:
-    """Read a file to be verified. One that is no release, or whose signature does not fit, is a `BadRelease`."""
+def opened(source: Release | str | Path | Mapping[str, bytes]) -> Opened:
+    """Read a file, or its members, to be verified.
+
+    One that is no release, or whose signature does not fit, is a `BadRelease`.
+    """
     if isinstance(source, Release):
         return Opened(source)
-    members = read_members(source)
-    where = str(source)
+    members = source if isinstance(source, Mapping) else read_members(source)
+    where = "The release" if isinstance(source, Mapping) else str(source)
     release = release_from_members(members, where=where)
     return Opened(release, manifest_from_members(members, where=where), signer(members))
 
@@ -128,7 +131,10 @@ def verify_costs(
             problems.append(PRIVATE)
         else:
             problems.append("It is not signed with the key that was given.")
-    allowed = allowance(release.budget, release.accounting)
+    try:
+        allowed = allowance(release.budget, release.accounting)
+    except BadBudget as error:
+        raise BadRelease(f"The release states a budget that cannot be spent: {error}") from None
     total = Budget.nothing(allowed.notion)
     count = 0
     for part in release.parts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from discreet.answers.verify import Verification, opened, verify_costs
+from discreet.answers.verify import Opened, Verification, opened, verify_costs
 from discreet.artifacts.differences import differing_releases, shown
 from discreet.artifacts.measurement import TreeMeasurement
 from discreet.artifacts.release import SOFTWARE, Part, Release
@@ -22,14 +22,17 @@ MOST_NUMBERS = 1 << 20
 
 
 def verify(
-    source: Release | str | Path, *, public_key: str | None = None, thorough: bool = False
+    source: Release | str | Path | Opened,
+    *,
+    public_key: str | None = None,
+    thorough: bool = False,
 ) -> Verification:
     """Recompute costs, words, estimates and claims; with `public_key`, demand that key's signature.
 
     Estimates that take long to compute are left out, and named, unless `thorough`. A file that is not a
     readable release, or whose signature does not fit, raises `BadRelease`.
     """
-    known = opened(source)
+    known = source if isinstance(source, Opened) else opened(source)
     found = verify_costs(known, public_key=public_key)
     if not found.ok:
         return found
