@@ -12,7 +12,7 @@ from pathlib import Path
 
 from discreet.answers.verify import Opened, Verification, opened, verify_costs
 from discreet.artifacts.differences import differing_releases, shown
-from discreet.artifacts.measurement import TreeMeasurement
+from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import SOFTWARE, Part, Release
 from discreet.errors import DiscreetError
 from discreet.releases.reproducing import reproduce
@@ -59,13 +59,13 @@ def verify(
 
 def _is_slow(part: Part) -> bool:
     """Whether computing a part again may take more than a few seconds."""
-    numbers = sum(
-        sum(len(level.values) for level in each.levels)
-        if isinstance(each, TreeMeasurement)
-        else getattr(each, "values", ()).__len__()
-        for each in part.measurements
-    )
-    return part.kind == "model" or numbers > MOST_NUMBERS
+    numbers = 0
+    for each in part.measurements:
+        if isinstance(each, TreeMeasurement):
+            numbers += sum(len(level.values) for level in each.levels)
+        elif isinstance(each, Measurement):
+            numbers += len(each.values)
+    return part.kind == "model" or (bool(part.estimates) and numbers > MOST_NUMBERS)
 
 
 def _reproduction_problem(release: Release, without: frozenset[str]) -> str:
