@@ -95,20 +95,6 @@ FILES_AND_SIGNATURES = (
         tests=(FORGING,),
     ),
     Mutant(
-        name="verify-believes-where-a-tree-stopped",
-        trap=41,
-        file="src/discreet/releases/reproducing.py",
-        old="            stop=stop,\n",
-        new="            stop=lambda view: next(each.stopped for each in levels if each.level == view.level),\n",
-        more=(
-            (
-                "        schedule.check(tree)\n",
-                "        schedule.check(tree)\n        levels = self._left[0].levels\n",
-            ),
-        ),
-        tests=(FORGING,),
-    ),
-    Mutant(
         name="verify-takes-two-numbers-of-a-node-for-one",
         trap=41,
         file="src/discreet/answers/verify_tree.py",
