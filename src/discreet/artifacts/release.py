@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+import discreet
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
@@ -18,6 +19,8 @@ from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
 FORMAT_VERSION = 1
+SOFTWARE = f"discreet {discreet.__version__}"
+"""What a release that is made now says of its origin."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ def privacy_statement(release: Release) -> Statement:
     schema, budget = release.schema, release.budget
     data = {
         "dataset": schema.dataset,
+        "schema_sha256": schema.digest(),
         "adjacency": schema.adjacency.value,
         "unit": {"identifier": schema.unit.identifier, "max_rows": schema.unit.max_rows},
         "budget": budget.to_dict(),

@@ -15,10 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import discreet
 from discreet.answers.signing import content_digest
 from discreet.artifacts.files import release_members, write_members
-from discreet.artifacts.release import ErrorClaim, Part, Release
+from discreet.artifacts.release import SOFTWARE, ErrorClaim, Part, Release
 from discreet.errors import BadInput
 from discreet.kernel.engines import open_engine
 from discreet.kernel.engines.protocol import Engine
@@ -179,7 +178,7 @@ class _Run:
             parts=tuple(parts),
             public_rows=rows,
             claims=tuple(claims),
-            software=f"discreet {discreet.__version__}",
+            software=SOFTWARE,
         )
 
     def _tell(self, step: str, done: float) -> None:
