@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
@@ -37,7 +36,7 @@ from discreet.inference.tree_boxes import BoxIndex
 from discreet.inference.tree_intervals import IntervalIndex, RangeEstimates
 from discreet.inference.tree_layers import Layer, PrunedTree, full_layers, layers_of
 from discreet.inference.tree_nodes import TreeNodes
-from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.privacy.laws import spread_factor
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.measurable import BlockCounts
 from discreet.queries.ranges import Ranges, measured_tree, range_tree
@@ -49,8 +48,10 @@ Codes = npt.NDArray[np.uint64]
 Ends = tuple[Codes, Codes]
 """First and last cells, one row a range."""
 
-KURTOSIS = 1.3
-"""Excess kurtosis of a typical range's noise: that of a sum of 2.3 equal Laplace draws."""
+DRAWS = 3 / 1.3
+"""A typical range's noise has the kurtosis of a sum of so many equal draws."""
+TREE_KURTOSIS = 3.0
+"""Of a draw in a refined tree, which is Laplace noise."""
 
 CHUNK = 1 << 14
 """Ranges that are worked on together: few enough for their numbers to stay in a processor's cache."""
@@ -71,12 +72,6 @@ WHOLE_NOTE = (
     "row decided which numbers are measured."
 )
 """Of a tree of which whole levels are measured."""
-
-
-def spread_factor(confidence: float, kurtosis: float = KURTOSIS) -> float:
-    """How many standard deviations an interval reaches: 2.05 at 0.95 (Cornish and Fisher 1938)."""
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    return max(z + kurtosis * (z**3 - 3 * z) / 24, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,8 +158,7 @@ class RangeSource(CountsRanges):
     def kurtosis(self) -> float:
         """Of a typical range's noise; Gaussian noise has none."""
         laws = [each.law for each in self.part.measurements if isinstance(each, Measurement)]
-        gaussian = laws and all(not isinstance(law, DiscreteLaplaceLaw) for law in laws)
-        return 0.0 if gaussian else KURTOSIS
+        return max((law.smooth_kurtosis for law in laws), default=TREE_KURTOSIS) / DRAWS
 
     @property
     def leaf_estimates(self) -> Floats:
@@ -269,7 +263,7 @@ def bounded(
     if isinstance(found, JoinedEstimates):
         estimate, lower, upper, std, is_exact = joint_ends(found, 1 - confidence, kurtosis)
     else:
-        factor = spread_factor(confidence, kurtosis)
+        factor = spread_factor(1 - confidence, kurtosis)
         lower, upper = ends_of(found, factor)
         estimate, std, is_exact = found.estimate, noise_of(found), found.inner == found.outer
     estimate, lower, upper = plausible_counts(estimate, lower, upper, rows=public_rows, whole=whole)

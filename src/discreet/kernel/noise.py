@@ -15,17 +15,11 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.errors import BadInput
 from discreet.kernel import samplers
 from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.entropy import EntropySource
 from discreet.kernel.mechanisms.partition_selection import Keeping
-from discreet.privacy.laws import (
-    DiscreteGaussianLaw,
-    DiscreteLaplaceLaw,
-    NoiseLaw,
-    RoundedGaussianLaw,
-)
+from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
 from discreet.queries.tallies import Key
 
@@ -77,14 +71,7 @@ class DrawnNoise:
 
     def draw(self, law: NoiseLaw, count: int) -> Counts:
         """`count` independent draws of `law`; an unknown law fails, it is never guessed."""
-        match law:
-            case DiscreteLaplaceLaw(scale=scale):
-                return samplers.discrete_laplace(scale, count, entropy=self._entropy)
-            case DiscreteGaussianLaw(sigma_squared=sigma_squared):
-                return samplers.discrete_gaussian(sigma_squared, count, entropy=self._entropy)
-            case RoundedGaussianLaw(sigma_squared=sigma_squared):
-                return samplers.rounded_gaussian(sigma_squared, count, entropy=self._entropy)
-        raise BadInput(f"No sampler is known for the noise law {law!r}.")
+        return samplers.draw(law, count, entropy=self._entropy)
 
     def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
         scales = [law.scale for law in laws]

@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 MOST_CELLS = 400
 MOST_HEAT_CELLS = 12_000
 MOST_HISTOGRAMS, MOST_HEAT_MAPS = 24, 12
-LAWS = {
-    "discrete-laplace": "discrete Laplace",
-    "discrete-gaussian": "discrete Gaussian",
-    "rounded-gaussian": "rounded Gaussian",
-}
 
 NOT_PROMISED = (
     "That other releases about the same people cost nothing: their losses add to this one's, which is "
@@ -173,9 +168,9 @@ def _tree_noise(trees: Sequence[TreeMeasurement]) -> str:
     levels = [level for tree in trees for level in tree.levels]
     finest = max(level.stopped_epsilon for level in levels)
     coarsest = min(level.first_epsilon for level in levels)
-    spreads = [DiscreteLaplaceLaw(scale=1 / each).std for each in (finest, coarsest)]
-    text = " to ".join(dict.fromkeys(shown(_rounded(spread)) for spread in spreads))
-    return f"discrete Laplace, standard deviation {text}, least where it is not split"
+    laws = [DiscreteLaplaceLaw(scale=1 / each) for each in (finest, coarsest)]
+    text = " to ".join(dict.fromkeys(shown(_rounded(law.std)) for law in laws))
+    return f"{laws[0].words}, standard deviation {text}, least where it is not split"
 
 
 def _measured(part: Part, measured: Sequence[Measurement]) -> str:
@@ -189,7 +184,7 @@ def _measured(part: Part, measured: Sequence[Measurement]) -> str:
 def _noise(measured: Sequence[Measurement]) -> str:
     if not measured:
         return "see the release"
-    kinds = dict.fromkeys(LAWS.get(each.law.kind, each.law.kind) for each in measured)
+    kinds = dict.fromkeys(each.law.words for each in measured)
     # A sum is measured in steps of its grid; people read it in the column's own units.
     spreads = [
         each.law.std / each.query.grid if isinstance(each.query, ClampedSum) else each.law.std

@@ -38,9 +38,9 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-takes-a-calibration-beyond-its-proof",
         trap=41,
-        file="src/discreet/answers/verify.py",
-        old="            if size != 1:\n",
-        new="            if size < 1:\n",
+        file="src/discreet/privacy/laws/discrete_gaussian.py",
+        old="        if size != 1:\n",
+        new="        if size < 1:\n",
         tests=(f"{VERIFYING}::test_calibrated_gaussians_are_checked_at_their_own_epsilon",),
     ),
     Mutant(

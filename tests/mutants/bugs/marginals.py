@@ -79,7 +79,7 @@ MARGINALS = (
     Mutant(
         name="a-smoothed-sums-width-taken-for-the-sums",
         trap=42,
-        file="src/discreet/privacy/laws_fourier.py",
+        file="src/discreet/privacy/laws/fourier.py",
         old="REACH = 4.75",
         new="REACH = 0.0",
         tests=(

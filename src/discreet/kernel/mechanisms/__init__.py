@@ -14,7 +14,6 @@ from discreet.kernel.mechanisms.additive import (
     OneCountGaussian,
 )
 from discreet.kernel.mechanisms.exponential import Exponential
-from discreet.kernel.mechanisms.fixed_point import FixedPoint
 from discreet.kernel.mechanisms.partition_selection import PartitionSelection
 from discreet.kernel.mechanisms.randomised_response import RandomisedResponse
 from discreet.kernel.mechanisms.threshold import AboveThreshold
@@ -24,7 +23,6 @@ MECHANISMS = {
     "discrete-gaussian": DiscreteGaussian,
     "one-count-gaussian": OneCountGaussian,
     "analytic-gaussian": AnalyticGaussian,
-    "fixed-point": FixedPoint,
     "exponential": Exponential,
     "randomised-response": RandomisedResponse,
     "above-threshold": AboveThreshold,
@@ -39,7 +37,6 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
-    "FixedPoint",
     "OneCountGaussian",
     "PartitionSelection",
     "RandomisedResponse",
