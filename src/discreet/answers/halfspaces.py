@@ -31,7 +31,7 @@ from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.inference.combination import Terms, inverse_variance_weights, scaled, variance_of
 from discreet.inference.halfspace_net import lifted, nearest_median
 from discreet.inference.halfspace_prior import Comparison
-from discreet.privacy.exact import exact
+from discreet.privacy.exact import confidence_level
 from discreet.queries.conditions import (
     Condition,
     Every,
@@ -192,8 +192,7 @@ class HalfspaceReader:
         whole: bool = True,
     ) -> ManyHalfspaces:
         """`normals . columns >= bounds` for whole arrays; a cell that rounding could misplace counts as cut."""
-        if not 0 < confidence < 1:
-            raise BadInput(f"confidence is {confidence}; it must lie between 0 and 1.")
+        confidence_level(confidence)
         schema = self._library.schema
         names = tuple(schema.column(name).name for name in columns)
         places = [each.name for each in schema.columns if each.name in names]
@@ -252,9 +251,7 @@ class HalfspaceReader:
         condition = question.condition
         if not has_inequality(condition):
             return None
-        level = exact(confidence, name="confidence")
-        if not 0 < level < 1:
-            raise BadInput(f"confidence is {confidence}; it must lie between 0 and 1.")
+        confidence_level(confidence)
         if not all(one.kind == "count" and one.column is None for one in question.aggregates):
             raise NotAnswerable("A linear inequality over columns is answered for count(*) only.")
         cells = self.cells(self._columns(question))

@@ -20,11 +20,8 @@ from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.entropy import EntropySource
 from discreet.kernel.mechanisms.partition_selection import Keeping
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
-from discreet.queries.measurable import Counts
+from discreet.queries.measurable import SATURATION, Counts
 from discreet.queries.tallies import Key
-
-SATURATION = 1 << 61
-"""Exact answers are clamped to this before noise: a 1-Lipschitz map, so no sensitivity grows, and no sum can wrap."""
 
 
 class NoiseSource(Protocol):

@@ -34,6 +34,10 @@ from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
 
+SATURATION = 1 << 61
+"""Exact answers are clamped to this, either side of 0, before noise: a 1-Lipschitz map, so no
+sensitivity grows, and no sum can wrap in 64 bits."""
+
 
 @runtime_checkable
 class CountQuery(Protocol):

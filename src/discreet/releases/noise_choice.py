@@ -20,11 +20,10 @@ from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
+from discreet.privacy.laws.law import LARGEST_SPREAD
 from discreet.queries.measurable import Query
 from discreet.schema import Schema
 
-LARGEST_NOISE = float(1 << 40)
-"""Noise beyond this is not drawn, for 64-bit integers could overflow: refused before the charge."""
 LARGEST_EXACT_SHIFT = 16
 """Up to here a single count's noise is calibrated to its own probabilities; beyond, the analytic one is as good."""
 
@@ -131,7 +130,7 @@ def _gaussian_may_win(sensitivity: Sensitivity, share: Budget, accounting: Accou
 def check_drawable(law: NoiseLaw, *, what: str) -> None:
     """Refuse noise that the samplers would refuse, before anything is charged."""
     spread = law.spread
-    if not 1 / LARGEST_NOISE <= spread <= LARGEST_NOISE:
+    if not 1 / LARGEST_SPREAD <= spread <= LARGEST_SPREAD:
         direction = "large" if spread > 1 else "small"
         raise BadInput(
             f"{what} would get noise of scale {spread:.3g}, too {direction} to draw in 64-bit integers. "

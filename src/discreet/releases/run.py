@@ -25,7 +25,8 @@ from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.budget import Budget
-from discreet.releases.preparing import Prospect, Workload, check_confidence, prepare, purpose
+from discreet.privacy.exact import confidence_level
+from discreet.releases.preparing import Prospect, Workload, prepare, purpose
 from discreet.releases.trivial_claims import no_more_than_all_rows
 from discreet.schema import Schema
 
@@ -106,7 +107,7 @@ class _Run:
         algorithms: Mapping[str, str] | None,
         progress: Progress | None,
     ) -> None:
-        self.confidence = check_confidence(confidence)
+        self.confidence = float(confidence_level(confidence))
         self.prospect = prepare(schema, budget=budget, workload=workload, algorithms=algorithms)
         self._progress = progress
 

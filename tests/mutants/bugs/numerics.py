@@ -67,7 +67,7 @@ NUMERICS = (
         name="sum-wraps-into-64-bits",
         trap=9,
         file="src/discreet/kernel/vault.py",
-        old="    return max(-(1 << 61), min(1 << 61, total))\n",
+        old="    return max(-SATURATION, min(SATURATION, total))\n",
         new="    return (total + (1 << 63)) % (1 << 64) - (1 << 63)\n",
         tests=(
             "tests/queries/test_sensitivity.py::test_a_sum_beyond_64_bits_is_cut_off_and_does_not_wrap",

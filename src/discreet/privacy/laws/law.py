@@ -37,6 +37,9 @@ TAIL_SLACK = 1 + 1e-11
 
 SMALLEST, LARGEST = Fraction(1, 10**50), Fraction(10**50)
 
+LARGEST_SPREAD = 1 << 40
+"""Noise of a larger `spread`, or of a smaller one than its inverse, is not drawn: 64-bit integers could overflow."""
+
 WIDE = 100.0
 """Noise wider than this is listed in coarser steps: the mean absolute value moves by less than 1e-4 of it."""
 
