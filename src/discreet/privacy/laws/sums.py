@@ -42,7 +42,7 @@ EXPANSION_SLACK = 1 + 1e-4
 SMALLEST_MISS = 1e-9
 """Below, inversion in float64 is too coarse and Chernoff's bound is returned."""
 
-SHORTFALL, SHORT_WITHIN = 0.0065, 0.32
+SHORTFALL, SHORT_WITHIN = 0.0068, 0.5
 """By how much of itself, a unit of kurtosis, the first correction falls short where it vanishes, and how
 far around that place (in deviations)."""
 
@@ -52,13 +52,13 @@ def spread_factor(miss: float | Floats, kurtosis: float | Floats) -> Floats:
 
     Cornish and Fisher's first correction (1938) for the sum's excess kurtosis, z + k (z^3 - 3z) / 24, and
     never less than a normal law's z. Near z = sqrt(3), where the correction vanishes, the next
-    ones do not, and up to 0.65% a unit of kurtosis is added. So it is never below the exact
+    ones do not, and up to 0.68% a unit of kurtosis is added. So it is never below the exact
     quantile of a sum of equal Laplace draws of any number (tested), lattice steps apart.
     """
     z = -ndtri(np.asarray(miss, dtype=np.float64) / 2)
     corrected = np.maximum(z + kurtosis * (z**3 - 3 * z) / 24, z)
     near = np.maximum(1 - np.abs(z - math.sqrt(3)) / SHORT_WITHIN, 0.0)
-    return np.asarray(corrected * (1 + SHORTFALL * np.clip(kurtosis, 0.0, 3.0) * near))
+    return np.asarray(corrected * (1 + SHORTFALL * np.clip(kurtosis, 0.0, 3.0) * near**2))
 
 
 def sum_half_width(law: NoiseLaw, terms: int, confidence: Exactable) -> int:
