@@ -29,6 +29,7 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
+from tests.engines.rows import encoded_rows
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 START = datetime(2000, 1, 1)
@@ -285,6 +286,6 @@ def test_a_category_is_looked_up_alike_by_a_join_and_by_a_cast(
                 engine.node_counts((name,), (0,), nodes),
                 reference.node_counts((name,), (0,), nodes),
             )
-        rows_found = np.concatenate([*engine.encoded_rows(names, 7)])
-        rows_right = np.concatenate([*reference.encoded_rows(names, 7)])
+        rows_found = np.concatenate([*encoded_rows(engine, names, 7)])
+        rows_right = np.concatenate([*encoded_rows(reference, names, 7)])
         assert sorted(rows_found.tolist()) == sorted(rows_right.tolist())

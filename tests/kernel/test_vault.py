@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -25,8 +26,7 @@ from discreet.kernel.refining import Schedule, path_epsilon
 from discreet.kernel.vault import Request, Vault
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.queries.measurable import CellCount, ClampedSum, Marginal
-from discreet.queries.scores import MostFrequent
+from discreet.queries.measurable import CellCount, ClampedSum, Counts, Marginal
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 from tests.memory_engine import MemoryEngine
@@ -54,6 +54,29 @@ def schema_of(adjacency="add-remove", unit=""):
 
 
 ROWS = [{"age": (7 * i) % 100, "sex": "F" if i % 3 else "M"} for i in range(300)]
+
+
+@dataclass(frozen=True, slots=True)
+class MostFrequent:
+    """Each cell of a marginal scores its count: selecting gives the mode.
+
+    One unit moves any one count by at most its rows, under either adjacency.
+    """
+
+    columns: tuple[str, ...]
+
+    @property
+    def marginals(self) -> tuple[tuple[str, ...], ...]:
+        return (self.columns,)
+
+    def candidates(self, schema: Schema) -> int:
+        return Marginal(self.columns).size(schema)
+
+    def sensitivity(self, schema: Schema) -> int:
+        return schema.unit.max_rows
+
+    def evaluate(self, counts: tuple[Counts, ...]) -> Counts:
+        return np.ascontiguousarray(counts[0].reshape(-1))
 
 
 class NoNoise(DrawnNoise):

@@ -103,10 +103,9 @@ class HalfspaceReader:
         schema, rows = library.schema, library.release.public_rows
         grids: dict[tuple[int, ...], list[_Blocks]] = {}
         for place, part in enumerate(library.release.parts):
-            for each in part.measurements:
-                query = each.query if isinstance(each, Measurement) else None
+            for each in part.noisy:
+                query = each.query
                 if isinstance(query, GridCounts) and query.columns == columns:
-                    assert isinstance(each, Measurement)
                     table = each.values.reshape(query.shape(schema)).astype(np.float64)
                     own = table, ((1.0, each.law, 1),), frozenset({place})
                     grids.setdefault(query.widths, []).append(own)
@@ -147,9 +146,9 @@ class HalfspaceReader:
         """The number of all rows, from each grid over columns that leave none out."""
         schema, found = self._library.schema, list[Reading]()
         for place, part in enumerate(self._library.release.parts):
-            for each in part.measurements:
-                query = each.query if isinstance(each, Measurement) else None
-                if not isinstance(query, GridCounts) or not isinstance(each, Measurement):
+            for each in part.noisy:
+                query = each.query
+                if not isinstance(query, GridCounts):
                     continue
                 if all(keeps_every_row(schema.column(name)) for name in query.columns):
                     terms: Terms = ((1.0, each.law, len(each.values)),)

@@ -21,7 +21,6 @@ from discreet.answers.shaping import one_count
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.answers import Answers
-from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part
 from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.inference.combination import Term, half_width
@@ -52,9 +51,7 @@ class SplitPart:
         rows = library.release.public_rows
         if rows is not None:
             self._found[frozenset()] = float(rows), None
-        for each in part.measurements:
-            if not isinstance(each, Measurement):
-                continue
+        for each in part.noisy:
             asked = each.query
             if isinstance(asked, StrategyCounts):
                 self._check_signs(asked)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.ranges import RangeSource
-from discreet.artifacts.measurement import Measurement, TreeLevel, TreeMeasurement
+from discreet.artifacts.measurement import TreeLevel
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import BlockCounts
 from discreet.queries.ranges import range_tree
@@ -46,7 +46,7 @@ class MeasuredLevels:
 
 def measured_levels(source: RangeSource) -> MeasuredLevels:
     """Of an adaptive tree the numbers shown first; of any other its final ones."""
-    trees = [each for each in source.part.measurements if isinstance(each, TreeMeasurement)]
+    trees = source.part.trees
     layers = source.tree.layers  # refuses a tree that is none
     if len(trees) == 1:
         tree = trees[0]
@@ -65,8 +65,8 @@ def measured_levels(source: RangeSource) -> MeasuredLevels:
     whole = range_tree(source.columns, source.schema, every=True)
     laws = {
         whole.depths[_level_of(whole.depths, each.query.shifts)]: each.law
-        for each in source.part.measurements
-        if isinstance(each, Measurement) and isinstance(each.query, BlockCounts)
+        for each in source.part.noisy
+        if isinstance(each.query, BlockCounts)
     }
     return MeasuredLevels(
         whole.depths,

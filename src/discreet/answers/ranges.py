@@ -28,7 +28,7 @@ from discreet.answers.joint_estimates import (
     noise_of,
 )
 from discreet.answers.verify_tree import tree_epsilon
-from discreet.artifacts.measurement import Measurement, TreeMeasurement
+from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part
 from discreet.errors import BadRelease
 from discreet.inference.rounding import plausible_counts
@@ -122,12 +122,11 @@ class RangeSource(CountsRanges):
     @property
     def note(self) -> str:
         """What its intervals stand on."""
-        trees = sum(isinstance(each, TreeMeasurement) for each in self.part.measurements)
-        return (WHOLE_NOTE, RANGE_NOTE, SEPARATE_NOTE)[min(trees, 2)]
+        return (WHOLE_NOTE, RANGE_NOTE, SEPARATE_NOTE)[min(len(self.part.trees), 2)]
 
     @cached_property
     def tree(self) -> PrunedTree:
-        trees = [each for each in self.part.measurements if isinstance(each, TreeMeasurement)]
+        trees = self.part.trees
         if not trees:
             return PrunedTree(self._levels(), columns=self.columns, schema=self.schema)
         measured = trees[-1]  # of two stages, the second
@@ -157,7 +156,7 @@ class RangeSource(CountsRanges):
     @cached_property
     def kurtosis(self) -> float:
         """Of a typical range's noise; Gaussian noise has none."""
-        laws = [each.law for each in self.part.measurements if isinstance(each, Measurement)]
+        laws = [each.law for each in self.part.noisy]
         return max((law.smooth_kurtosis for law in laws), default=TREE_KURTOSIS) / DRAWS
 
     @property

@@ -91,9 +91,7 @@ def _measured(part: Part, schema: Schema) -> Sources:
     """What the additive measurements of a part say, whatever algorithm made them."""
     found = Sources()
     sums: list[Measurement] = []
-    for measurement in part.measurements:
-        if not isinstance(measurement, Measurement):
-            continue
+    for measurement in part.noisy:
         query = measurement.query
         if isinstance(query, Marginal):
             counts = measurement.values.reshape(query.shape(schema))
@@ -144,7 +142,7 @@ def _model(part: Part, schema: Schema) -> Sources:
     """Residuals where they were measured, and the model's tables with their measured distances."""
     found = _residuals(part, schema)
     model, names, rows = published_model(part, schema)
-    audits = [each for each in part.measurements if isinstance(each, Measurement)]
+    audits = part.noisy
     audits = audits[len(audits) - int(part.facts["audits"]) :]
     for each in audits:
         if not isinstance(each.query, ModelDistance):

@@ -8,6 +8,7 @@ budget. What this cannot see, and says: whether the noise was really drawn from 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from discreet.answers.signing import checked_public_key, public_part, signer
@@ -150,11 +151,15 @@ def _recomputed(each: Measurement | TreeMeasurement | Selection, schema: Schema)
     size = each.query.size(schema)
     if each.values.shape != (size,):
         raise _Mismatch("it has not as many numbers as its query.")
-    epsilon = each.cost.epsilon
-    if epsilon is not None and epsilon <= 0:
-        raise _Mismatch("it states an epsilon that is not positive.")
+    epsilon = None if each.cost.epsilon is None else _epsilon(each.cost)
     found = each.law.cost(moved, size=size, epsilon=epsilon)
     return _within_delta(found, each.cost) if found.delta else _agreeing(found, each.cost)
+
+
+def _epsilon(cost: Cost) -> Fraction:
+    if cost.epsilon is None or cost.epsilon <= 0:
+        raise _Mismatch("it states no epsilon for noise that needs one.")
+    return cost.epsilon
 
 
 def _agreeing(recomputed: Cost, recorded: Cost) -> Cost:

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
+from discreet.artifacts.measurement import TreeLevel
 from discreet.artifacts.release import Release
 from discreet.audits.observing import Divergence, Step
 from discreet.kernel.mechanisms.partition_selection import Keeping
@@ -44,9 +44,8 @@ class StepLoss:
 def tree_levels(release: Release) -> Iterator[TreeLevel]:
     """The levels of all refined trees, in the order in which they were measured."""
     for part in release.parts:
-        for measured in part.measurements:
-            if isinstance(measured, TreeMeasurement):
-                yield from measured.levels
+        for tree in part.trees:
+            yield from tree.levels
 
 
 def step_losses(

@@ -75,10 +75,6 @@ def linear_half_widths(
     return width, np.sqrt(variance)
 
 
-def variance_of_linear(coefficients: Sequence[tuple[NoiseLaw, Floats]]) -> float:
-    return math.fsum(law.variance * float(np.sum(row * row)) for law, row in coefficients)
-
-
 def variance_of_repeated(coefficients: Sequence[tuple[NoiseLaw, Floats, int]]) -> float:
     return math.fsum(law.variance * float(np.sum(row * row)) * n for law, row, n in coefficients)
 

@@ -56,7 +56,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator or a function; `OPERATIONS` lists them."""
+    """An operator or a function."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -65,12 +65,6 @@ class Call:
 
 Expression = ColumnValue | Constant | Call
 TRUE = Constant(True, "boolean")
-
-OPERATIONS = (
-    "and", "or", "not", "is null", "is true", "is false", *COMPARED, "in", "like", "ilike",
-    "+", "-", "*", "/", "%", "negative", "abs", "floor", "ceil", "lower", "upper", "length",
-    "coalesce", *DATE_PARTS,
-)  # fmt: skip
 
 
 def columns_of(expression: Expression) -> Iterator[str]:

@@ -101,9 +101,7 @@ def _shell_word(text: str) -> str:
 
 def _measurements(release: Release) -> Iterator[Measurement]:
     for part in release.parts:
-        for measurement in part.measurements:
-            if isinstance(measurement, Measurement):
-                yield measurement
+        yield from part.noisy
 
 
 def _lead(release: Release) -> str:
@@ -144,18 +142,15 @@ def _facts(release: Release) -> list[Fact]:
 def _parts(release: Release) -> Table:
     rows = []
     for part in release.parts:
-        measured = [each for each in part.measurements if isinstance(each, Measurement)]
-        trees = [each for each in part.measurements if isinstance(each, TreeMeasurement)]
-        if trees:
-            rows.append((part.query_class.text, _nodes(trees), _tree_noise(trees)))
+        if part.trees:
+            rows.append((part.query_class.text, _nodes(part.trees), _tree_noise(part.trees)))
             continue
-        rows.append((part.query_class.text, _measured(part, measured), _noise(measured)))
+        rows.append((part.query_class.text, _measured(part, part.noisy), _noise(part.noisy)))
     return Table(("for", "measured", "noise added to each number"), rows)
 
 
 def _tree_numbers(part: Part) -> int:
-    trees = (each for each in part.measurements if isinstance(each, TreeMeasurement))
-    return sum(level.values.size for tree in trees for level in tree.levels)
+    return sum(level.values.size for tree in part.trees for level in tree.levels)
 
 
 def _nodes(trees: Sequence[TreeMeasurement]) -> str:

@@ -183,6 +183,17 @@ ACCOUNTING = (
         tests=(f"{LEDGER}::test_deltas_add_and_are_capped_like_the_rest",),
     ),
     Mutant(
+        name="only-the-first-gaussian-of-a-run-is-counted",
+        trap=29,
+        file="src/discreet/privacy/laws/rounded_gaussian.py",
+        old="size=use.size).rho for use in uses]\n",
+        new="size=use.size).rho for use in uses[:1]]\n",
+        tests=(
+            "tests/privacy/test_laws_knowledge.py::"
+            "test_rounded_gaussians_lose_together_what_their_squared_shifts_add_up_to",
+        ),
+    ),
+    Mutant(
         name="deltas-do-not-add",
         trap=29,
         file="src/discreet/privacy/budget.py",

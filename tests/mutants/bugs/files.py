@@ -44,6 +44,14 @@ FILES_AND_SIGNATURES = (
         tests=(f"{VERIFYING}::test_calibrated_gaussians_are_checked_at_their_own_epsilon",),
     ),
     Mutant(
+        name="verify-takes-a-law-at-the-epsilon-on-record",
+        trap=41,
+        file="src/discreet/answers/verify.py",
+        old="_within_delta(found, each.cost) if found.delta else _agreeing(found, each.cost)",
+        new="_within_delta(found, each.cost) if found.delta else each.cost",
+        tests=("tests/extending/test_noise_law.py::test_verify_recomputes_its_cost_from_its_law",),
+    ),
+    Mutant(
         name="signature-not-checked",
         trap=41,
         file="src/discreet/answers/signing.py",
