@@ -18,8 +18,9 @@ from discreet.inference.combination import (
 )
 from discreet.inference.public_random import generator
 from discreet.inference.rounding import plausible_counts
-from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw, sum_half_width
+from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
 from discreet.privacy.laws.exact_sums import grid_half_width
+from discreet.privacy.laws.sums import sum_half_width
 
 LAPLACE, GAUSS = DiscreteLaplaceLaw(Fraction(4)), DiscreteGaussianLaw(Fraction(9))
 

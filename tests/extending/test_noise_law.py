@@ -22,9 +22,10 @@ from discreet.inference.combination import half_width
 from discreet.kernel.noise import DrawnNoise
 from discreet.kernel.samplers import laws as sampler_table
 from discreet.privacy.adjacency import Sensitivity
-from discreet.privacy.laws import DiscreteLaplaceLaw, law_from_dict, sum_half_width
+from discreet.privacy.laws import DiscreteLaplaceLaw, law_from_dict
 from discreet.privacy.laws import law as law_table
 from discreet.privacy.laws.law import characteristic_by_enumeration
+from discreet.privacy.laws.sums import sum_half_width
 from discreet.releases import noise_choice
 from discreet.releases.run import release
 from tests.extending.staircase import StaircaseLaw, draw_staircase, offer_staircase

@@ -16,9 +16,9 @@ from discreet.privacy.laws import (
     DiscreteLaplaceLaw,
     NoiseLaw,
     RoundedGaussianLaw,
-    spread_factor,
 )
 from discreet.privacy.laws.exact_sums import inverted_half_width, kurtosis_of
+from discreet.privacy.laws.sums import spread_factor
 
 MISSES = st.floats(0.001, 0.6)
 

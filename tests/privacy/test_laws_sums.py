@@ -19,11 +19,14 @@ from discreet.privacy.laws import (
     DiscreteLaplaceLaw,
     NoiseLaw,
     RoundedGaussianLaw,
+)
+from discreet.privacy.laws.exact_sums import Term, inverted_half_width
+from discreet.privacy.laws.sums import (
+    series_applies,
+    series_half_width,
     sum_half_width,
     sum_half_widths,
 )
-from discreet.privacy.laws.exact_sums import Term, inverted_half_width
-from discreet.privacy.laws.sums import series_applies, series_half_width
 
 LAWS: list[NoiseLaw] = [
     *(DiscreteLaplaceLaw(Fraction(s)) for s in ("1/5", "1/2", "1", "3", "20")),

@@ -13,7 +13,7 @@ from discreet.inference.tree_layers import PrunedTree, layers_of
 from discreet.inference.tree_shrinkage import smoothed, smoothed_last
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import spread_factor
+from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.ranges import range_tree
 from discreet.releases.ranges_shares import best_shares, level_variance
 from discreet.releases.ranges_tree import FullTree, best_levels

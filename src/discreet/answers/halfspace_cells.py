@@ -38,7 +38,7 @@ from discreet.inference.halfspace_tree import TreeCells, middle_edges
 from discreet.inference.rounding import plausible_counts
 from discreet.inference.tree_intervals import RangeEstimates
 from discreet.privacy.exact import exact
-from discreet.privacy.laws import spread_factor
+from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.pieces import extents
 from discreet.schema import Column, OrderedColumn, Schema
 from discreet.schema.completeness import keeps_every_row

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.inference.tree_intervals import RangeEstimates
-from discreet.privacy.laws import spread_factor
+from discreet.privacy.laws.sums import spread_factor
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -36,7 +36,7 @@ from discreet.inference.tree_boxes import BoxIndex
 from discreet.inference.tree_intervals import IntervalIndex, RangeEstimates
 from discreet.inference.tree_layers import Layer, PrunedTree, full_layers, layers_of
 from discreet.inference.tree_nodes import TreeNodes
-from discreet.privacy.laws import spread_factor
+from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.measurable import BlockCounts
 from discreet.queries.ranges import Ranges, measured_tree, range_tree

@@ -27,7 +27,7 @@ from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
 from discreet.inference.tree_intervals import RangeEstimates
-from discreet.privacy.laws import spread_factor
+from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.boxes import Boxes, asks_for_a_value, boxes_of, columns_of
 from discreet.queries.conditions import Condition, Every, NullTest, Opposite, normal_form
 from discreet.queries.impossible import covers_box, rules_over

@@ -27,8 +27,9 @@ from discreet.inference.combination import (
 )
 from discreet.inference.rounding import plausible_counts
 from discreet.privacy.exact import Exactable
-from discreet.privacy.laws import miss_probability, spread_factor
+from discreet.privacy.laws import miss_probability
 from discreet.privacy.laws.exact_sums import kurtosis_of
+from discreet.privacy.laws.sums import spread_factor
 
 Floats = npt.NDArray[np.float64]
 

@@ -17,12 +17,14 @@ import numpy.typing as npt
 
 from discreet.errors import BadInput
 from discreet.privacy.exact import Exactable, exact
-from discreet.privacy.laws import NoiseLaw, miss_probability, sum_half_width, sum_half_widths
+from discreet.privacy.laws import NoiseLaw, miss_probability
 from discreet.privacy.laws.exact_sums import Term, Terms, cumulants_of
 from discreet.privacy.laws.sums import (
     SERIES_MISS,
     contribution,
     cornish_fisher,
+    sum_half_width,
+    sum_half_widths,
     terms_half_width,
     weighted_half_widths,
 )

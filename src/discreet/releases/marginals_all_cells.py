@@ -23,7 +23,8 @@ from discreet.kernel.engines.protocol import LARGEST_MARGINAL
 from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw, sum_half_width
+from discreet.privacy.laws import NoiseLaw
+from discreet.privacy.laws.sums import sum_half_width
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Marginal
 from discreet.releases.measured import MeasuredAtOnce, noisy_requests

@@ -1,8 +1,12 @@
 """Noise laws as data: what was added to a count, what that costs, and how far from zero it can be.
 
 No sampling here, so every room may import it. One law a file; `law` says what a law must know of
-itself, `sums` holds the half-widths of sums of independent draws. To add a law: a file with its
-class, a line in `LAWS`, and a line for its sampler in `kernel.samplers.laws`.
+itself. `sums` holds the half-widths of sums of independent draws; the core needs none of it, so it
+is not imported here.
+
+To add a law: its class in a file, a `register` line below, a line for its sampler in
+`kernel.samplers.laws`, and an offer in `releases.noise_choice` if releases shall choose it.
+`tests/extending` holds one that lives outside.
 """
 
 from __future__ import annotations
@@ -11,7 +15,6 @@ from discreet.privacy.laws.discrete_gaussian import DiscreteGaussianLaw
 from discreet.privacy.laws.laplace import DiscreteLaplaceLaw
 from discreet.privacy.laws.law import LAWS, NoiseLaw, law_from_dict, miss_probability, register
 from discreet.privacy.laws.rounded_gaussian import RoundedGaussianLaw
-from discreet.privacy.laws.sums import spread_factor, sum_half_width, sum_half_widths
 
 register(DiscreteLaplaceLaw)
 register(DiscreteGaussianLaw)
@@ -26,7 +29,4 @@ __all__ = [
     "law_from_dict",
     "miss_probability",
     "register",
-    "spread_factor",
-    "sum_half_width",
-    "sum_half_widths",
 ]
