@@ -1,7 +1,4 @@
-"""A question to its answers: which columns it needs, which source serves it, group by group.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""A question to its answers: which columns it needs, which source serves it, group by group."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Ranges of one short column from a strategy over its cells: unbiased, with an exact variance each.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""Ranges of one short column from a strategy over its cells: unbiased, with an exact variance each."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ A tree over some columns counts the rows with a value in each of them; a table o
 counts them in its cells of values, whether or not the schema keeps a cell for nulls. Where values
 outside the domain have a cell of their own a condition may take that cell too, which a tree has not:
 tables answer alone there. So they do where rows without a cell were spread over all cells.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ alone, and a tree's own bracket, which spans what the cut leaves may hold. Both 
 probabilities to miss add up to the whole; the interval is what lies in both. The one with less
 noise gets nearly all of the risk, which is decided by variances, so a heavy leaf or a noisy
 table costs little.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A combination of splits is a function of which of them hold, so its count is a sum of parities
 (the Walsh transform of the function). Everything is linear in independent draws of known laws, so
 intervals are exact.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ spreads a leaf's rows evenly, lies in between. The standard deviations are exact
 and least squares on it. What is nominal is z: sums of a few Laplace draws have heavier tails than a
 normal law, which a Cornish-Fisher term for their kurtosis makes up for, and the tree is taken as
 fixed although noise shaped it. Measured coverage is in the benchmarks.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

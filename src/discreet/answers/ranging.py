@@ -3,8 +3,6 @@
 Also medians and quantiles: the p-quantile lies between the last boundary at which the distribution is
 surely below p and the first at which it is surely above, each boundary tested with its own exact
 standard deviation (an inverted test, so a nominal interval for the value itself).
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

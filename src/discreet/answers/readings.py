@@ -5,8 +5,6 @@ or as a variance and a kurtosis. Readings are combined only if no draw is in two
 the parts of the release that it was read off, and of two that name the same part the less noisy stays.
 Which one that is, and every weight, follows from noise laws and shapes, never from a noisy value, so
 the interval of the combination holds like that of one reading.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

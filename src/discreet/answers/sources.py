@@ -3,8 +3,6 @@
 `ANSWERERS` says what each kind of part contributes; a new kind is one function and one line. The
 contributions of all parts are then put together: where several tables can answer a question,
 their inverse-variance combination does.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Everything read here is checked against the schema: an array has the size that its query has, a
 number is a number. Costs and sensitivities are read as recorded; `answers.verify` recomputes them.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""`Release`: what a custodian publishes. Noisy numbers, what was computed from them, and public facts.
-
-May import errors, privacy, schema, queries.
-"""
+"""`Release`: what a custodian publishes. Noisy numbers, what was computed from them, and public facts."""
 
 from __future__ import annotations
 

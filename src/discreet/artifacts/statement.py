@@ -1,7 +1,4 @@
-"""The privacy statement of a release: what is promised, in words and as data.
-
-May import errors, privacy, schema, queries.
-"""
+"""The privacy statement of a release: what is promised, in words and as data."""
 
 from __future__ import annotations
 

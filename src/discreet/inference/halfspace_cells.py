@@ -5,8 +5,6 @@ it are sums of one number a column. For many halfspaces at once the boxes are sw
 row along the last column, the boxes inside a halfspace are all those from some place on, and their
 sum is a difference of prefix sums. A comparison that rounding could decide wrongly counts the box
 as cut: the interval then grows, it never misses.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ value. A crash, an error or an interruption never refunds.
 
 Rows outside the declared schema are counted in no cell: an error that depends on a row
 is itself a release.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

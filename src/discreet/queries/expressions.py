@@ -11,8 +11,6 @@ fails to cast; where SQL would raise an error, the value is null. The meaning, f
   AND, OR   SQL's three truth values; a row is counted where the condition is true
 
 Plain data, so that it can be compared, digested, and told to any database.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

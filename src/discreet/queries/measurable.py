@@ -2,8 +2,6 @@
 
 Every one of them is a function of exact counts or sums that an engine knows how to make.
 Adding one is a class here and a line in `QUERIES`; the contract tests pick it up from there.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ A range selects the rows whose cell lies between two cells, in each of its colum
 one column at a time, round and round, so that a node is about as long in each column, relative to
 the whole; it is measured every four or five halvings, the fan-out at which a hierarchy of counts
 answers random ranges best.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ Invariants, for every engine:
   - with an identifier as the unit, every verb sees the same bounded table (see `bounding_key`);
   - what is done, in which order and in how many passes, depends on the schema and the request only;
     and where memory is the limit on the number of rows, which the time of any scan shows as well.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations
