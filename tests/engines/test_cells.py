@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import ReferenceEngine
 
+from discreet.audits.engine_rows import encoded_rows
 from discreet.kernel.engines import SumRequest, open_engine
 from discreet.schema import (
     BooleanColumn,
@@ -35,7 +36,6 @@ from discreet.schema import (
 )
 from discreet.schema.temporal import DATE_GRANULARITIES, DATETIME_GRANULARITIES
 from discreet.schema.values import INSTANT_PATTERN, NUMBER_PATTERN, WHITESPACE
-from tests.engines.rows import encoded_rows
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 WORDS = (

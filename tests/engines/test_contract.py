@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from reference import OPENERS
 
+from discreet.audits.engine_rows import encoded_rows
 from discreet.errors import BadInput
 from discreet.kernel.engines import Engine, SumRequest
 from discreet.kernel.engines.passes import MOST_JOINT_CELLS, groupings
@@ -26,7 +27,6 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
-from tests.engines.rows import encoded_rows
 
 Open = Callable[[Any, Schema], Engine]
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from reference import OPENERS
 
+from discreet.audits.engine_rows import encoded_rows
 from discreet.kernel.engines import Engine, duckdb_cells, duckdb_engine, duckdb_nodes, sorted_codes
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.sorted_codes import Interleaving
@@ -29,7 +30,6 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
-from tests.engines.rows import encoded_rows
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 START = datetime(2000, 1, 1)

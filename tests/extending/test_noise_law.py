@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.answers.verify import verify
 from discreet.audits.empirical_laws import checked_law
 from discreet.audits.empirical_mutants import ShrunkNoise
 from discreet.audits.empirical_releases import audit_release
@@ -28,6 +27,7 @@ from discreet.privacy.laws.law import characteristic_by_enumeration
 from discreet.privacy.laws.sums import sum_half_width
 from discreet.releases import noise_choice
 from discreet.releases.run import release
+from discreet.releases.verifying import verify
 from tests.extending.staircase import StaircaseLaw, draw_staircase, offer_staircase
 
 SCHEMA = dc.Schema.loads(

@@ -15,15 +15,15 @@ from scipy.stats import binomtest
 from discreet.errors import BadBudget, BadInput
 from discreet.kernel import samplers
 from discreet.kernel.mechanisms import (
-    MECHANISMS,
     AboveThreshold,
     AnalyticGaussian,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
     OneCountGaussian,
-    RandomisedResponse,
 )
+from discreet.kernel.mechanisms.randomised_response import RandomisedResponse
+from discreet.kernel.mechanisms.registry import MECHANISMS
 from discreet.kernel.noise import DrawnNoise
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.conversion import gaussian_delta

@@ -5,9 +5,16 @@ high-water mark, before it returns; nothing refunds it. A refused charge reads n
 and writes nothing.
 """
 
-from discreet.kernel.ledger.entry import Entry, EntryState, EntryView
+from discreet.kernel.ledger.entry import CapChange, ChangeKind, Entry, EntryState, EntryView
 from discreet.kernel.ledger.ledger import Ledger
 from discreet.kernel.ledger.place import default_place
-from discreet.kernel.ledger.repair import accept_mark
 
-__all__ = ["Entry", "EntryState", "EntryView", "Ledger", "accept_mark", "default_place"]
+__all__ = [
+    "CapChange",
+    "ChangeKind",
+    "Entry",
+    "EntryState",
+    "EntryView",
+    "Ledger",
+    "default_place",
+]
