@@ -38,6 +38,7 @@ from discreet.kernel.engines.duckdb_engine import DuckDBEngine
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 
 THREADS = 8
 PROCESSES = 4
@@ -188,7 +189,13 @@ def worker(folder: Path, seed: int) -> None:
                 said.append({"band": band, "estimate": told})
                 try:
                     request = f"{seed} {number} {band}"
-                    ledger.charge("last", UNIT, purpose="the last of it", request=request)
+                    ledger.charge(
+                        "last",
+                        UNIT,
+                        protects=Protected(),
+                        purpose="the last of it",
+                        request=request,
+                    )
                     said.append({"granted": 1})
                 except BudgetExceeded:
                     said.append({"granted": 0})

@@ -41,6 +41,7 @@ from discreet.kernel.refining import Schedule
 from discreet.kernel.test_door import observed_vaults
 from discreet.kernel.vault import Grant, Request, TallyRequest, Vault
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 from discreet.queries.curator_sql import parse_curator_question
 from discreet.queries.expressions import TRUE
 from discreet.queries.measurable import Marginal
@@ -526,7 +527,9 @@ def _entries(world: World) -> Any:
     dataset = f"ledger {world.next_number()}"
     world.ledger.declare(dataset, Budget(epsilon=100))
     entries = [
-        world.ledger.charge(dataset, UNIT, purpose="drill", request=str(n), reading=n < 8)
+        world.ledger.charge(
+            dataset, UNIT, protects=Protected(), purpose="drill", request=str(n), reading=n < 8
+        )
         for n in range(9)
     ]
     world.pay(dataset, "nine charges", Budget(epsilon=9))
@@ -535,7 +538,11 @@ def _entries(world: World) -> Any:
 
 def _ledger_drills() -> Iterator[Drill]:
     def charge(shared: Any, number: int) -> Any:
-        return shared[1].charge(shared[2], UNIT, purpose="drill", request=str(number)).id
+        return (
+            shared[1]
+            .charge(shared[2], UNIT, protects=Protected(), purpose="drill", request=str(number))
+            .id
+        )
 
     def charged(world: World, shared: Any, outcomes: Sequence[Outcome]) -> Iterator[str]:
         world.pay(shared[2], "all of it", Budget(epsilon=CHARGED_WELL))
@@ -548,7 +555,15 @@ def _ledger_drills() -> Iterator[Drill]:
     def once(shared: Any, number: int) -> Any:
         return (
             shared[1]
-            .charge(shared[2], UNIT, purpose="drill", request="same", once=True, reading=True)
+            .charge(
+                shared[2],
+                UNIT,
+                protects=Protected(),
+                purpose="drill",
+                request="same",
+                once=True,
+                reading=True,
+            )
             .id
         )
 
@@ -622,12 +637,18 @@ def _ledger_drills() -> Iterator[Drill]:
 
     def open_and_charge(shared: Any, number: int) -> Any:
         with Ledger.open(shared[0]) as ledger:
-            return ledger.charge("drill", UNIT, purpose="drill", request=str(number)).id
+            return ledger.charge(
+                "drill", UNIT, protects=Protected(), purpose="drill", request=str(number)
+            ).id
 
     def charge_or_close(shared: Any, number: int) -> Any:
         if number == 5:
             return shared[1].close()
-        return shared[1].charge("drill", UNIT, purpose="drill", request=str(number)).id
+        return (
+            shared[1]
+            .charge("drill", UNIT, protects=Protected(), purpose="drill", request=str(number))
+            .id
+        )
 
     def all_there(world: World, shared: Any, outcomes: Sequence[Outcome]) -> Iterator[str]:
         """What succeeded is in the file, and what did not succeed is not."""
