@@ -32,6 +32,7 @@ from discreet.privacy.conversion import epsilon_from_rho
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.loss_mechanisms import pure_loss
+from discreet.privacy.loss_noise import noise_loss
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
@@ -231,7 +232,7 @@ def _our_loss(composition: Composition, delta: float) -> float:
 def _our_single(use: Used, shift: int) -> Any:
     if isinstance(use, Exponential):
         return pure_loss(epsilon=use.epsilon)
-    return _law(use, shift).loss(shift)
+    return noise_loss(_law(use, shift), shift)
 
 
 @lru_cache(maxsize=64)

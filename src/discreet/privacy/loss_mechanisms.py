@@ -15,7 +15,7 @@ from discreet.privacy.conversion_rounding import positive
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.privacy.loss import PrivacyLoss
-from discreet.privacy.loss_noise import gaussian_loss
+from discreet.privacy.loss_noise import gaussian_loss, noise_loss
 
 __all__ = [
     "discrete_gaussian_loss",
@@ -29,13 +29,13 @@ __all__ = [
 
 def discrete_laplace_loss(*, scale: Exactable, shift: int = 1) -> PrivacyLoss:
     """Discrete Laplace noise when one integer moves by `shift`: at most shift / scale, and often exactly that."""
-    return DiscreteLaplaceLaw(positive(scale, "scale")).loss(_whole(shift, "shift", 1))
+    return noise_loss(DiscreteLaplaceLaw(positive(scale, "scale")), _whole(shift, "shift", 1))
 
 
 def discrete_gaussian_loss(*, sigma_squared: Exactable, shift: int = 1) -> PrivacyLoss:
     """Discrete Gaussian noise when one integer moves by `shift`."""
     law = DiscreteGaussianLaw(positive(sigma_squared, "sigma_squared"))
-    return law.loss(_whole(shift, "shift", 1))
+    return noise_loss(law, _whole(shift, "shift", 1))
 
 
 def randomised_response_loss(*, epsilon: Exactable, answers: int = 2) -> PrivacyLoss:

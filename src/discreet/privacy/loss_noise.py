@@ -7,29 +7,57 @@ serves both directions: adding a unit and removing it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
 
 from discreet.errors import BadInput
+from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.conversion_rounding import positive
 from discreet.privacy.exact import Exactable
+from discreet.privacy.laws.gaussian import LOSS_REACH as REACH
+from discreet.privacy.laws.law import FallingLoss, GaussianLoss, NoiseLaw
 from discreet.privacy.loss import Floats, PrivacyLoss
-
-if TYPE_CHECKING:
-    from discreet.privacy.laws.law import NoiseLaw
 
 ATOMS = 1 << 14
 """Laws with more distinct losses than this are cut into so many pieces."""
-REACH = 9.5
-"""Standard deviations kept of a Gaussian; the mass beyond, 1e-21, counts as infinite loss."""
+FINEST_SHIFT = 500
+"""A chart of the loss looks at larger shifts in coarser steps, which it cannot tell apart."""
 MOST_LISTED = 1 << 20
 """Numbers whose losses are listed one by one, of a law about whose loss nothing is known."""
 UNLISTED = 1e-18
 """What is left out of such a list counts as infinite loss."""
+
+
+def noise_loss(law: NoiseLaw, shift: int) -> PrivacyLoss:
+    """The loss of any noise law when one number moves by `shift`."""
+    match law.loss_shape(shift):
+        case FallingLoss() as shape:
+            return _falling_loss(law, shift, shape)
+        case GaussianLoss() as shape:
+            return _gaussian(shape)
+        case None:
+            return listed_loss(law, shift)
+
+
+def charted_loss(law: NoiseLaw, sensitivity: Sensitivity, *, two_cells: bool) -> PrivacyLoss:
+    """The loss of one measurement for the person who moves it most, for a chart.
+
+    In a table under change-one (`two_cells`) two cells move by half the L1 sensitivity each;
+    otherwise one number moves by all of it.
+    """
+    joint = law.joint_loss_shape(sensitivity)
+    if joint is not None:
+        return _gaussian(joint)
+    shift = sensitivity.l1
+    if shift > FINEST_SHIFT:
+        shift, law = FINEST_SHIFT, law.scaled(Fraction(FINEST_SHIFT, shift))
+    return noise_loss(law, shift // 2).self_compose(2) if two_cells else noise_loss(law, shift)
+
+
+def _gaussian(shape: GaussianLoss) -> PrivacyLoss:
+    return gaussian_loss(sigma_squared=shape.sigma_squared, l2_squared=shape.l2_squared)
 
 
 def gaussian_loss(*, sigma_squared: Exactable, l2_squared: Exactable = 1) -> PrivacyLoss:
@@ -68,20 +96,8 @@ def _normal_cells(z: Floats) -> Floats:
     return np.asarray(np.where(z[1:] <= 0, left, right))
 
 
-def falling_loss(
-    law: NoiseLaw,
-    shift: int,
-    loss: Callable[[Floats], Floats],
-    *,
-    first: int,
-    last: int,
-    cut: bool,
-) -> PrivacyLoss:
-    """The loss of integer noise x; `loss` falls as x grows.
-
-    Below `first` it is constant, or (`cut`) so large that it counts as infinite; above `last` it
-    is constant, or rounded up to its value at `last`.
-    """
+def _falling_loss(law: NoiseLaw, shift: int, shape: FallingLoss) -> PrivacyLoss:
+    loss, first, last, cut = shape.loss, shape.first, shape.last, shape.cut
     below, above = law.cdf(first - 1), law.cdf(-last - 1)
     if last - first + 1 <= ATOMS:
         x = np.arange(first, last + 1, dtype=np.float64)

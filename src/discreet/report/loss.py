@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from discreet.artifacts.measurement import Measurement
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.loss import PrivacyLoss
+from discreet.privacy.loss_noise import charted_loss
 from discreet.queries.measurable import Marginal
 from discreet.report.charts import Curve, curves
 from discreet.report.content import Figure, Table
@@ -35,7 +36,7 @@ def loss_figure(release: Release) -> Figure | None:
         return None
     total: PrivacyLoss | None = None
     for (law, sensitivity, two_cells), times in kinds.items():
-        loss = law.charted_loss(sensitivity, two_cells=two_cells).self_compose(times)
+        loss = charted_loss(law, sensitivity, two_cells=two_cells).self_compose(times)
         total = loss if total is None else total.compose(loss)
     assert total is not None
     data = total.plot_data(160)

@@ -167,9 +167,13 @@ ACCOUNTING = (
         name="verify-takes-the-largest-cost-for-the-sum",
         trap=27,
         file="src/discreet/answers/verify.py",
-        old="                total = total + _counted(_recomputed(each, release.schema), release.accounting)\n",
+        old=(
+            "                total = total + _counted(\n"
+            "                    _recomputed(each, part, release.schema), release.accounting\n"
+            "                )\n"
+        ),
         new=(
-            "                one = _counted(_recomputed(each, release.schema), release.accounting)\n"
+            "                one = _counted(_recomputed(each, part, release.schema), release.accounting)\n"
             "                total = one if one.covers(total) else total\n"
         ),
         tests=(f"{VERIFYING}::test_a_release_over_its_budget_does_not_verify",),

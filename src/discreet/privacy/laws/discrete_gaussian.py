@@ -18,15 +18,19 @@ from discreet.privacy.conversion_discrete import (
     gaussian_normaliser,
 )
 from discreet.privacy.cost import Cost
-from discreet.privacy.laws.gaussian import ENUMERATED_SIGMA_SQUARED, SMOOTH_SIGMA_SQUARED, Gaussian
+from discreet.privacy.laws.gaussian import (
+    ENUMERATED_SIGMA_SQUARED,
+    LOSS_REACH,
+    SMOOTH_SIGMA_SQUARED,
+    Gaussian,
+)
 from discreet.privacy.laws.law import (
     Envelope,
+    FallingLoss,
     Floats,
     characteristic_by_enumeration,
     cumulants_by_enumeration,
 )
-from discreet.privacy.loss import PrivacyLoss
-from discreet.privacy.loss_noise import REACH, falling_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +97,14 @@ class DiscreteGaussianLaw(Gaussian):
         """Sub-Gaussian with this parameter."""
         return Envelope(float(self.sigma_squared), 0.0, 0.0)
 
-    def loss(self, shift: int) -> PrivacyLoss:
+    def loss_shape(self, shift: int) -> FallingLoss:
         slope = float(shift / self.sigma_squared)
 
         def loss(x: Floats) -> Floats:
             return np.asarray((shift - 2 * x) * (slope / 2))
 
-        reach = math.ceil(REACH * math.sqrt(self.sigma_squared)) + 1
-        return falling_loss(self, shift, loss, first=-reach, last=reach, cut=True)
+        reach = math.ceil(LOSS_REACH * math.sqrt(self.sigma_squared)) + 1
+        return FallingLoss(loss, first=-reach, last=reach, cut=True)
 
 
 @lru_cache(maxsize=16)

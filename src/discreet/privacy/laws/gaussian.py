@@ -9,15 +9,16 @@ from typing import Self
 
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.cost import Cost
-from discreet.privacy.laws.law import NoiseLaw
-from discreet.privacy.loss import PrivacyLoss
-from discreet.privacy.loss_noise import gaussian_loss
+from discreet.privacy.laws.law import GaussianLoss, NoiseLaw
 
 ENUMERATED_SIGMA_SQUARED = 10**6
 """Up to here a Gaussian's tail is summed term by term, beyond it by Euler-Maclaurin."""
 
 SMOOTH_SIGMA_SQUARED = 4
 """From here on the lattice changes a Gaussian's cumulants by less than exp(-8 pi^2) < 1e-34."""
+
+LOSS_REACH = 9.5
+"""Standard deviations kept of a loss; the mass beyond, 1e-21, counts as infinite loss."""
 
 WIDE = 4.0
 """A sigma, in steps, from which a Gaussian's lattice does not show in a sum: what a lattice of step
@@ -57,6 +58,6 @@ class Gaussian(NoiseLaw):
     def sums_are_normal(self) -> bool:
         return self.std >= WIDE
 
-    def charted_loss(self, sensitivity: Sensitivity, *, two_cells: bool) -> PrivacyLoss:
-        """Of the continuous Gaussian mechanism, in any dimension."""
-        return gaussian_loss(sigma_squared=self.sigma_squared, l2_squared=sensitivity.l2_squared)
+    def joint_loss_shape(self, sensitivity: Sensitivity) -> GaussianLoss:
+        """Of the continuous Gaussian mechanism, in any dimension; of discrete noise a chart cannot tell it apart."""
+        return GaussianLoss(self.sigma_squared, sensitivity.l2_squared)

@@ -11,9 +11,7 @@ import numpy as np
 
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.cost import Cost
-from discreet.privacy.laws.law import Envelope, Floats, NoiseLaw
-from discreet.privacy.loss import PrivacyLoss
-from discreet.privacy.loss_noise import falling_loss
+from discreet.privacy.laws.law import Envelope, FallingLoss, Floats, NoiseLaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +87,10 @@ class DiscreteLaplaceLaw(NoiseLaw):
     def mean_absolute(self) -> float:
         return 1 / math.sinh(self._rate) if self._rate < 700 else 0.0
 
-    def loss(self, shift: int) -> PrivacyLoss:
+    def loss_shape(self, shift: int) -> FallingLoss:
         """At most shift / scale, and often exactly that."""
 
         def loss(x: Floats) -> Floats:
             return np.asarray((np.abs(x - shift) - np.abs(x)) * self._rate)
 
-        return falling_loss(self, shift, loss, first=0, last=shift, cut=False)
+        return FallingLoss(loss, first=0, last=shift, cut=False)

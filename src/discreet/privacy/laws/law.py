@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
@@ -27,8 +27,6 @@ from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.cost import Cost
 from discreet.privacy.exact import Exactable, confidence_level
-from discreet.privacy.loss import PrivacyLoss
-from discreet.privacy.loss_noise import listed_loss
 
 Floats = NDArray[np.float64]
 
@@ -42,9 +40,6 @@ LARGEST_SPREAD = 1 << 40
 
 WIDE = 100.0
 """Noise wider than this is listed in coarser steps: the mean absolute value moves by less than 1e-4 of it."""
-
-FINEST_SHIFT = 500
-"""A chart of the loss looks at larger shifts in coarser steps, which it cannot tell apart."""
 
 _STORED = re.compile(r"[0-9]{1,200}/[1-9][0-9]{0,199}", re.ASCII)
 
@@ -66,6 +61,28 @@ class Envelope:
     variance: float
     scale: float
     slack: float
+
+
+@dataclass(frozen=True, slots=True)
+class FallingLoss:
+    """A privacy loss that falls as the noise grows from `first` to `last`; `loss_noise` makes atoms of it.
+
+    Below `first` it is constant, or (`cut`) so large that it counts as infinite; above `last` it
+    is constant, or rounded up to its value at `last`.
+    """
+
+    loss: Callable[[Floats], Floats]
+    first: int
+    last: int
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianLoss:
+    """At most the loss of continuous Gaussian noise."""
+
+    sigma_squared: Fraction
+    l2_squared: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,20 +266,13 @@ class NoiseLaw(ABC):
 
     # --- the privacy loss -------------------------------------------------------------------
 
-    def loss(self, shift: int) -> PrivacyLoss:
-        """The loss when one number moves by `shift`."""
-        return listed_loss(self, shift)
+    def loss_shape(self, shift: int) -> FallingLoss | GaussianLoss | None:
+        """What is known of the loss when one number moves by `shift`; None: what its probabilities say."""
+        return None
 
-    def charted_loss(self, sensitivity: Sensitivity, *, two_cells: bool) -> PrivacyLoss:
-        """The loss of one measurement for the person who moves it most, for a chart.
-
-        In a table under change-one (`two_cells`) two cells move by half the L1 sensitivity each;
-        otherwise one number moves by all of it.
-        """
-        shift, law = sensitivity.l1, self
-        if shift > FINEST_SHIFT:
-            shift, law = FINEST_SHIFT, self.scaled(Fraction(FINEST_SHIFT, shift))
-        return law.loss(shift // 2).self_compose(2) if two_cells else law.loss(shift)
+    def joint_loss_shape(self, sensitivity: Sensitivity) -> GaussianLoss | None:
+        """The same where several numbers move, if it depends on their L2 sensitivity alone."""
+        return None
 
     @classmethod
     def joint_delta(cls, uses: Sequence[Use], *, epsilon: Fraction) -> Fraction:

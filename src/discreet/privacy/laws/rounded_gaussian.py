@@ -18,12 +18,11 @@ from discreet.privacy.laws.gaussian import ENUMERATED_SIGMA_SQUARED, SMOOTH_SIGM
 from discreet.privacy.laws.law import (
     Envelope,
     Floats,
+    GaussianLoss,
     Use,
     characteristic_by_enumeration,
     cumulants_by_enumeration,
 )
-from discreet.privacy.loss import PrivacyLoss
-from discreet.privacy.loss_noise import gaussian_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +95,8 @@ class RoundedGaussianLaw(Gaussian):
         """The normal number before it is rounded."""
         return Envelope(float(self.sigma_squared), 0.0, 0.5)
 
-    def loss(self, shift: int) -> PrivacyLoss:
-        """At most that of the continuous mechanism."""
-        return gaussian_loss(sigma_squared=self.sigma_squared, l2_squared=shift * shift)
+    def loss_shape(self, shift: int) -> GaussianLoss:
+        return GaussianLoss(self.sigma_squared, shift * shift)
 
     @classmethod
     def joint_delta(cls, uses: Sequence[Use], *, epsilon: Fraction) -> Fraction:
