@@ -51,9 +51,6 @@ class HistogramEngine:
     def sums(self, requests: Any) -> Any:
         raise NotImplementedError
 
-    def encoded_rows(self, columns: Any, batch_rows: int) -> Any:
-        raise NotImplementedError
-
     def close(self) -> None:
         """Nothing to close."""
 

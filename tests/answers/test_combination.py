@@ -18,8 +18,9 @@ from discreet.inference.combination import (
 )
 from discreet.inference.public_random import generator
 from discreet.inference.rounding import plausible_counts
-from discreet.privacy import laws_sums
-from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw, sum_half_width
+from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
+from discreet.privacy.laws.exact_sums import grid_half_width
+from discreet.privacy.laws.sums import sum_half_width
 
 LAPLACE, GAUSS = DiscreteLaplaceLaw(Fraction(4)), DiscreteGaussianLaw(Fraction(9))
 
@@ -52,7 +53,7 @@ def test_the_expansion_for_many_weights_is_never_short_and_hardly_long(
     miss = float(1 - Fraction(str(confidence)))
     quick = combination._series_width(groups, miss)
     std = math.sqrt(combination.variance_of(groups))
-    exact = laws_sums._grid_width(groups, (), std, miss)
+    exact = grid_half_width(groups, (), std, miss)
     if quick is None:
         assert many == 8
         return

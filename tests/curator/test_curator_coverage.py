@@ -8,6 +8,7 @@ the count of misses is then binomial at worst, and the bound below allows false 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
 
@@ -18,10 +19,16 @@ from scipy.stats import binom
 
 import discreet as dc
 from discreet.curator.answering import Measured, answers_from
-from discreet.curator.intervals import _laplace_width, ratio_interval
+from discreet.curator.intervals import listed_width, ratio_interval
 from discreet.curator.planning import plan_question
+from discreet.inference.combination import half_width
 from discreet.kernel.engines import open_engine
-from discreet.privacy.laws import DiscreteLaplaceLaw, combination_half_width
+from discreet.privacy.laws import (
+    DiscreteGaussianLaw,
+    DiscreteLaplaceLaw,
+    NoiseLaw,
+    RoundedGaussianLaw,
+)
 from discreet.queries.curator_sql import parse_curator_question
 from discreet.schema.ordered import OrderedColumn
 from tests.curator.coverage import SCHEMA, START, WHAT, missed
@@ -66,8 +73,20 @@ def test_a_means_interval_is_as_wide_as_the_noise_of_sum_and_count_together(mean
         confidence=level,
     )
     for end in (lower, upper):
-        needed = combination_half_width([(1.0, above), (end, below)], level)
+        needed = half_width([(1.0, above, 1), (end, below, 1)], level)
         assert abs(mean - end) * rows >= needed * (1 - 1e-3) - 1
+
+
+def laplace(scale: Fraction) -> NoiseLaw:
+    return DiscreteLaplaceLaw(scale)
+
+
+def discrete_gaussian(sigma: Fraction) -> NoiseLaw:
+    return DiscreteGaussianLaw(sigma**2)
+
+
+def rounded_gaussian(sigma: Fraction) -> NoiseLaw:
+    return RoundedGaussianLaw(sigma**2)
 
 
 @pytest.mark.parametrize(
@@ -75,15 +94,16 @@ def test_a_means_interval_is_as_wide_as_the_noise_of_sum_and_count_together(mean
 )
 @pytest.mark.parametrize("t", [0.0, 0.3, 25.0])
 @pytest.mark.parametrize("confidence", ["0.5", "0.95", "0.999"])
-def test_the_quick_width_of_two_laplace_draws_agrees_with_the_convolved_one(
-    scales: tuple[str, str], t: float, confidence: str
+@pytest.mark.parametrize("law", [laplace, discrete_gaussian, rounded_gaussian])
+def test_the_listed_width_of_two_draws_agrees_with_the_convolved_one(
+    law: Callable[[Fraction], NoiseLaw], scales: tuple[str, str], t: float, confidence: str
 ) -> None:
     """Within what either adds for its own rounding: three thousandths (the general one inverts a
     characteristic function, and rounds outward), a ten-thousandth, and half a lattice step each."""
-    above, below = (DiscreteLaplaceLaw(scale=Fraction(scale)) for scale in scales)
+    above, below = (law(Fraction(scale)) for scale in scales)
     unit = 1.0
-    quick = _laplace_width(unit, above, t, below, float(1 - Fraction(confidence)))
-    slow = combination_half_width([(unit, above), (t, below)], Fraction(confidence))
+    quick = listed_width(unit, above, t, below, float(1 - Fraction(confidence)))
+    slow = half_width([(unit, above, 1), (t, below, 1)], Fraction(confidence))
     assert quick is not None
     assert abs(quick - slow) <= 3.1e-3 * slow + max(unit, t)
 

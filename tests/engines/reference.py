@@ -19,7 +19,7 @@ from discreet.kernel.engines.protocol import (
     Engine,
     SumRequest,
     bounding_key,
-    checked_encoding,
+    checked_columns,
     checked_marginal,
     checked_nodes,
     checked_sum,
@@ -108,7 +108,7 @@ class ReferenceEngine:
         return totals
 
     def encoded_rows(self, columns: Sequence[str], batch_rows: int) -> Iterator[np.ndarray]:
-        chosen = checked_encoding(self._schema, columns, batch_rows)
+        chosen = checked_columns(self._schema, columns)
         rows = [
             [-1 if codes[one.name] is None else codes[one.name] for one in chosen]
             for codes, _ in self._rows

@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import ReferenceEngine
 
+from discreet.audits.engine_rows import encoded_rows
 from discreet.kernel.engines import SumRequest, open_engine
 from discreet.schema import (
     BooleanColumn,
@@ -201,7 +202,7 @@ def compare(source: Any, values: list[Any], schema: Schema = SCHEMA) -> None:
     with open_engine(source, schema, threads=1) as engine:
         batches = [
             np.zeros((0, len(schema.columns)), np.int64),
-            *engine.encoded_rows(schema.names, 25),
+            *encoded_rows(engine, schema.names, 25),
         ]
         found = {row[0]: row[1:] for row in np.concatenate(batches).tolist()}
         assert len(found) == len(values)
@@ -321,7 +322,7 @@ def test_dates_and_integers_that_python_has_no_type_for_are_outside_or_null(tmp_
         ),
     )
     with open_engine(path, schema) as engine:
-        (rows,) = engine.encoded_rows(schema.names, 10)
+        (rows,) = encoded_rows(engine, schema.names, 10)
     assert sorted(rows.tolist()) == [
         [0, 0, 10, 0, 2, 0],
         [1, 9, 0, 2, 0, 0],

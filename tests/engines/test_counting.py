@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from reference import OPENERS
 
+from discreet.audits.engine_rows import encoded_rows
 from discreet.kernel.engines import Engine, duckdb_cells, duckdb_engine, duckdb_nodes, sorted_codes
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.sorted_codes import Interleaving
@@ -285,6 +286,6 @@ def test_a_category_is_looked_up_alike_by_a_join_and_by_a_cast(
                 engine.node_counts((name,), (0,), nodes),
                 reference.node_counts((name,), (0,), nodes),
             )
-        rows_found = np.concatenate([*engine.encoded_rows(names, 7)])
-        rows_right = np.concatenate([*reference.encoded_rows(names, 7)])
+        rows_found = np.concatenate([*encoded_rows(engine, names, 7)])
+        rows_right = np.concatenate([*encoded_rows(reference, names, 7)])
         assert sorted(rows_found.tolist()) == sorted(rows_right.tolist())

@@ -14,7 +14,7 @@ from discreet import plan, release
 from discreet.answers.halfspace_cells import Grid
 from discreet.artifacts.files import read_release, write_release
 from discreet.errors import BadQuestion, NotAnswerable
-from discreet.inference.halfspace_cells import Boxes, Sweep, exact_masks
+from discreet.inference.halfspace_cells import Boxes, Sweep
 from discreet.inference.halfspace_grid import boxes_of
 from discreet.inference.halfspace_prior import random_halfspaces, uniform_share
 from discreet.inference.simplex import nearest_counts
@@ -27,6 +27,7 @@ from discreet.queries.halfspaces import Halfspaces, Inequality
 from discreet.queries.sql import parse_question
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
+from tests.halfspaces.exact import exact_masks
 
 PLANE = """
 dataset = "plane"

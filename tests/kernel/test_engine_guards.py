@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.audits.engine_rows import encoded_rows
 from discreet.errors import BadSource, DiscreetError, EngineFailed
 from discreet.kernel.engines import SumRequest, open_engine
 from discreet.kernel.engines.protocol import bounding_key
@@ -293,7 +294,7 @@ def test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place(tmp_path, 
         (counts,) = engine.marginals([("age",)])
         nodes = np.arange(100, dtype=np.uint64).reshape(-1, 1)
         by_node = engine.node_counts(("age",), (0,), nodes)
-        encoded = np.concatenate(list(engine.encoded_rows(("age",), 3)))
+        encoded = np.concatenate(list(encoded_rows(engine, ("age",), 3)))
         (total,) = engine.sums([SumRequest("age", 1, Fraction(0), Fraction(99))])
         rows_seen = engine.row_count()
     kept = bounded_by_hand(ROWS, 2)

@@ -10,8 +10,9 @@ import pytest
 from scipy.stats import binomtest
 
 from discreet.kernel.entropy import Entropy
-from discreet.kernel.noise import SATURATION, DrawnNoise
+from discreet.kernel.noise import DrawnNoise
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
+from discreet.queries.measurable import SATURATION
 
 LAWS = [
     DiscreteLaplaceLaw(scale=Fraction(10**6)),

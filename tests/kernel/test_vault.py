@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare
 
+from discreet.audits.most_frequent import MostFrequent
 from discreet.errors import BadBudget, BadInput, BudgetExceeded, EntryTaken
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.mechanisms import (
@@ -26,7 +27,6 @@ from discreet.kernel.vault import Request, Vault
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.measurable import CellCount, ClampedSum, Marginal
-from discreet.queries.scores import MostFrequent
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 from tests.memory_engine import MemoryEngine

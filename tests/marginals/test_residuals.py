@@ -14,7 +14,7 @@ from scipy.stats import binom
 from discreet.answers import ReleaseReader
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
-from discreet.inference.linear_widths import linear_half_width, variance_of_linear
+from discreet.inference.linear_widths import linear_half_width, variance_of_repeated
 from discreet.inference.residuals import ResidualTables, centred
 from discreet.kernel.noise import DrawnNoise
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
@@ -30,6 +30,10 @@ from discreet.schema import IntegerColumn, Schema
 
 UNITS = [PrivacyUnit(), PrivacyUnit("person", 2)]
 SHAPES = [(2,), (3,), (5,), (2, 2), (2, 3), (4, 3), (2, 2, 2), (3, 2, 4)]
+
+
+def variance_of_linear(coefficients):
+    return variance_of_repeated([(law, row, 1) for law, row in coefficients])
 
 
 def schema_of(sizes, adjacency=Adjacency.ADD_REMOVE, unit=None, **more) -> Schema:

@@ -9,8 +9,8 @@ import pytest
 
 from discreet.errors import BadInput
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
-from discreet.privacy.laws_fourier import fourier_half_widths
-from discreet.privacy.laws_sums import weighted_half_widths
+from discreet.privacy.laws.fourier import fourier_half_widths
+from discreet.privacy.laws.sums import weighted_half_widths
 
 Group = tuple[int, NoiseLaw, int]
 

@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 
 from discreet.errors import BadInput
-from discreet.privacy import laws_sums
+from discreet.inference.combination import half_width
 from discreet.privacy.laws import (
     DiscreteGaussianLaw,
     DiscreteLaplaceLaw,
     NoiseLaw,
     RoundedGaussianLaw,
-    combination_half_width,
+)
+from discreet.privacy.laws.exact_sums import Term, inverted_half_width
+from discreet.privacy.laws.sums import (
+    series_applies,
+    series_half_width,
     sum_half_width,
     sum_half_widths,
 )
@@ -77,9 +81,9 @@ def test_the_expansion_agrees_with_the_exact_law_where_it_takes_over() -> None:
     for scale, terms in itertools.product((2, 10, 1000), (55, 75, 200)):
         law = DiscreteLaplaceLaw(Fraction(scale))
         for miss in (0.1, 0.05, 0.01, 1e-3):
-            assert bool(laws_sums._series_applies(law, np.array(float(terms)), miss))
-            series = int(laws_sums._series_width(law, np.array(float(terms)), miss))
-            exact = laws_sums._inverted_width(law, terms, miss)
+            assert bool(series_applies(law, np.array(float(terms)), miss))
+            series = int(series_half_width(law, np.array(float(terms)), miss))
+            exact = inverted_half_width(law, terms, miss)
             assert exact <= series <= exact + math.ceil(exact * 3e-4)
 
 
@@ -124,21 +128,23 @@ def test_a_negative_or_broken_number_of_terms_is_refused() -> None:
         sum_half_widths(law, np.array([-1]), 0.95)
 
 
-Term = tuple[float, NoiseLaw]
 COMBINATIONS: dict[str, list[Term]] = {
-    "two halves": [(0.5, DiscreteLaplaceLaw(Fraction(2))), (0.5, DiscreteLaplaceLaw(Fraction(4)))],
+    "two halves": [
+        (0.5, DiscreteLaplaceLaw(Fraction(2)), 1),
+        (0.5, DiscreteLaplaceLaw(Fraction(4)), 1),
+    ],
     "spiky": [
-        (1, DiscreteLaplaceLaw(Fraction(1, 2))),
-        (0.3, DiscreteLaplaceLaw(Fraction(1, 3))),
+        (1, DiscreteLaplaceLaw(Fraction(1, 2)), 1),
+        (0.3, DiscreteLaplaceLaw(Fraction(1, 3)), 1),
     ],
     "inverse variance": [
-        (0.7, DiscreteLaplaceLaw(Fraction(3))),
-        (0.2, DiscreteGaussianLaw(Fraction(9))),
-        (-0.1, RoundedGaussianLaw(Fraction(40))),
+        (0.7, DiscreteLaplaceLaw(Fraction(3)), 1),
+        (0.2, DiscreteGaussianLaw(Fraction(9)), 1),
+        (-0.1, RoundedGaussianLaw(Fraction(40)), 1),
     ],
     "irrational": [
-        (math.sqrt(2), DiscreteLaplaceLaw(Fraction(1))),
-        (math.pi, DiscreteLaplaceLaw(Fraction(5))),
+        (math.sqrt(2), DiscreteLaplaceLaw(Fraction(1)), 1),
+        (math.pi, DiscreteLaplaceLaw(Fraction(5)), 1),
     ],
 }
 
@@ -146,7 +152,7 @@ COMBINATIONS: dict[str, list[Term]] = {
 def smallest_combination(terms: list[Term], miss: float) -> float:
     """By enumerating every combination of draws that matters."""
     values, masses = np.zeros(1), np.ones(1)
-    for weight, law in terms:
+    for weight, law, _ in terms:
         k = np.arange(-math.ceil(14 * law.std) - 8, math.ceil(14 * law.std) + 9)
         values = np.add.outer(values, weight * k).ravel()
         masses = np.multiply.outer(masses, law.pmf(k)).ravel()
@@ -161,7 +167,7 @@ def test_a_combination_of_few_terms_is_covered_and_hardly_wider(
     name: str, confidence: float
 ) -> None:
     wanted = smallest_combination(COMBINATIONS[name], 1 - confidence)
-    found = combination_half_width(COMBINATIONS[name], confidence)
+    found = half_width(COMBINATIONS[name], confidence)
     assert wanted * (1 - 1e-12) <= found <= wanted * 1.003
 
 
@@ -180,8 +186,8 @@ def draws(rng: np.random.Generator, law: NoiseLaw, shape: tuple[int, int]) -> ND
         [(0.1 + 0.05 * i, DiscreteLaplaceLaw(Fraction(1 + i)), 1) for i in range(20)],
         [(0.01 + 1e-4 * i, DiscreteLaplaceLaw(Fraction(30 + i)), 1) for i in range(100)],
         [
-            (1.0, DiscreteLaplaceLaw(Fraction(10**9))),
-            (0.5, RoundedGaussianLaw(Fraction(10**18))),
+            (1.0, DiscreteLaplaceLaw(Fraction(10**9)), 1),
+            (0.5, RoundedGaussianLaw(Fraction(10**18)), 1),
         ],
     ],
     ids=["one heavy, many light", "twenty unlike", "a hundred alike", "wide"],
@@ -189,9 +195,7 @@ def draws(rng: np.random.Generator, law: NoiseLaw, shape: tuple[int, int]) -> ND
 def test_a_combination_of_many_terms_is_covered_as_often_as_it_says(groups: list[Any]) -> None:
     """40,000 draws; false alarm below 1e-6 (5 standard errors, .0055); catches a width wrong by 5%."""
     rng = np.random.default_rng()
-    groups = [group if len(group) == 3 else (*group, 1) for group in groups]
-    terms = [(weight, law) for weight, law, count in groups for _ in range(count)]
-    found = combination_half_width(terms, 0.95)
+    found = half_width(groups, 0.95)
     total = np.zeros(40_000)
     for weight, law, count in groups:
         for _ in range(count):
@@ -202,17 +206,17 @@ def test_a_combination_of_many_terms_is_covered_as_often_as_it_says(groups: list
 
 def test_equal_weights_are_a_plain_sum_and_zero_weights_nothing() -> None:
     law = DiscreteLaplaceLaw(Fraction(2))
-    assert combination_half_width([], 0.95) == 0
-    assert combination_half_width([(0, law)], 0.95) == 0
-    assert combination_half_width([(1, law)] * 5 + [(0.0, law)], 0.95) == pytest.approx(
+    assert half_width([], 0.95) == 0
+    assert half_width([(0, law, 1)], 0.95) == 0
+    assert half_width([(1, law, 1)] * 5 + [(0.0, law, 1)], 0.95) == pytest.approx(
         sum_half_width(law, 5, 0.95)
     )
-    assert combination_half_width([(Fraction(-1, 2), law)], 0.95) == pytest.approx(3.0)
+    assert half_width([(-0.5, law, 1)], 0.95) == pytest.approx(3.0)
 
 
 def test_the_order_of_the_terms_does_not_matter() -> None:
     terms = COMBINATIONS["inverse variance"]
-    widths = {combination_half_width(p, 0.95) for p in itertools.permutations(terms)}
+    widths = {half_width(p, 0.95) for p in itertools.permutations(terms)}
     assert len(widths) == 1
 
 
@@ -220,4 +224,4 @@ def test_a_weight_that_is_not_finite_is_refused() -> None:
     law = DiscreteLaplaceLaw(Fraction(2))
     for weight in (math.inf, math.nan):
         with pytest.raises(BadInput):
-            combination_half_width([(weight, law), (1.0, law)], 0.95)
+            half_width([(weight, law, 1), (1.0, law, 1)], 0.95)

@@ -182,6 +182,15 @@ def test_a_bound_between_two_steps_of_the_grid_counts_as_the_step_beyond():
     assert query.unit_bounds(schema_of()) == (0, 4)
     assert query.sensitivity(schema_of()).l1 == 4
     assert ClampedSum("y", grid=1, center=Fraction(3)).unit_bounds(schema_of()) == (-2, 1)
+    text = SCHEMA.format(adjacency="add-remove", unit="").replace("[1.0, 3.5]", "[-6.25, 3.5]")
+    assert query.unit_bounds(Schema.loads(text)) == (-7, 4)
+
+
+def test_a_sum_is_centred_on_its_grid_only():
+    """Elsewhere taking the center off would round what the rows say."""
+    assert ClampedSum("y", grid=4, center=Fraction(3, 4)).center == Fraction(3, 4)
+    with pytest.raises(BadInput, match="not a multiple of the grid's step 1/4"):
+        ClampedSum("y", grid=4, center=Fraction(1, 3))
 
 
 class NoNoise(DrawnNoise):

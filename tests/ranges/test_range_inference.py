@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
-from discreet.answers.ranges import RangeSource, spread_factor
+from discreet.answers.ranges import RangeSource
 from discreet.inference.tree_boxes import BoxIndex
 from discreet.inference.tree_intervals import IntervalIndex
 from discreet.inference.tree_layers import PrunedTree, layers_of
 from discreet.inference.tree_shrinkage import smoothed, smoothed_last
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
+from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.ranges import range_tree
 from discreet.releases.ranges_shares import best_shares, level_variance
 from discreet.releases.ranges_tree import FullTree, best_levels
@@ -115,9 +116,9 @@ def test_the_best_shares_beat_even_ones_and_add_to_one():
 
 
 def test_an_interval_reaches_2_05_deviations_at_95_percent_and_more_than_normal_at_99():
-    assert spread_factor(0.95) == pytest.approx(2.05, abs=0.005)
-    assert spread_factor(0.99) > 3.0
-    assert spread_factor(0.95, 0.0) == pytest.approx(1.96, abs=0.001)
+    assert float(spread_factor(0.05, 1.3)) == pytest.approx(2.055, abs=0.002)
+    assert float(spread_factor(0.01, 1.3)) > 3.0
+    assert float(spread_factor(0.05, 0.0)) == pytest.approx(1.96, abs=0.001)
 
 
 HOSTILE = {

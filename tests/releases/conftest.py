@@ -100,9 +100,6 @@ class TableEngine:
     def node_counts(self, columns: Any, shifts: Any, nodes: Any) -> Any:
         raise NotImplementedError
 
-    def encoded_rows(self, columns: Any, batch_rows: int) -> Any:
-        raise NotImplementedError
-
     def sums(self, requests: Sequence[SumRequest]) -> list[int]:
         self._called("sums")
         return [self._sum(request) for request in requests]

@@ -26,7 +26,7 @@ from discreet.queries.predicates import Predicates
 from discreet.queries.ranges import Intervals, Rectangles, Unions
 from discreet.releases.algorithms import ALGORITHMS, algorithm_for
 from discreet.releases.marginals_direct import DirectMarginals
-from discreet.releases.noise_choice import mean_absolute, mean_absolute_of_two, simultaneous_bound
+from discreet.releases.noise_choice import mean_absolute_of_two, simultaneous_bound
 from discreet.releases.preparing import prepare
 from discreet.releases.run import release
 from discreet.schema import Schema
@@ -324,7 +324,7 @@ def test_the_mean_absolute_noise_agrees_with_a_plain_sum_over_the_law(law):
     step = max(1, reach // 2_000_000)
     places = np.arange(-reach, reach + 1, step)
     plain = float(np.abs(places) @ np.asarray(law.pmf(places))) * step
-    assert mean_absolute(law) == pytest.approx(plain, rel=3e-4)
+    assert law.mean_absolute() == pytest.approx(plain, rel=3e-4)
     assert mean_absolute_of_two(1.0, law, 0.0, law) == pytest.approx(plain, rel=3e-4)
 
 

@@ -258,7 +258,7 @@ def test_undeclared_categories_may_be_among_the_others() -> None:
 
 @pytest.mark.parametrize("code", [-1, 13, 2**70])
 def test_a_cell_that_does_not_exist_is_refused(code: int) -> None:
-    for ask in (AGE.label, AGE.bounds, AGE.midpoint, lambda number: AGE.value_in(number, 0)):
+    for ask in (AGE.label, AGE.bounds, lambda number: AGE.value_in(number, 0)):
         with pytest.raises(BadInput, match="has the cells 0 to 12"):
             ask(code)
     with pytest.raises(BadInput, match="the cell null has no edges"):
@@ -276,14 +276,6 @@ def test_values_for_synthetic_rows_lie_inside_their_cells() -> None:
     assert DateColumn("d", date(2020, 1, 1), date(2020, 12, 31), "month").value_in(
         1, 0.999
     ) == date(2020, 2, 29)
-
-
-def test_midpoints_are_exact() -> None:
-    assert AGE.midpoint(3) == Fraction(69, 2)
-    assert NumberColumn("x", 0, 100, bits=3).midpoint(0) == Fraction(25, 4)
-    assert DateColumn("d", date(2020, 1, 1), date(2020, 12, 31), "month").midpoint(0) == date(
-        2020, 1, 16
-    )
 
 
 def test_unicode_names_are_kept_exactly_as_given() -> None:

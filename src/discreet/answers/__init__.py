@@ -1,7 +1,4 @@
-"""Open a release, ask it, bound its answers, verify it. Nothing here can reach a row.
-
-May import errors, privacy, schema, queries, artifacts, inference; never the kernel.
-"""
+"""Open a release, ask it, bound its answers, verify it. Nothing here can reach a row."""
 
 from discreet.answers.batch import ManyCounts
 from discreet.answers.reader import ReleaseReader, open_release

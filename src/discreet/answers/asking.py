@@ -1,7 +1,4 @@
-"""A question to its answers: which columns it needs, which source serves it, group by group.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""A question to its answers: which columns it needs, which source serves it, group by group."""
 
 from __future__ import annotations
 
@@ -25,8 +22,8 @@ from discreet.answers.summing import both, direct_mean, direct_sum, quotient
 from discreet.answers.table_aggregates import aggregate_table
 from discreet.answers.table_readings import combined_sum, count_reading, table_reading
 from discreet.artifacts.answers import AnswerColumn, Answers
-from discreet.errors import BadInput, NotAnswerable
-from discreet.privacy.exact import exact
+from discreet.errors import NotAnswerable
+from discreet.privacy.exact import confidence_level
 from discreet.queries.boxes import columns_of
 from discreet.queries.classes import Means, Sums
 from discreet.queries.conditions import ALWAYS, Condition, normal_form
@@ -65,9 +62,7 @@ class Asking:
         return self.library.release.public_rows
 
     def answers(self, question: Question) -> Answers:
-        level = exact(self.confidence, name="confidence")
-        if not 0 < level < 1:
-            raise BadInput(f"confidence is {self.confidence}; it must lie between 0 and 1.")
+        confidence_level(self.confidence)
         joint = self._jointly(question)
         if joint is not None:
             return joint

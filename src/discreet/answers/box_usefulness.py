@@ -11,8 +11,6 @@ the parents that it cuts (with their signs in two columns, where parents that a 
 a box takes a run of them). Rows in leaves that a face cuts count not at all or in full. Which of the cut
 nodes are leaves was decided by their own noise, so what they hide is bounded for any choice among them:
 by the sum of max(noise, 0), whose moment generating function is known.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Ranges from a sanitised database: rows in boxes, spread evenly, off by at most a known number.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""Ranges from a sanitised database: rows in boxes, spread evenly, off by at most a known number."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Ranges of one short column from a strategy over its cells: unbiased, with an exact variance each.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""Ranges of one short column from a strategy over its cells: unbiased, with an exact variance each."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.range_levels import continuous
 from discreet.answers.range_usefulness import ROUNDING, reach
 from discreet.answers.ranges import RangeSource
 from discreet.artifacts.measurement import Measurement
@@ -65,7 +61,7 @@ class CellRangeSource(RangeSource):
     def bound(self, delta: float) -> float:
         """What no interval's estimate is off by, with probability 1 - delta."""
         query, measured = self._measured
-        variance, scale, slack = continuous(measured.law)
+        around = measured.law.envelope()
         cells = query.array.shape[1]
         risk = math.log(cells * (cells + 1) / delta)  # all intervals, two sides
         weights = np.linalg.pinv(query.array.astype(np.float64))
@@ -73,6 +69,8 @@ class CellRangeSource(RangeSource):
         farthest = 0.0
         for start in range(cells):
             rows = before[start + 1 :] - before[start]  # of intervals that begin at this cell
-            far = reach(variance * (rows**2).sum(axis=1), risk, scale * np.abs(rows).max(axis=1))
-            farthest = max(farthest, float((far + slack * np.abs(rows).sum(axis=1)).max()))
+            spread, largest = (rows**2).sum(axis=1), np.abs(rows).max(axis=1)
+            far = reach(around.variance * spread, risk, around.scale * largest)
+            off = far + around.slack * np.abs(rows).sum(axis=1)
+            farthest = max(farthest, float(off.max()))
         return farthest + ROUNDING

@@ -1,7 +1,4 @@
-"""Arrays of sums over cells: what cut cells add, and the rest of a public total.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""Arrays of sums over cells: what cut cells add, and the rest of a public total."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.halfspace_conditions import Boxed, Chosen
-from discreet.answers.ranges import RangeSource, spread_factor
+from discreet.answers.ranges import RangeSource
 from discreet.answers.readings import Reading
 from discreet.inference.combination import Terms, half_widths, variance_of
 from discreet.inference.halfspace_cells import Boxes, Sweep
@@ -38,6 +38,7 @@ from discreet.inference.halfspace_tree import TreeCells, middle_edges
 from discreet.inference.rounding import plausible_counts
 from discreet.inference.tree_intervals import RangeEstimates
 from discreet.privacy.exact import exact
+from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.pieces import extents
 from discreet.schema import Column, OrderedColumn, Schema
 from discreet.schema.completeness import keeps_every_row
@@ -338,7 +339,7 @@ class Leaves:
         return RangeEstimates(estimate, found.inner, found.outer, found.inner_std, found.outer_std)
 
     def _bounded(self, found: RangeEstimates, confidence: float, whole: bool) -> Counted:
-        factor = spread_factor(float(careful(confidence)), self.source.kurtosis)
+        factor = spread_factor(float(1 - careful(confidence)), self.source.kurtosis)
         lower = found.inner - factor * found.inner_std
         upper = found.outer + factor * found.outer_std
         lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)

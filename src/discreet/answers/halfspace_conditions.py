@@ -5,8 +5,6 @@ Comparisons look at the pieces of their column's cells; inequalities compare the
 in integers, without rounding. AND and OR of boxes inside are inside; NOT stands at the atoms, where
 it swaps the comparison. A row with a null satisfies no comparison, and the boxes hold none: so a
 condition that such a row could satisfy is refused, for it would be missed.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.inference.combination import Terms, inverse_variance_weights, scaled, variance_of
 from discreet.inference.halfspace_net import lifted, nearest_median
 from discreet.inference.halfspace_prior import Comparison
-from discreet.privacy.exact import exact
+from discreet.privacy.exact import confidence_level
 from discreet.queries.conditions import (
     Condition,
     Every,
@@ -103,10 +103,9 @@ class HalfspaceReader:
         schema, rows = library.schema, library.release.public_rows
         grids: dict[tuple[int, ...], list[_Blocks]] = {}
         for place, part in enumerate(library.release.parts):
-            for each in part.measurements:
-                query = each.query if isinstance(each, Measurement) else None
+            for each in part.noisy:
+                query = each.query
                 if isinstance(query, GridCounts) and query.columns == columns:
-                    assert isinstance(each, Measurement)
                     table = each.values.reshape(query.shape(schema)).astype(np.float64)
                     own = table, ((1.0, each.law, 1),), frozenset({place})
                     grids.setdefault(query.widths, []).append(own)
@@ -147,9 +146,9 @@ class HalfspaceReader:
         """The number of all rows, from each grid over columns that leave none out."""
         schema, found = self._library.schema, list[Reading]()
         for place, part in enumerate(self._library.release.parts):
-            for each in part.measurements:
-                query = each.query if isinstance(each, Measurement) else None
-                if not isinstance(query, GridCounts) or not isinstance(each, Measurement):
+            for each in part.noisy:
+                query = each.query
+                if not isinstance(query, GridCounts):
                     continue
                 if all(keeps_every_row(schema.column(name)) for name in query.columns):
                     terms: Terms = ((1.0, each.law, len(each.values)),)
@@ -192,8 +191,7 @@ class HalfspaceReader:
         whole: bool = True,
     ) -> ManyHalfspaces:
         """`normals . columns >= bounds` for whole arrays; a cell that rounding could misplace counts as cut."""
-        if not 0 < confidence < 1:
-            raise BadInput(f"confidence is {confidence}; it must lie between 0 and 1.")
+        confidence_level(confidence)
         schema = self._library.schema
         names = tuple(schema.column(name).name for name in columns)
         places = [each.name for each in schema.columns if each.name in names]
@@ -252,9 +250,7 @@ class HalfspaceReader:
         condition = question.condition
         if not has_inequality(condition):
             return None
-        level = exact(confidence, name="confidence")
-        if not 0 < level < 1:
-            raise BadInput(f"confidence is {confidence}; it must lie between 0 and 1.")
+        confidence_level(confidence)
         if not all(one.kind == "count" and one.column is None for one in question.aggregates):
             raise NotAnswerable("A linear inequality over columns is answered for count(*) only.")
         cells = self.cells(self._columns(question))

@@ -14,8 +14,6 @@ Which leaves there are is taken as given, as for a tree alone; which of them an 
 decided by variances, never by values. Where a leaf is cut a tree's own bracket (leaves inside, leaves
 touched) must hold too: it is the narrower one where the leaf is wide and nearly empty, so an interval
 is what lies in both.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

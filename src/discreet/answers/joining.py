@@ -4,8 +4,6 @@ A tree over some columns counts the rows with a value in each of them; a table o
 counts them in its cells of values, whether or not the schema keeps a cell for nulls. Where values
 outside the domain have a cell of their own a condition may take that cell too, which a tree has not:
 tables answer alone there. So they do where rows without a cell were spread over all cells.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -22,9 +20,10 @@ from discreet.answers.joined_ranges import JoinedSource, PresentRows, least_squa
 from discreet.answers.linear_tables import LinearTable, WeightedTable
 from discreet.answers.ranges import RangeSource
 from discreet.answers.readings import Reading
+from discreet.inference.combination import variance_of
 from discreet.inference.consistent import ConsistentTables
 from discreet.inference.symmetric_tables import SymmetricTable
-from discreet.privacy import laws_sums
+from discreet.privacy.laws.exact_sums import kurtosis_of
 from discreet.queries.residuals import subsets
 from discreet.schema.completeness import keeps_every_row
 
@@ -99,10 +98,10 @@ def _with_own_draws(
 ) -> SymmetricTable:
     schema = library.schema
     counts = np.transpose(table.counts, [table.columns.index(name) for name in columns])
-    second, fourth, _ = laws_sums._cumulants_of(table.noise)
+    variance = variance_of(table.noise)
     size = {name: schema.column(name).cells for name in table.columns}
     noise = {
-        frozenset(own): float(second) * counts.size / prod(size[name] for name in own)
+        frozenset(own): variance * counts.size / prod(size[name] for name in own)
         for own in subsets(table.columns)
     }
     rows = library.release.public_rows
@@ -110,8 +109,7 @@ def _with_own_draws(
         # The total is known, so what all cells are off by together is taken off evenly.
         noise[frozenset()] = 0.0
         counts = counts + (rows - float(counts.sum())) / counts.size
-    tail = float(fourth / second**2) if second else 0.0
-    return SymmetricTable(columns, counts, noise, tail, has_own_draws=True)
+    return SymmetricTable(columns, counts, noise, kurtosis_of(table.noise), has_own_draws=True)
 
 
 def total_of(library: Library) -> Reading | None:

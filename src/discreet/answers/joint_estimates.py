@@ -5,8 +5,6 @@ alone, and a tree's own bracket, which spans what the cut leaves may hold. Both 
 probabilities to miss add up to the whole; the interval is what lies in both. The one with less
 noise gets nearly all of the risk, which is decided by variances, so a heavy leaf or a noisy
 table costs little.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from discreet.inference.tree_intervals import RangeEstimates
+from discreet.privacy.laws.sums import spread_factor
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -50,19 +48,15 @@ def ends_of(found: RangeEstimates, factor: float | Floats) -> tuple[Floats, Floa
     return np.minimum(lower, upper), np.maximum(lower, upper)
 
 
-def _factors(risk: Floats, kurtosis: float | Floats) -> Floats:
-    """As `spread_factor`, for the probability to miss of each range; never below the normal law's."""
-    z = -ndtri(risk / 2)
-    return np.asarray(np.maximum(z + kurtosis * (z**3 - 3 * z) / 24, z))
-
-
 def joint_ends(
     found: JoinedEstimates, risk: float, kurtosis: float
 ) -> tuple[Floats, Floats, Floats, Floats, Bools]:
     """Estimate, both ends, deviation, and whether the interval is noise alone. `kurtosis`: of a tree."""
     alone = found.bracket
     if alone is None:
-        lower, upper = ends_of(found, _factors(np.full(len(found.inner), risk), found.kurtosis))
+        lower, upper = ends_of(
+            found, spread_factor(np.full(len(found.inner), risk), found.kurtosis)
+        )
         return found.estimate, lower, upper, noise_of(found), found.inner == found.outer
     known, cut = np.isfinite(found.outer_std), alone.inner != alone.outer
     share = np.where(noise_of(found) <= noise_of(alone), 1 - LESSER_RISK, LESSER_RISK)
@@ -72,7 +66,7 @@ def joint_ends(
     for each, own, tail in ((found, share, found.kurtosis), (alone, 1 - share, kurtosis)):
         used = own > 0
         # Without a risk of its own it has no say, and may have no finite deviation either.
-        factor = np.where(used, _factors(np.where(used, own, 1.0) * risk, tail), 0.0)
+        factor = np.where(used, spread_factor(np.where(used, own, 1.0) * risk, tail), 0.0)
         with np.errstate(invalid="ignore"):
             low, high = ends_of(each, factor)
         lower = np.where(used, np.maximum(lower, low), lower)

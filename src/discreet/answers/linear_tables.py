@@ -3,8 +3,6 @@
 Such a table cannot be asked for the noise of "so many cells": what matters is which. It answers for
 weights on its cells instead. A question with groups has one width for each distinct pattern of
 weights inside a group, for all cells of a column are alike to the noise.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ with value a, for any threshold v
 thresholds are fixed by the schema and the question, and share a part of the interval's risk. Another
 part says how few rows c can be: those in a cell of one column, less those outside of the cells asked for
 in the others.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Answers of two kinds put together: all groups from tables, the counts that are better known over them.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""Answers of two kinds put together: all groups from tables, the counts that are better known over them."""
 
 from __future__ import annotations
 

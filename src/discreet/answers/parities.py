@@ -3,8 +3,6 @@
 A combination of splits is a function of which of them hold, so its count is a sum of parities
 (the Walsh transform of the function). Everything is linear in independent draws of known laws, so
 intervals are exact.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -21,12 +19,11 @@ from discreet.answers.shaping import one_count
 from discreet.answers.sources import Library
 from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.answers import Answers
-from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part
 from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.inference.combination import Term, half_width
 from discreet.inference.rounding import plausible_counts
-from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.exact import Exactable, confidence_level
 from discreet.queries.conditions import Condition
 from discreet.queries.halfspaces import Inequality
 from discreet.queries.parities import Parities, Parity, signs
@@ -52,9 +49,7 @@ class SplitPart:
         rows = library.release.public_rows
         if rows is not None:
             self._found[frozenset()] = float(rows), None
-        for each in part.measurements:
-            if not isinstance(each, Measurement):
-                continue
+        for each in part.noisy:
             asked = each.query
             if isinstance(asked, StrategyCounts):
                 self._check_signs(asked)
@@ -137,7 +132,7 @@ class ParityReader:
             return None
         if any(one.kind != "count" or one.column is not None for one in question.aggregates):
             return None
-        checked(confidence)
+        confidence_level(confidence)
         found = [each.count(question.condition) for each in self._parts]
         options = [each for each in found if each is not None]
         if not options:
@@ -172,7 +167,7 @@ class ParityReader:
 
     def parity(self, names: Sequence[str], *, confidence: float) -> Answer:
         """Rows with an even number of `names` true, less the others: splits, or columns of two cells."""
-        checked(confidence)
+        confidence_level(confidence)
         if len(set(names)) != len(names):
             raise BadInput(f"A parity names a split twice: {', '.join(names)}.")
         for part in self._parts:
@@ -258,8 +253,3 @@ def _all(columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def _variance(terms: Sequence[Term]) -> float:
     return sum(weight * weight * law.variance * many for weight, law, many in terms)
-
-
-def checked(confidence: Exactable) -> None:
-    if not 0 < exact(confidence, name="confidence") < 1:
-        raise BadInput(f"confidence is {confidence}; it must lie between 0 and 1.")

@@ -25,7 +25,7 @@ from discreet.inference.combination import Terms, half_width
 from discreet.inference.model_bound import model_bound
 from discreet.inference.rounding import plausible_counts
 from discreet.inference.strategies import MOST_SOLVED, row_terms
-from discreet.privacy.exact import exact
+from discreet.privacy.exact import confidence_level
 from discreet.queries.conditions import Condition
 from discreet.queries.halfspaces import Inequality
 from discreet.queries.predicates import (
@@ -72,8 +72,7 @@ class PredicateReader:
             return None
         if any(one.kind != "count" or one.column is not None for one in question.aggregates):
             return None
-        if not 0 < exact(confidence, name="confidence") < 1:
-            raise BadInput(f"confidence is {confidence}; it must lie between 0 and 1.")
+        confidence_level(confidence)
         condition = lone_inequality(question.condition) or question.condition
         options = [
             found

@@ -2,8 +2,6 @@
 
 A range of values surely holds the cells that lie in it whole, and maybe those that it cuts. An empty
 range comes out with its first cell above its last.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The measured levels of a released tree with their noise: what bounds for all ranges are made of.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""The measured levels of a released tree with their noise: what bounds for all ranges are made of."""
 
 from __future__ import annotations
 
@@ -11,13 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.ranges import RangeSource
-from discreet.artifacts.measurement import Measurement, TreeLevel, TreeMeasurement
-from discreet.privacy.laws import (
-    DiscreteGaussianLaw,
-    DiscreteLaplaceLaw,
-    NoiseLaw,
-    RoundedGaussianLaw,
-)
+from discreet.artifacts.measurement import TreeLevel
+from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import BlockCounts
 from discreet.queries.ranges import range_tree
 from discreet.queries.tree import Nodes
@@ -54,7 +46,7 @@ class MeasuredLevels:
 
 def measured_levels(source: RangeSource) -> MeasuredLevels:
     """Of an adaptive tree the numbers shown first; of any other its final ones."""
-    trees = [each for each in source.part.measurements if isinstance(each, TreeMeasurement)]
+    trees = source.part.trees
     layers = source.tree.layers  # refuses a tree that is none
     if len(trees) == 1:
         tree = trees[0]
@@ -73,8 +65,8 @@ def measured_levels(source: RangeSource) -> MeasuredLevels:
     whole = range_tree(source.columns, source.schema, every=True)
     laws = {
         whole.depths[_level_of(whole.depths, each.query.shifts)]: each.law
-        for each in source.part.measurements
-        if isinstance(each, Measurement) and isinstance(each.query, BlockCounts)
+        for each in source.part.noisy
+        if isinstance(each.query, BlockCounts)
     }
     return MeasuredLevels(
         whole.depths,
@@ -110,28 +102,17 @@ def _final(depth: tuple[int, ...], level: TreeLevel) -> MeasuredLevel:
     )
 
 
-def continuous(law: NoiseLaw) -> tuple[float, float, float]:
-    """Noise that a draw lies below: its variance, its Laplace scale (or 0), and how far rounding moves it."""
-    if isinstance(law, DiscreteLaplaceLaw):
-        return 2 * float(law.scale) ** 2, float(law.scale), 0.0
-    if isinstance(law, DiscreteGaussianLaw):
-        return float(law.sigma_squared), 0.0, 0.0  # sub-Gaussian with this parameter
-    if isinstance(law, RoundedGaussianLaw):
-        return float(law.sigma_squared), 0.0, 0.5
-    return law.variance, 0.0, 0.0
-
-
 def _noisy(
     depth: tuple[int, ...], nodes: Nodes, numbers: Floats, law: NoiseLaw, stopped: Bools
 ) -> MeasuredLevel:
-    variance, scale, slack = continuous(law)
+    around = law.envelope()
     many = len(nodes)
     return MeasuredLevel(
         depth,
         nodes,
         numbers,
-        np.full(many, variance),
-        np.full(many, scale),
-        np.full(many, slack),
+        np.full(many, around.variance),
+        np.full(many, around.scale),
+        np.full(many, around.slack),
         stopped,
     )

@@ -1,7 +1,4 @@
-"""A release of ranges as plain data for charts, and as synthetic values.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""A release of ranges as plain data for charts, and as synthetic values."""
 
 from __future__ import annotations
 

@@ -13,8 +13,6 @@ numbers were drawn (two stages, whole levels), the final numbers and the tree's 
 
 What a reader is told is another estimate of the same counts, smoothed and fitted; how far it lies from
 the sums is seen in the release, and added. An end that cuts a leaf lies between the leaf's boundaries.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -6,15 +6,12 @@ spreads a leaf's rows evenly, lies in between. The standard deviations are exact
 and least squares on it. What is nominal is z: sums of a few Laplace draws have heavier tails than a
 normal law, which a Cornish-Fisher term for their kurtosis makes up for, and the tree is taken as
 fixed although noise shaped it. Measured coverage is in the benchmarks.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
@@ -29,7 +26,7 @@ from discreet.answers.joint_estimates import (
     noise_of,
 )
 from discreet.answers.verify_tree import tree_epsilon
-from discreet.artifacts.measurement import Measurement, TreeMeasurement
+from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part
 from discreet.errors import BadRelease
 from discreet.inference.rounding import plausible_counts
@@ -37,7 +34,7 @@ from discreet.inference.tree_boxes import BoxIndex
 from discreet.inference.tree_intervals import IntervalIndex, RangeEstimates
 from discreet.inference.tree_layers import Layer, PrunedTree, full_layers, layers_of
 from discreet.inference.tree_nodes import TreeNodes
-from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.measurable import BlockCounts
 from discreet.queries.ranges import Ranges, measured_tree, range_tree
@@ -49,8 +46,10 @@ Codes = npt.NDArray[np.uint64]
 Ends = tuple[Codes, Codes]
 """First and last cells, one row a range."""
 
-KURTOSIS = 1.3
-"""Excess kurtosis of a typical range's noise: that of a sum of 2.3 equal Laplace draws."""
+DRAWS = 3 / 1.3
+"""A typical range's noise has the kurtosis of a sum of so many equal draws."""
+TREE_KURTOSIS = 3.0
+"""Of a draw in a refined tree, which is Laplace noise."""
 
 CHUNK = 1 << 14
 """Ranges that are worked on together: few enough for their numbers to stay in a processor's cache."""
@@ -71,12 +70,6 @@ WHOLE_NOTE = (
     "row decided which numbers are measured."
 )
 """Of a tree of which whole levels are measured."""
-
-
-def spread_factor(confidence: float, kurtosis: float = KURTOSIS) -> float:
-    """How many standard deviations an interval reaches: 2.05 at 0.95 (Cornish and Fisher 1938)."""
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    return max(z + kurtosis * (z**3 - 3 * z) / 24, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,12 +120,11 @@ class RangeSource(CountsRanges):
     @property
     def note(self) -> str:
         """What its intervals stand on."""
-        trees = sum(isinstance(each, TreeMeasurement) for each in self.part.measurements)
-        return (WHOLE_NOTE, RANGE_NOTE, SEPARATE_NOTE)[min(trees, 2)]
+        return (WHOLE_NOTE, RANGE_NOTE, SEPARATE_NOTE)[min(len(self.part.trees), 2)]
 
     @cached_property
     def tree(self) -> PrunedTree:
-        trees = [each for each in self.part.measurements if isinstance(each, TreeMeasurement)]
+        trees = self.part.trees
         if not trees:
             return PrunedTree(self._levels(), columns=self.columns, schema=self.schema)
         measured = trees[-1]  # of two stages, the second
@@ -162,9 +154,8 @@ class RangeSource(CountsRanges):
     @cached_property
     def kurtosis(self) -> float:
         """Of a typical range's noise; Gaussian noise has none."""
-        laws = [each.law for each in self.part.measurements if isinstance(each, Measurement)]
-        gaussian = laws and all(not isinstance(law, DiscreteLaplaceLaw) for law in laws)
-        return 0.0 if gaussian else KURTOSIS
+        laws = [each.law for each in self.part.noisy]
+        return max((law.smooth_kurtosis for law in laws), default=TREE_KURTOSIS) / DRAWS
 
     @property
     def leaf_estimates(self) -> Floats:
@@ -269,7 +260,7 @@ def bounded(
     if isinstance(found, JoinedEstimates):
         estimate, lower, upper, std, is_exact = joint_ends(found, 1 - confidence, kurtosis)
     else:
-        factor = spread_factor(confidence, kurtosis)
+        factor = spread_factor(1 - confidence, kurtosis)
         lower, upper = ends_of(found, factor)
         estimate, std, is_exact = found.estimate, noise_of(found), found.inner == found.outer
     estimate, lower, upper = plausible_counts(estimate, lower, upper, rows=public_rows, whole=whole)

@@ -3,8 +3,6 @@
 Also medians and quantiles: the p-quantile lies between the last boundary at which the distribution is
 surely below p and the first at which it is surely above, each boundary tested with its own exact
 standard deviation (an inverted test, so a nominal interval for the value itself).
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -21,12 +19,13 @@ from discreet.answers.buckets import BucketSource, widened
 from discreet.answers.counting import DECLARED_NOTE
 from discreet.answers.joined_ranges import JoinedSource, combined_note
 from discreet.answers.joint_estimates import JoinedEstimates, Sums, in_and_outside
-from discreet.answers.ranges import RangeSource, bounded, spread_factor
+from discreet.answers.ranges import RangeSource, bounded
 from discreet.answers.readings import Reading
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
 from discreet.inference.tree_intervals import RangeEstimates
+from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.boxes import Boxes, asks_for_a_value, boxes_of, columns_of
 from discreet.queries.conditions import Condition, Every, NullTest, Opposite, normal_form
 from discreet.queries.impossible import covers_box, rules_over
@@ -286,6 +285,7 @@ class RangeAsking:
             )
         notes[fitting[0].note] = None
         found = quantile_cells(fitting[0], asked.level, self.confidence)
+        factor = spread_factor(1 - self.confidence, fitting[0].kurtosis)
         column = self.schema.column(asked.column)
         assert isinstance(column, OrderedColumn)
         first, last = column.extent(found.lower)[0], column.extent(found.upper)[1]
@@ -300,7 +300,7 @@ class RangeAsking:
             estimate=np.array([estimate]),
             lower=np.array([float(first)]),
             upper=np.array([float(last)]),
-            std=np.array([(float(last) - float(first)) / (2 * spread_factor(self.confidence))]),
+            std=np.array([(float(last) - float(first)) / (2 * float(factor))]),
             covers=Covers.NOISE_AND_CELLS,
             unit=unit,
         )
@@ -320,7 +320,7 @@ def quantile_cells(source: RangeSource, level: Fraction, confidence: float) -> Q
     """The `level` quantile of the column of a tree over one column."""
     index = source.intervals
     below, deviation = index.excess(float(level))
-    z = spread_factor(confidence, source.kurtosis)
+    z = spread_factor(1 - confidence, source.kurtosis)
     # Entry k is about the rows before leaf k; the first and the last boundary are known.
     maybe_above = np.flatnonzero(below + z * deviation >= 0)
     maybe_below = np.flatnonzero(below - z * deviation <= 0)

@@ -13,7 +13,7 @@ from discreet.answers.asking import Asking
 from discreet.answers.batch import Batch, ManyCounts
 from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
 from discreet.answers.overlaying import answered
-from discreet.answers.parities import ParityReader, checked
+from discreet.answers.parities import ParityReader
 from discreet.answers.predicates import PredicateReader
 from discreet.answers.range_pictures import Bars, distribution
 from discreet.answers.readings import combined
@@ -27,7 +27,7 @@ from discreet.artifacts.files import read_release
 from discreet.artifacts.release import ErrorClaim, Release
 from discreet.artifacts.statement import Statement, privacy_statement
 from discreet.errors import BadQuestion, NotAnswerable
-from discreet.privacy.exact import Exactable
+from discreet.privacy.exact import Exactable, confidence_level
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.queries.conditions import has_inequality, normal_form
 from discreet.queries.sql import Aggregate, Question, parse_question
@@ -96,7 +96,7 @@ class ReleaseReader:
             one.kind == "count" and one.column is None for one in question.aggregates
         ):
             return None
-        checked(confidence)
+        confidence_level(confidence)
         condition = question.condition
         everything = not has_inequality(condition) and normal_form(condition) is True
         if everything and self.release.public_rows is not None:

@@ -5,8 +5,6 @@ or as a variance and a kurtosis. Readings are combined only if no draw is in two
 the parts of the release that it was read off, and of two that name the same part the less noisy stays.
 Which one that is, and every weight, follows from noise laws and shapes, never from a noisy value, so
 the interval of the combination holds like that of one reading.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +24,10 @@ from discreet.inference.combination import (
     variance_of,
 )
 from discreet.inference.rounding import plausible_counts
-from discreet.privacy import laws_sums
-from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.exact import Exactable
+from discreet.privacy.laws import miss_probability
+from discreet.privacy.laws.exact_sums import kurtosis_of
+from discreet.privacy.laws.sums import spread_factor
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,18 +49,14 @@ class Reading:
 
     @classmethod
     def of(cls, value: float, terms: Terms, parts: frozenset[int] = frozenset()) -> Reading:
-        second, fourth, _ = laws_sums._cumulants_of(terms)
-        kurtosis = float(fourth / second**2) if second else 0.0
-        return cls(
-            value=value, variance=variance_of(terms), kurtosis=kurtosis, terms=terms, parts=parts
-        )
+        variance, kurtosis = variance_of(terms), kurtosis_of(terms)
+        return cls(value=value, variance=variance, kurtosis=kurtosis, terms=terms, parts=parts)
 
     def half_width(self, confidence: Exactable) -> float:
         if self.terms is not None:
             return half_width(self.terms, confidence)
-        level = float(exact(confidence, name="confidence"))
-        z = NormalDist().inv_cdf((1 + level) / 2)
-        return max(z + self.kurtosis * (z**3 - 3 * z) / 24, z) * math.sqrt(self.variance)
+        factor = spread_factor(miss_probability(confidence), self.kurtosis)
+        return float(factor) * math.sqrt(self.variance)
 
     def bounded(
         self, confidence: Exactable, *, rows: int | None, whole: bool

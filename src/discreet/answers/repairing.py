@@ -2,8 +2,6 @@
 
 A row that cannot be changes a value with another row, such that both can be: every column keeps its
 counts. Where no partner is found the row becomes a copy of one that can be.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ it; so a condition that is always true asks for no column at all, however it was
 
 Meaning: a question is about the rows that have a cell in each of its columns. Where a column
 leaves rows out (nulls or outside values excluded by the schema) the answer carries a note.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Estimates by group, from the schema's order of columns to the question's, and as columns of answers.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""Estimates by group, from the schema's order of columns to the question's, and as columns of answers."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 `ANSWERERS` says what each kind of part contributes; a new kind is one function and one line. The
 contributions of all parts are then put together: where several tables can answer a question,
 their inverse-variance combination does.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -92,9 +90,7 @@ def _measured(part: Part, schema: Schema) -> Sources:
     """What the additive measurements of a part say, whatever algorithm made them."""
     found = Sources()
     sums: list[Measurement] = []
-    for measurement in part.measurements:
-        if not isinstance(measurement, Measurement):
-            continue
+    for measurement in part.noisy:
         query = measurement.query
         if isinstance(query, Marginal):
             counts = measurement.values.reshape(query.shape(schema))
@@ -145,7 +141,7 @@ def _model(part: Part, schema: Schema) -> Sources:
     """Residuals where they were measured, and the model's tables with their measured distances."""
     found = _residuals(part, schema)
     model, names, rows = published_model(part, schema)
-    audits = [each for each in part.measurements if isinstance(each, Measurement)]
+    audits = part.noisy
     audits = audits[len(audits) - int(part.facts["audits"]) :]
     for each in audits:
         if not isinstance(each.query, ModelDistance):

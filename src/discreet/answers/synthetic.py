@@ -3,8 +3,6 @@
 Post-processing: rows are drawn from a model of published numbers with public randomness, so any
 number of them may be made and a seed makes them again. A cell becomes a value inside it; nulls stay
 nulls. A row like one of the original's is a coincidence: nobody's row is in the release.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations

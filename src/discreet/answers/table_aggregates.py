@@ -1,7 +1,4 @@
-"""Sums and averages of a column from one table: by noise alone, or by a model and single columns.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""Sums and averages of a column from one table: by noise alone, or by a model and single columns."""
 
 from __future__ import annotations
 

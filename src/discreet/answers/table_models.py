@@ -1,7 +1,4 @@
-"""A model of rows from all tables of a release: the one that was published, or one fitted to them all.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""A model of rows from all tables of a release: the one that was published, or one fitted to them all."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One number read off the tables of a release, with the draws that are in it: a count, or a sum.
-
-May import errors, privacy, schema, queries, artifacts, inference.
-"""
+"""One number read off the tables of a release, with the draws that are in it: a count, or a sum."""
 
 from __future__ import annotations
 

@@ -30,9 +30,7 @@ from discreet.artifacts.measurement import Measurement, Selection, TreeMeasureme
 from discreet.artifacts.release import FORMAT_VERSION, SOFTWARE, Part, Release
 from discreet.errors import BadBudget, BadInput, BadRelease, DiscreetError
 from discreet.privacy.budget import Budget
-from discreet.privacy.conversion import discrete_gaussian_delta_one_coordinate, gaussian_delta
 from discreet.privacy.cost import Accounting, Cost, allowance
-from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
 from discreet.queries.predicate_score import selected_among
 from discreet.queries.predicates import Predicates
 from discreet.schema import Schema
@@ -231,26 +229,9 @@ def _recomputed(
     size = each.query.size(schema)
     if each.values.shape != (size,):
         raise _Mismatch("it has not as many numbers as its query.")
-    match each.law:
-        case DiscreteLaplaceLaw(scale=scale):
-            return _agreeing(Cost.pure(Fraction(moved.l1) / scale), each.cost)
-        case DiscreteGaussianLaw(sigma_squared=square) if each.cost.epsilon is None:
-            return _agreeing(
-                Cost.concentrated(Fraction(moved.l2_squared) / (2 * square)), each.cost
-            )
-        case DiscreteGaussianLaw(sigma_squared=square):
-            if size != 1:
-                raise _Mismatch("its calibration is proved for a single number only.")
-            delta = discrete_gaussian_delta_one_coordinate(
-                sigma_squared=square, shift=moved.l1, epsilon=_epsilon(each.cost)
-            )
-            return _within_delta(each.cost, delta)
-        case RoundedGaussianLaw(sigma_squared=square):
-            delta = gaussian_delta(
-                sigma_squared=square, l2_squared=moved.l2_squared, epsilon=_epsilon(each.cost)
-            )
-            return _within_delta(each.cost, delta)
-    raise _Mismatch("its noise law is not known.")
+    epsilon = None if each.cost.epsilon is None else _epsilon(each.cost)
+    found = each.law.cost(moved, size=size, epsilon=epsilon)
+    return _within_delta(found, each.cost) if found.delta else _agreeing(found, each.cost)
 
 
 def _selected(each: Selection, part: Part, schema: Schema) -> Cost:
@@ -284,11 +265,13 @@ def _agreeing(recomputed: Cost, recorded: Cost) -> Cost:
     return recomputed
 
 
-def _within_delta(recorded: Cost, delta: Fraction) -> Cost:
-    if delta > recorded.delta or recorded.rho is not None:
+def _within_delta(recomputed: Cost, recorded: Cost) -> Cost:
+    """A delta is computed from above, so a recorded one may be larger; nothing else may differ."""
+    alike = (recomputed.epsilon, recomputed.rho) == (recorded.epsilon, recorded.rho)
+    if recomputed.delta > recorded.delta or not alike:
         raise _Mismatch(
             f"it records a cost of {_shown(recorded)}, and at that epsilon its noise has a delta of "
-            f"{float(delta):.3g}."
+            f"{float(recomputed.delta):.3g}."
         )
     return recorded
 

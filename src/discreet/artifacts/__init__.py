@@ -1,4 +1,1 @@
-"""Plain data that may leave the building: measurements, answers, releases.
-
-May import errors, privacy, schema, queries.
-"""
+"""Plain data that may leave the building: measurements, answers, releases."""

@@ -2,8 +2,6 @@
 
 The numbers are kept in arrays, so a table of a million groups costs arrays and not objects; an
 `Answer` is made when one is looked at. pandas and Arrow are imported when they are asked for.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Fractions and whole numbers are exact, so they must be equal. Floating-point numbers come out of
 long computations, whose last digits may differ from one machine to the next: they must agree to one
 part in a million, or to a millionth where they are small.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations

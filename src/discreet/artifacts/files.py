@@ -5,8 +5,6 @@ are equal bytes, on every machine. That also makes a reader safe by arithmetic: 
 declare adds up to no more than the file itself, so no small file can unpack into a large one.
 Nothing in the file is code: JSON, and arrays of a few plain types whose size is checked before
 they are made.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations

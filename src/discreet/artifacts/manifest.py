@@ -2,8 +2,6 @@
 
 Everything read here is checked against the schema: an array has the size that its query has, a
 number is a number. Costs and sensitivities are read as recorded; `answers.verify` recomputes them.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations
@@ -74,53 +72,13 @@ def manifest_of(release: Release) -> tuple[dict[str, Any], list[Array]]:
                 "weight": str(part.query_class.weight),
                 "algorithm": part.algorithm,
                 "facts": dict(part.facts),
-                "measurements": [_measured(each, kept) for each in part.measurements],
+                "measurements": [each.stored(kept) for each in part.measurements],
                 "estimates": {name: kept(array) for name, array in sorted(part.estimates.items())},
             }
             for part in release.parts
         ],
     }
     return manifest, arrays
-
-
-def _measured(each: Measurement | TreeMeasurement | Selection, kept: Any) -> dict[str, Any]:
-    if isinstance(each, Measurement):
-        return {
-            "type": "noise",
-            "query": each.query.to_dict(),
-            "law": each.law.to_dict(),
-            "l1": each.sensitivity.l1,
-            "l2_squared": each.sensitivity.l2_squared,
-            "cost": each.cost.to_dict(),
-            "values": kept(each.values),
-        }
-    if isinstance(each, Selection):
-        return {
-            "type": "selection",
-            "chosen": each.chosen,
-            "candidates": each.candidates,
-            "sensitivity": each.sensitivity,
-            "cost": each.cost.to_dict(),
-        }
-    return {
-        "type": "tree",
-        "tree": each.tree.to_dict(),
-        "path_epsilon": str(each.path_epsilon),
-        "cost": each.cost.to_dict(),
-        "levels": [
-            {
-                "level": level.level,
-                "nodes": kept(level.nodes),
-                "first": kept(level.first),
-                "values": kept(level.values),
-                "stopped": kept(level.stopped),
-                "first_epsilon": str(level.first_epsilon),
-                "stopped_epsilon": str(level.stopped_epsilon),
-                "refined_epsilon": str(level.refined_epsilon),
-            }
-            for level in each.levels
-        ],
-    }
 
 
 def release_of(manifest: Mapping[str, Any], arrays: Mapping[int, Array]) -> Release:

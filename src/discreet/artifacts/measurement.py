@@ -2,13 +2,16 @@
 
 Each can be checked by anyone who holds it: the law and the sensitivity give the cost back.
 
-May import errors, privacy, schema, queries.
+Each says how it is stored in a manifest, where its arrays are kept by number, and how the privacy
+statement describes it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +23,9 @@ from discreet.queries.measurable import Counts, Query
 from discreet.queries.tallies import Tally
 from discreet.queries.tree import Nodes, Tree
 
+Keeper = Callable[[npt.NDArray[Any]], int]
+"""Keeps an array beside the manifest; gives the number by which the manifest names it."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
@@ -30,6 +36,27 @@ class Measurement:
     sensitivity: Sensitivity
     cost: Cost
     values: Counts
+
+    def stored(self, kept: Keeper) -> dict[str, Any]:
+        return {
+            "type": "noise",
+            "query": self.query.to_dict(),
+            "law": self.law.to_dict(),
+            "l1": self.sensitivity.l1,
+            "l2_squared": self.sensitivity.l2_squared,
+            "cost": self.cost.to_dict(),
+            "values": kept(self.values),
+        }
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "kind": "noise",
+            "query": self.query.kind,
+            "law": self.law.to_dict(),
+            "l1": self.sensitivity.l1,
+            "l2_squared": self.sensitivity.l2_squared,
+            "numbers": int(self.values.size),
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +78,18 @@ class Selection:
     candidates: int
     sensitivity: int
     cost: Cost
+
+    def stored(self, kept: Keeper) -> dict[str, Any]:
+        return {
+            "type": "selection",
+            "chosen": self.chosen,
+            "candidates": self.candidates,
+            "sensitivity": self.sensitivity,
+            "cost": self.cost.to_dict(),
+        }
+
+    def described(self) -> dict[str, Any]:
+        return {"kind": "selection", "candidates": self.candidates}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +113,18 @@ class TreeLevel:
     refined_epsilon: Fraction
     """A row's loss by `values` where the tree goes on; 0 if the level is the last."""
 
+    def stored(self, kept: Keeper) -> dict[str, Any]:
+        return {
+            "level": self.level,
+            "nodes": kept(self.nodes),
+            "first": kept(self.first),
+            "values": kept(self.values),
+            "stopped": kept(self.stopped),
+            "first_epsilon": str(self.first_epsilon),
+            "stopped_epsilon": str(self.stopped_epsilon),
+            "refined_epsilon": str(self.refined_epsilon),
+        }
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeMeasurement:
@@ -83,3 +134,23 @@ class TreeMeasurement:
     levels: tuple[TreeLevel, ...]
     path_epsilon: Fraction
     cost: Cost
+
+    def stored(self, kept: Keeper) -> dict[str, Any]:
+        return {
+            "type": "tree",
+            "tree": self.tree.to_dict(),
+            "path_epsilon": str(self.path_epsilon),
+            "cost": self.cost.to_dict(),
+            "levels": [level.stored(kept) for level in self.levels],
+        }
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "kind": "tree",
+            "path_epsilon": str(self.path_epsilon),
+            "numbers": sum(len(level.values) for level in self.levels),
+        }
+
+
+Measured = Measurement | TreeMeasurement | Selection
+"""What a part of a release is made of."""

@@ -1,7 +1,4 @@
-"""`Release`: what a custodian publishes. Noisy numbers, what was computed from them, and public facts.
-
-May import errors, privacy, schema, queries.
-"""
+"""`Release`: what a custodian publishes. Noisy numbers, what was computed from them, and public facts."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any
 import numpy.typing as npt
 
 import discreet
-from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
+from discreet.artifacts.measurement import Measured, Measurement, TreeMeasurement
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
@@ -46,11 +43,21 @@ class Part:
     """Which answerer understands it; see the table in `answers`."""
     query_class: QueryClass
     algorithm: str
-    measurements: tuple[Measurement | TreeMeasurement | Selection, ...]
+    measurements: tuple[Measured, ...]
     estimates: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     """Arrays computed from the measurements: post-processing, so free."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Small public facts, plain JSON."""
+
+    @property
+    def noisy(self) -> list[Measurement]:
+        """Its measurements by added noise, in order."""
+        return [each for each in self.measurements if isinstance(each, Measurement)]
+
+    @property
+    def trees(self) -> list[TreeMeasurement]:
+        """Its refined trees, in order."""
+        return [each for each in self.measurements if isinstance(each, TreeMeasurement)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,4 @@
-"""The privacy statement of a release: what is promised, in words and as data.
-
-May import errors, privacy, schema, queries.
-"""
+"""The privacy statement of a release: what is promised, in words and as data."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
 from discreet.artifacts.release import Release
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Notion
@@ -107,25 +103,8 @@ def _mechanisms(release: Release) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for part in release.parts:
         for each in part.measurements:
-            entry: dict[str, Any] = {"class": part.query_class.text, "cost": each.cost.to_dict()}
-            if isinstance(each, Measurement):
-                entry |= {
-                    "kind": "noise",
-                    "query": each.query.kind,
-                    "law": each.law.to_dict(),
-                    "l1": each.sensitivity.l1,
-                    "l2_squared": each.sensitivity.l2_squared,
-                    "numbers": int(each.values.size),
-                }
-            elif isinstance(each, TreeMeasurement):
-                entry |= {
-                    "kind": "tree",
-                    "path_epsilon": str(each.path_epsilon),
-                    "numbers": sum(len(level.values) for level in each.levels),
-                }
-            elif isinstance(each, Selection):
-                entry |= {"kind": "selection", "candidates": each.candidates}
-            found.append(entry)
+            entry = {"class": part.query_class.text, "cost": each.cost.to_dict()}
+            found.append(entry | each.described())
     return found
 
 

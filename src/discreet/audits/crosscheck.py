@@ -11,7 +11,7 @@ percent of its own notion's formula as they compute it, or it would be sound and
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -30,23 +30,20 @@ from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.composition import basic
 from discreet.privacy.conversion import epsilon_from_rho
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import (
-    DiscreteGaussianLaw,
-    DiscreteLaplaceLaw,
-    NoiseLaw,
-    RoundedGaussianLaw,
-)
-from discreet.privacy.loss_mechanisms import (
-    discrete_gaussian_loss,
-    discrete_laplace_loss,
-    gaussian_loss,
-    pure_loss,
-)
+from discreet.privacy.laws import NoiseLaw
+from discreet.privacy.loss_mechanisms import pure_loss
+from discreet.privacy.loss_noise import noise_loss
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
 Used = DiscreteLaplace | DiscreteGaussian | AnalyticGaussian | Exponential
+THEIRS: dict[str, tuple[str, Callable[[NoiseLaw], float]]] = {
+    "discrete-laplace": ("from_discrete_laplace_mechanism", lambda law: 1 / law.spread),
+    "discrete-gaussian": ("from_discrete_gaussian_mechanism", lambda law: law.spread),
+    "rounded-gaussian": ("from_gaussian_mechanism", lambda law: law.spread),
+}
+"""Their name for the mechanism of each law, and how they are told its size."""
 STEP = 1e-3
 """The grid of their distributions; smaller is slower and sharper."""
 CLOSE = 0.01
@@ -161,9 +158,7 @@ def _their_concentrated(composition: Composition) -> float:
     for use, shift in composition.uses:
         match use:
             case DiscreteGaussian():
-                law = _law(use, shift)
-                assert isinstance(law, DiscreteGaussianLaw)
-                rhos.append(shift * shift / (2 * float(law.sigma_squared)))
+                rhos.append(shift * shift / (2 * _law(use, shift).spread ** 2))
             case DiscreteLaplace(epsilon=epsilon):
                 rhos.append(float(epsilon) ** 2 / 2)
             case Exponential(epsilon=epsilon):
@@ -221,18 +216,10 @@ def _their_single(use: Used, shift: int, *, pessimistic: bool) -> Any:
             value_discretization_interval=STEP,
         )
     law = _law(use, shift)
-    match law:
-        case DiscreteLaplaceLaw(scale=scale):
-            return theirs.from_discrete_laplace_mechanism(
-                float(1 / scale), sensitivity=shift, **named
-            )
-        case DiscreteGaussianLaw(sigma_squared=square):
-            return theirs.from_discrete_gaussian_mechanism(
-                math.sqrt(square), sensitivity=shift, **named
-            )
-        case RoundedGaussianLaw(sigma_squared=square):
-            return theirs.from_gaussian_mechanism(math.sqrt(square), sensitivity=shift, **named)
-    raise BadInput(f"Nothing of theirs is known for the law {law!r}.")
+    if law.kind not in THEIRS:
+        raise BadInput(f"Nothing of theirs is known for the law {law!r}.")
+    name, parameter = THEIRS[law.kind]
+    return getattr(theirs, name)(parameter(law), sensitivity=shift, **named)
 
 
 def _our_loss(composition: Composition, delta: float) -> float:
@@ -245,15 +232,7 @@ def _our_loss(composition: Composition, delta: float) -> float:
 def _our_single(use: Used, shift: int) -> Any:
     if isinstance(use, Exponential):
         return pure_loss(epsilon=use.epsilon)
-    law = _law(use, shift)
-    match law:
-        case DiscreteLaplaceLaw(scale=scale):
-            return discrete_laplace_loss(scale=scale, shift=shift)
-        case DiscreteGaussianLaw(sigma_squared=square):
-            return discrete_gaussian_loss(sigma_squared=square, shift=shift)
-        case RoundedGaussianLaw(sigma_squared=square):
-            return gaussian_loss(sigma_squared=square, l2_squared=shift * shift)
-    raise BadInput(f"No loss is known for the law {law!r}.")
+    return noise_loss(_law(use, shift), shift)
 
 
 @lru_cache(maxsize=64)

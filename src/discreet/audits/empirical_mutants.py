@@ -6,15 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.errors import BadInput
 from discreet.kernel.mechanisms.partition_selection import Keeping
 from discreet.kernel.noise import DrawnNoise
-from discreet.privacy.laws import (
-    DiscreteGaussianLaw,
-    DiscreteLaplaceLaw,
-    NoiseLaw,
-    RoundedGaussianLaw,
-)
+from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
 from discreet.queries.tallies import Key
 
@@ -25,21 +19,11 @@ class ShrunkNoise:
 
     factor: Fraction
 
-    def _law(self, law: NoiseLaw) -> NoiseLaw:
-        match law:
-            case DiscreteLaplaceLaw(scale=scale):
-                return DiscreteLaplaceLaw(scale / self.factor)
-            case DiscreteGaussianLaw(sigma_squared=sigma_squared):
-                return DiscreteGaussianLaw(sigma_squared / self.factor**2)
-            case RoundedGaussianLaw(sigma_squared=sigma_squared):
-                return RoundedGaussianLaw(sigma_squared / self.factor**2)
-        raise BadInput(f"No smaller noise is known for the law {law!r}.")
-
     def add(self, exact: Counts, law: NoiseLaw, *, step: str) -> Counts:
-        return DrawnNoise().add(exact, self._law(law), step=step)
+        return DrawnNoise().add(exact, law.scaled(1 / self.factor), step=step)
 
     def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
-        smaller = [DiscreteLaplaceLaw(law.scale / self.factor) for law in laws]
+        smaller = [law.scaled(1 / self.factor) for law in laws]
         return DrawnNoise().chain(exact, smaller, step=step)
 
     def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
@@ -48,7 +32,7 @@ class ShrunkNoise:
     def is_above(
         self, exact: int, threshold_with_noise: int, law: DiscreteLaplaceLaw, *, step: str
     ) -> bool:
-        smaller = DiscreteLaplaceLaw(law.scale / self.factor)
+        smaller = law.scaled(1 / self.factor)
         return DrawnNoise().is_above(exact, threshold_with_noise, smaller, step=step)
 
     def keep(

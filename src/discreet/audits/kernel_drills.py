@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.audits.drills import Drill, exactly, only
 from discreet.audits.interleaving import Outcome
+from discreet.audits.most_frequent import MostFrequent
 from discreet.audits.shared_world import (
     BANDS,
     CHARGED_WELL,
@@ -44,7 +45,6 @@ from discreet.privacy.protection import Protected
 from discreet.queries.curator_sql import parse_curator_question
 from discreet.queries.expressions import TRUE
 from discreet.queries.measurable import Marginal
-from discreet.queries.scores import MostFrequent
 from discreet.queries.tallies import Cells, Rows, Tally, WeightedCounts
 from discreet.queries.tree import Tree
 
@@ -494,9 +494,6 @@ def _engine_drills() -> Iterator[Drill]:
         ),
         "tally": lambda engine, n: engine.tally([Tally(Cells(("band", "kind")[n % 2]), ())]),
         "held_keys": lambda engine, _: engine.held_keys(("town",), TRUE),
-        "encoded_rows": lambda engine, n: np.sort(
-            np.concatenate(list(engine.encoded_rows(("band", "kind")[: n % 2 + 1], 500))), axis=0
-        ),
         "row_count": lambda engine, _: engine.row_count(),
     }
     for form in range(3):

@@ -15,17 +15,14 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
+from discreet.artifacts.measurement import TreeLevel
 from discreet.artifacts.release import Release
 from discreet.audits.observing import Divergence, Step
 from discreet.kernel.mechanisms.partition_selection import Keeping
 from discreet.kernel.samplers.exact import exp_minus
-from discreet.privacy.laws import (
-    DiscreteGaussianLaw,
-    DiscreteLaplaceLaw,
-    NoiseLaw,
-    RoundedGaussianLaw,
-)
+from discreet.privacy.adjacency import Sensitivity
+from discreet.privacy.laws import NoiseLaw
+from discreet.privacy.laws.law import Use
 
 PRECISION = 512
 """Bits of e^epsilon: more than any table of chances has."""
@@ -38,9 +35,8 @@ class StepLoss:
 
     epsilon: Fraction | None
     rho: Fraction
-    l2_squared: int = 0
-    """Of Gaussian steps, whose (epsilon, delta) depends on it."""
-    law: NoiseLaw | None = None
+    use: Use | None = None
+    """Of noise without an epsilon of its own: what was moved, from which a delta follows."""
     delta: Fraction = Fraction(0)
     """Of named keys, beside the epsilon."""
 
@@ -48,9 +44,8 @@ class StepLoss:
 def tree_levels(release: Release) -> Iterator[TreeLevel]:
     """The levels of all refined trees, in the order in which they were measured."""
     for part in release.parts:
-        for measured in part.measurements:
-            if isinstance(measured, TreeMeasurement):
-                yield from measured.levels
+        for tree in part.trees:
+            yield from tree.levels
 
 
 def step_losses(
@@ -86,21 +81,14 @@ def step_losses(
 
 
 def _noise_loss(law: NoiseLaw, moved: npt.NDArray[np.int64]) -> StepLoss:
-    match law:
-        case DiscreteLaplaceLaw(scale=scale):
-            return _pure(int(moved.sum()) / scale)
-        case (
-            DiscreteGaussianLaw(sigma_squared=sigma_squared)
-            | RoundedGaussianLaw(sigma_squared=sigma_squared)
-        ):
-            squared = sum(int(each) ** 2 for each in moved[moved != 0])
-            return StepLoss(
-                epsilon=None if squared else Fraction(0),
-                rho=Fraction(squared) / (2 * sigma_squared),
-                l2_squared=squared,
-                law=law,
-            )
-    raise Divergence(f"no loss is known for the law {law!r}")
+    steps = [int(each) for each in moved[moved != 0]]
+    if not steps:
+        return _pure(0)
+    use = Use(law, Sensitivity(sum(steps), sum(each**2 for each in steps)), len(steps))
+    cost = law.cost(use.sensitivity, size=use.size)
+    if cost.rho is None or cost.delta:
+        raise Divergence(f"no rho is known for the law {law!r}")
+    return StepLoss(epsilon=cost.epsilon, rho=cost.rho, use=use)
 
 
 def _naming_loss(law: Keeping, one: Step, other: Step) -> StepLoss:
@@ -133,12 +121,11 @@ def _naming_loss(law: Keeping, one: Step, other: Step) -> StepLoss:
 def _tree_loss(step: Step, moved: npt.NDArray[np.int64], level: TreeLevel) -> StepLoss:
     """A node costs the epsilon of the finest number of it that was published."""
     fine = np.where(level.stopped, 0, min(1, len(step.laws) - 1))
-    total = Fraction(0)
-    for index in np.flatnonzero(moved):
-        law = step.laws[int(fine[index])]
-        assert isinstance(law, DiscreteLaplaceLaw)
-        total += int(moved[index]) / law.scale
-    return _pure(total)
+    losses = (
+        _epsilon_of(step.laws[int(fine[index])], int(moved[index]))
+        for index in np.flatnonzero(moved)
+    )
+    return _pure(sum(losses, Fraction(0)))
 
 
 def _alert_loss(step: Step, moved: npt.NDArray[np.int64], furthest: int) -> StepLoss:
@@ -148,11 +135,20 @@ def _alert_loss(step: Step, moved: npt.NDArray[np.int64], furthest: int) -> Step
     count once (2s / its scale); a `below` by itself is free, so it counts for nothing here.
     """
     law = step.laws[0]
-    assert isinstance(law, DiscreteLaplaceLaw)
     if step.name.endswith("threshold"):
-        return _pure(furthest / law.scale)
+        return _pure(_epsilon_of(law, furthest))
     fired = int(step.output[0])
-    return _pure(Fraction(2 * int(moved.max(initial=0)) * fired) / law.scale)
+    return _pure(_epsilon_of(law, 2 * int(moved.max(initial=0)) * fired))
+
+
+def _epsilon_of(law: NoiseLaw, distance: int) -> Fraction:
+    """What a law of pure noise loses when one number moves by `distance`."""
+    if not distance:
+        return Fraction(0)
+    epsilon = law.cost(Sensitivity(distance, distance**2), size=1).epsilon
+    if epsilon is None:
+        raise Divergence(f"no epsilon is known for the law {law!r}")
+    return epsilon
 
 
 def _pure(epsilon: Fraction | int, *, bounded_range: bool = False) -> StepLoss:

@@ -29,9 +29,7 @@ from discreet.errors import DiscreetError
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.noise import NoiseSource
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.conversion import discrete_gaussian_delta_one_coordinate, gaussian_delta
 from discreet.privacy.cost import Accounting, allowance
-from discreet.privacy.laws import DiscreteGaussianLaw, RoundedGaussianLaw
 from discreet.releases.run import release
 from discreet.schema import Schema
 
@@ -157,22 +155,13 @@ def check_charged(losses: Sequence[StepLoss], budget: Budget, accounting: Accoun
     naming = sum((loss.delta for loss in losses), Fraction(0))
     if naming > budget.delta:
         raise Divergence(f"a neighbour is told apart with delta {float(naming)}")
-    gaussian = [loss for loss in losses if loss.epsilon is None]
-    if not gaussian:
+    uses = [loss.use for loss in losses if loss.epsilon is None and loss.use is not None]
+    if not uses:
         return
-    if len(gaussian) == 1 and isinstance(gaussian[0].law, DiscreteGaussianLaw):
-        (loss,) = gaussian
-        shift = int(loss.l2_squared**0.5)
-        delta = discrete_gaussian_delta_one_coordinate(
-            sigma_squared=gaussian[0].law.sigma_squared, shift=shift, epsilon=budget.epsilon - pure
-        )
-    else:
-        # Rounded Gaussians are post-processing of continuous ones, whose squared shifts add.
-        assert all(isinstance(loss.law, RoundedGaussianLaw) for loss in gaussian)
-        squares = sum((2 * loss.rho for loss in gaussian), Fraction(0))
-        delta = gaussian_delta(
-            sigma_squared=1 / squares, l2_squared=1, epsilon=budget.epsilon - pure
-        )
+    kind = type(uses[0].law)
+    if any(type(use.law) is not kind for use in uses):
+        raise Divergence("no joint delta is proved for noise of different laws")
+    delta = kind.joint_delta(uses, epsilon=budget.epsilon - pure)
     if delta + naming > budget.delta:
         raise Divergence(f"a neighbour is told apart with delta {float(delta)}")
 

@@ -30,7 +30,6 @@ from discreet.audits.gaussian_games import (
     epsilon_of_discrete,
     epsilon_of_rho,
     epsilon_of_rounded,
-    fixed_point_law,
     gaussian,
     one_count_law,
 )
@@ -40,7 +39,6 @@ from discreet.kernel.mechanisms import (
     AboveThreshold,
     DiscreteLaplace,
     Exponential,
-    FixedPoint,
     PartitionSelection,
 )
 from discreet.kernel.mechanisms.randomised_response import RandomisedResponse
@@ -134,18 +132,6 @@ def joint_epsilon(law: NoiseLaw, trial: Trial) -> float:
     """The certificate for a histogram of two cells under change-one, with noise of any `law`."""
     claimed = DiscreteLaplace(epsilon=trial.epsilon).law(SWAPPED, size=2)
     return _full_losses(trial, law, claimed, [1, 0], [0, 1])
-
-
-def _fixed_point_laplace(trial: Trial) -> float:
-    """A sum of values up to 1, on a grid of quarters."""
-    mechanisms = [
-        FixedPoint(noise=DiscreteLaplace(epsilon=each), step=Fraction(1, 4))
-        for each in (trial.spent, trial.epsilon)
-    ]
-    law, claimed = (
-        each.law(each.sensitivity(l1=Fraction(1), l2=Fraction(1)), size=1) for each in mechanisms
-    )
-    return _full_losses(trial, law, claimed, [0], [mechanisms[0].steps(Fraction(1))])
 
 
 def _full_losses(
@@ -275,11 +261,7 @@ SUBJECTS: dict[str, tuple[Subject, ...]] = {
         _normal("one-count-gaussian", gaussian(one_count_law, epsilon_of_discrete)),
     ),
     "analytic-gaussian": (
-        _normal("analytic-gaussian", gaussian(analytic_law, epsilon_of_rounded(1))),
-    ),
-    "fixed-point": (
-        _pure("fixed-point, Laplace", _WHITE, _fixed_point_laplace),
-        _normal("fixed-point, Gaussian", gaussian(fixed_point_law, epsilon_of_rounded(4))),
+        _normal("analytic-gaussian", gaussian(analytic_law, epsilon_of_rounded)),
     ),
     "exponential": (_pure("exponential", _RANGE, _exponential),),
     "randomised-response": (

@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.audits.engine_rows import encoded_rows
 from discreet.audits.odd_arrow import arrow_cases, parquet_cases, untried_arrow_ids
 from discreet.audits.odd_duckdb import duckdb_cases
 from discreet.audits.odd_frames import pandas_cases, polars_cases
@@ -163,7 +164,7 @@ def _verbs(engine: Any, schema: Schema) -> dict[str, Callable[[], dict[Any, int]
 
     def encoded() -> dict[Any, int]:
         rows: dict[Any, int] = {}
-        for batch in engine.encoded_rows(schema.names, 16):
+        for batch in encoded_rows(engine, schema.names, 16):
             for row in batch.tolist():
                 rows[tuple(row)] = rows.get(tuple(row), 0) + 1
         return rows

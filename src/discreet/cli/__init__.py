@@ -2,8 +2,6 @@
 
 Importing it is cheap: a command's module, and with it numpy or a database, is loaded
 only when that command runs.
-
-May import every room's public names.
 """
 
 from discreet.cli.application import main

@@ -1,7 +1,4 @@
-"""The interactive curator: SQL to query to kernel verb to answer, until the budget is spent.
-
-May import releases, kernel, inference and the rooms below them.
-"""
+"""The interactive curator: SQL to query to kernel verb to answer, until the budget is spent."""
 
 from __future__ import annotations
 

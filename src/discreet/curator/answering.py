@@ -21,13 +21,13 @@ from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.curator.intervals import (
     QuantileBand,
-    halved,
     mean_std,
     ratio_interval,
     variance_interval,
 )
 from discreet.curator.planning import Needed, Planned, bounds_of, center_of
 from discreet.errors import LedgerDamaged
+from discreet.inference.combination import halved
 from discreet.inference.rounding import plausible_counts
 from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.tallies import Cells, Key, Squares, Total, keys_touched

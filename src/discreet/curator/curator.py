@@ -28,7 +28,6 @@ from discreet.curator.planning import (
     Planned,
     check_names_keys,
     check_not_empty,
-    checked_confidence,
     chooser,
     plan_question,
 )
@@ -42,6 +41,7 @@ from discreet.kernel.mechanisms import AboveThreshold, PartitionSelection
 from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting
+from discreet.privacy.exact import confidence_level
 from discreet.queries.curator_sql import parse_curator_question
 from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import keys_touched
@@ -196,7 +196,7 @@ class Curator:
         confidence: float,
         undeclared: Sequence[str] = (),
     ) -> tuple[Planned, float]:
-        confidence = checked_confidence(confidence)
+        confidence = float(confidence_level(confidence))
         check_not_empty(budget, accuracy)
         question = parse_curator_question(sql, self.schema, unlisted=undeclared)
         if budget is None:
@@ -229,7 +229,7 @@ class Curator:
         `candidates` maps a name to a count's SQL, or to the SQL and a whole weight; a price and
         who would pay it make a revenue. One charge, whatever the number of candidates.
         """
-        confidence = checked_confidence(confidence)
+        confidence = float(confidence_level(confidence))
         counts, names = weighted(candidates, self.schema)
         accounting = accounting_of(budget, self._notion)
         charge, allowed = chargeable(budget, accounting)
@@ -293,7 +293,7 @@ class Curator:
         The charge is for the whole watch, up to and including its first `above`. The promised
         margin holds for the first `questions` of them.
         """
-        confidence = checked_confidence(confidence)
+        confidence = float(confidence_level(confidence))
         if isinstance(threshold, bool) or not isinstance(threshold, int):
             raise BadInput("A threshold is a whole number of rows. Nothing was read or charged.")
         if isinstance(questions, bool) or not isinstance(questions, int) or questions < 1:

@@ -8,13 +8,10 @@ nothing is assumed of the denominator, and where it is small the set is wide.
 A quantile: cell c holds it only if at most q of the rows lie below c and at least q at or below it.
 Both are linear in the noisy counts, so each cell is tested by itself, one side each, and the hull of
 the cells that pass is the interval.
-
-May import inference, privacy and queries.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -23,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.inference.combination import half_width
-from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw, combination_half_width
+from discreet.privacy.laws import NoiseLaw
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -32,43 +29,39 @@ STEPS = 8
 ROUNDS = 2
 MOST_LISTED = 50_000
 """Values of the denominator's noise that are listed one by one."""
+LISTED = 1 - Fraction(1, 10**13)
+"""How much of it they must hold: what is left out is far below the slack of 1e-11."""
 
 
 @lru_cache(maxsize=1 << 14)
 def _ratio_width(
     unit: float, above: NoiseLaw, t: float, below: NoiseLaw, confidence: Fraction
 ) -> float:
-    if isinstance(above, DiscreteLaplaceLaw) and isinstance(below, DiscreteLaplaceLaw):
-        width = _laplace_width(unit, above, t, below, float(1 - confidence))
-        if width is not None:
-            return width
-    return combination_half_width([(unit, above), (t, below)], confidence)
+    width = listed_width(unit, above, t, below, float(1 - confidence))
+    return half_width([(unit, above, 1), (t, below, 1)], confidence) if width is None else width
 
 
-def _laplace_width(
-    unit: float, above: DiscreteLaplaceLaw, t: float, below: DiscreteLaplaceLaw, miss: float
+def listed_width(
+    unit: float, above: NoiseLaw, t: float, below: NoiseLaw, miss: float
 ) -> float | None:
-    """An h with P(|unit X + t Y| > h) <= miss, summed over Y's values with X's tail in closed form.
+    """An h with P(|unit X + t Y| > h) <= miss, summed over Y's values with X's exact tail.
 
     The tenth of a general convolution's time. None where Y is too wide to list, or the miss
     probability is close to what rounding leaves open.
     """
-    rate, scale = 1 / float(above.scale), float(below.scale)
-    reach = math.ceil(30 * scale) + 2
+    reach = below.half_width(LISTED)
     if reach > MOST_LISTED or miss < 1e-6:
         return None
     places = np.arange(-reach, reach + 1)
     masses = np.asarray(below.pmf(places), dtype=np.float64)
-    half = 1 + math.exp(-rate)
 
     def beyond(h: float) -> float:
         """P(|unit X + t Y| > h), a hair above: twice P(X > (h - t y) / unit), by symmetry."""
         least = np.floor((h - t * places) / unit * (1 - 1e-12)) + 1  # X must be at least this
-        upper = np.exp(-rate * np.maximum(least, 1)) / half
-        tails = np.where(least >= 1, upper, 1 - np.exp(-rate * np.maximum(1 - least, 1)) / half)
-        return 2 * float(tails @ masses) + 1e-11
+        far = above.tail(np.where(least >= 1, least - 1, -least))
+        return 2 * float(np.where(least >= 1, far, 1 - far) @ masses) + 1e-11
 
-    low, high = 0.0, unit / rate + t * scale
+    low, high = 0.0, unit * above.std + t * below.std
     while beyond(high) > miss:
         low, high = high, 2 * high
     while high - low > 1e-4 * high:
@@ -215,12 +208,3 @@ def mean_std(numerator: NoiseLaw, unit: float, ratio: Floats, below: NoiseLaw | 
         variance += ratio**2 * below.variance
     std: Floats = np.sqrt(variance)
     return std
-
-
-def halved(confidence: Fraction) -> Fraction:
-    """The level of each of two intervals that hold together by the union bound."""
-    return 1 - (1 - confidence) / 2
-
-
-def finite_or(value: float, otherwise: float) -> float:
-    return value if math.isfinite(value) else otherwise

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.curator.planning import check_names_keys, checked_confidence
+from discreet.curator.planning import check_names_keys
 from discreet.errors import BadInput
 from discreet.kernel.engines import open_engine
 from discreet.kernel.ledger import Ledger, default_place
@@ -29,6 +29,7 @@ from discreet.kernel.vault import TallyRequest, Vault
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
+from discreet.privacy.exact import confidence_level
 from discreet.privacy.protection import Protected
 from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import Cells, Tally, keys_touched
@@ -85,7 +86,7 @@ def learn_schema(
     protects from then on, so give the adjacency and the unit that the schema will have.
     `convert_unit` is as for `release`.
     """
-    confidence = checked_confidence(confidence)
+    confidence = float(confidence_level(confidence))
     if not columns and not categories:
         raise BadInput(
             "Name the columns whose bounds or values to learn. Nothing was read or charged."

@@ -362,15 +362,6 @@ def center_of(total: Total) -> Fraction:
     return Fraction(total.center, total.grid)
 
 
-def checked_confidence(confidence: float) -> float:
-    """A number between 0 and 1."""
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
-        raise BadInput(f"confidence is {confidence!r}; it must be a number between 0 and 1.")
-    if not 0 < confidence < 1:
-        raise BadInput(f"confidence is {confidence:g}; it must lie between 0 and 1.")
-    return float(confidence)
-
-
 def check_not_empty(budget: Budget | None, accuracy: object) -> None:
     """Exactly one of the two says what the question may cost."""
     if (budget is None) == (accuracy is None):
@@ -386,7 +377,6 @@ __all__ = [
     "center_of",
     "check_names_keys",
     "check_not_empty",
-    "checked_confidence",
     "chooser",
     "plan_question",
     "rows_divide",

@@ -1,4 +1,1 @@
-"""What only the custodian may see. Every output carries the banner NOT PRIVATE.
-
-May import every room but the shells.
-"""
+"""What only the custodian may see. Every output carries the banner NOT PRIVATE."""

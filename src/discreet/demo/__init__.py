@@ -1,6 +1,6 @@
 """The bundled table: generated people, so that anyone can try everything without a secret.
 
-Public data from a seeded public generator. May import inference.public_random.
+Public data from a seeded public generator.
 """
 
 from discreet.demo.people import COLUMNS, PEOPLE, make_people, schema_text, write_csv

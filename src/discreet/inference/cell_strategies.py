@@ -4,8 +4,6 @@ With A the strategy over the cells and y = A x + noise, least squares gives x^ =
 (noise variance) (A'A)^-1, so a table of the covariances of running sums has the exact variance of every
 interval. Which strategy errs least is public (`strategies`): for Gaussian noise the optimum over all
 matrices, for Laplace noise a p-identity one.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ An estimate is a value and the noise in it, as terms (weight, law, count): `coun
 draws of `law`, each times `weight`. Several unbiased estimates of one quantity with independent
 noise are combined with weights inversely proportional to their variances, which is the linear
 unbiased combination of least variance (Gauss and Markov).
-
-May import errors, privacy.
 """
 
 from __future__ import annotations
@@ -18,14 +16,31 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
-from discreet.privacy import laws_sums
 from discreet.privacy.exact import Exactable, exact
-from discreet.privacy.laws import NoiseLaw, sum_half_width, sum_half_widths
-from discreet.privacy.laws_noise import miss_probability
+from discreet.privacy.laws import NoiseLaw, miss_probability
+from discreet.privacy.laws.exact_sums import Term, Terms, cumulants_of
+from discreet.privacy.laws.sums import (
+    SERIES_MISS,
+    contribution,
+    cornish_fisher,
+    sum_half_width,
+    sum_half_widths,
+    terms_half_width,
+    weighted_half_widths,
+)
+
+__all__ = [
+    "Term",
+    "Terms",
+    "half_width",
+    "half_widths",
+    "halved",
+    "inverse_variance_weights",
+    "scaled",
+    "variance_of",
+]
 
 Floats = npt.NDArray[np.float64]
-Term = tuple[float, NoiseLaw, int]
-Terms = tuple[Term, ...]
 
 LEAST_WEIGHT = 1e-3
 """An estimate that would get less of the weight than this is left out: it changes nothing."""
@@ -87,7 +102,7 @@ def _weighted_half_width(merged: dict[tuple[float, NoiseLaw], int], confidence: 
         width = _series_width(groups, miss)
         if width is not None:
             return width
-    return laws_sums._combination_half_width(_ordered(_coarser(merged, MOST_EXACT)), miss)
+    return terms_half_width(_ordered(_coarser(merged, MOST_EXACT)), miss)
 
 
 def _series_width(groups: Terms, miss: float) -> float | None:
@@ -97,17 +112,17 @@ def _series_width(groups: Terms, miss: float) -> float | None:
     0.5% of the exact width (compared with inversion, for 10 draws and more), and SERIES_SLACK is
     more than that. Half the largest weight is added for the lattice that the sum lives on.
     """
-    second, fourth, sixth = laws_sums._cumulants_of(groups)
+    second, fourth, sixth = cumulants_of(groups)
     step = max(weight for weight, _, _ in groups)
     smooth = step <= 0.15 * math.sqrt(second)
-    if miss < laws_sums.SERIES_MISS or not smooth or abs(fourth) > 0.3 * second**2:
+    if miss < SERIES_MISS or not smooth or abs(fourth) > 0.3 * second**2:
         return None
-    return float(laws_sums._cornish_fisher(second, fourth, sixth, miss)) * SERIES_SLACK + step / 2
+    return float(cornish_fisher(second, fourth, sixth, miss)) * SERIES_SLACK + step / 2
 
 
 def _ordered(merged: dict[tuple[float, NoiseLaw], int]) -> Terms:
     groups = [(weight, law, count) for (weight, law), count in merged.items()]
-    return tuple(sorted(groups, key=laws_sums._contribution))
+    return tuple(sorted(groups, key=contribution))
 
 
 def _coarser(
@@ -135,12 +150,12 @@ def half_widths(cell: Terms, cells: npt.NDArray[np.int64], confidence: Exactable
         return np.asarray(sum_half_widths(law, cells * count, confidence), dtype=np.float64)
     distinct, where = np.unique(cells, return_inverse=True)
     miss = miss_probability(confidence)
-    if len(cell) > 1 and miss >= laws_sums.SERIES_MISS:
+    if len(cell) > 1 and miss >= SERIES_MISS:
         shape = (len(distinct), len(cell))
         weights = np.broadcast_to([weight for weight, _, _ in cell], shape)
         counts = distinct[:, None] * np.array([count for _, _, count in cell])
         laws = [law for _, law, _ in cell]
-        widths = laws_sums.weighted_half_widths(laws, weights, counts, miss)
+        widths = weighted_half_widths(laws, weights, counts, miss)
         return widths[where].reshape(cells.shape)
     found = [
         half_width(((weight, law, count * int(many)) for weight, law, count in cell), confidence)

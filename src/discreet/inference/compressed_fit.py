@@ -3,8 +3,6 @@
 What was measured of such a column together with others does not tell the cells of a bin apart, so
 all components share one distribution inside each bin: that of the column alone. The fit then moves the
 shares of bins, which are few, and noise on single cells has no say in when it has gone far enough.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

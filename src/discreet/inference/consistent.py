@@ -6,8 +6,6 @@ combined by the inverse of their variances, and every table is put together from
 residuals: smaller tables agree however they are computed, and no answer has more noise than the one
 that the best single measurement would give. (Residuals of one table lie in orthogonal spaces, in
 which its noise has equal variances: combining them one by one is least squares over all of it.)
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""From measured residuals to a model of the rows.
-
-May import errors, privacy, schema, queries, artifacts.
-"""
+"""From measured residuals to a model of the rows."""
 
 from __future__ import annotations
 

@@ -5,16 +5,12 @@ it are sums of one number a column. For many halfspaces at once the boxes are sw
 row along the last column, the boxes inside a halfspace are all those from some place on, and their
 sum is a difference of prefix sums. A comparison that rounding could decide wrongly counts the box
 as cut: the interval then grows, it never misses.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import lcm
 
 import numpy as np
 import numpy.typing as npt
@@ -71,37 +67,6 @@ class Boxes:
             share = widths / total if total > 0 else np.full(len(low), 1 / len(low))
             shares = np.multiply.outer(shares, share)
         return shares
-
-
-def exact_masks(
-    boxes: Sequence[tuple[Sequence[Fraction], Sequence[Fraction]]],
-    coefficients: Sequence[Fraction],
-    bound: Fraction,
-    *,
-    strict: bool,
-) -> tuple[Bools, Bools]:
-    """Boxes surely and possibly inside `coefficients . x >= bound` (or `>`), without any rounding.
-
-    Each column's terms are brought to a common denominator; the sums are of integers, in Python's
-    own where 64 bits would not hold them.
-    """
-    terms: list[tuple[list[Fraction], list[Fraction]]] = []
-    for (low, high), coefficient in zip(boxes, coefficients, strict=True):
-        ends = [(coefficient * a, coefficient * b) for a, b in zip(low, high, strict=True)]
-        terms.append(([min(pair) for pair in ends], [max(pair) for pair in ends]))
-    scale = bound.denominator
-    for least, most in terms:
-        for each in (*least, *most):
-            scale = lcm(scale, each.denominator)
-    goal = int(bound * scale)
-    found = []
-    for side in (0, 1):
-        total = np.zeros((1,) * len(terms), dtype=object)
-        for axis, pair in enumerate(terms):
-            along = np.array([int(each * scale) for each in pair[side]], dtype=object)
-            total = total + along.reshape([-1 if a == axis else 1 for a in range(len(terms))])
-        found.append(np.asarray(total > goal if strict else total >= goal, dtype=np.bool_))
-    return found[0], found[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

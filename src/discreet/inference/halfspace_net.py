@@ -6,8 +6,6 @@ and two are as close as the sine of the angle between their normals. The last co
 no row lies at the origin; a row on the plane counts as inside. A projection multiplies points and
 normals by a public random matrix of +1 and -1: z . (x M) = (M z) . x, so each canonical halfspace of
 a projection is a halfspace of the rows themselves.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 The no-data prior spreads the rows evenly over the box of the columns' public bounds. Its answer is
 a volume. A release that is not expected to come closer to the truth than that is of no use for
 halfspaces, and should say so.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations

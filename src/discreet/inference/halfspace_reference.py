@@ -4,8 +4,6 @@ The population is a multiplicative cascade: each halving of the domain gives one
 public draw, `BIAS` of the rows and the other half the rest. Real tables are mostly as uneven or more
 (the 80/20 law and its kin; Wang, Madhyastha, Chan, Papadimitriou, Faloutsos 2002 fit such cascades to
 traces with biases of .6 to .8). An adaptive tree gains from unevenness, so this does not flatter it.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

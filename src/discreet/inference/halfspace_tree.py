@@ -8,8 +8,6 @@ The noise comes up again. Given the count of a node, the least squares counts of
 covariance diag(v) - v v' / sum(v), where v are the variances of what each child's own subtree says.
 A sum that takes the part u_i of child i is thus sum(v u) / sum(v) of the node's count, plus noise of
 variance sum(v u^2) - sum(v u)^2 / sum(v) and what lies below.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Dwork, Kale, McSherry, Talwar 2007). It has a variable for each of 2^k cells; on
 lower b are added: a cell's reduced cost is one entry of the Walsh-Hadamard transform of the duals,
 so all 2^k are priced by one fast transform. When none is negative the optimum of the whole program
 has been found.
-
-May import errors.
 """
 
 from __future__ import annotations

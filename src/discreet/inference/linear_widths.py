@@ -5,8 +5,6 @@ width of the largest weight, is normal up to less than 1e-9 (Poisson summation: 
 lattice of step w falls as exp(-2 (pi sigma)^2)), so half that weight is added and no series is
 needed. Anything else goes to the exact laws, or, where less than one in a thousand may miss, to
 Chernoff's bound, which is never too short.
-
-May import errors, privacy.
 """
 
 from __future__ import annotations
@@ -19,15 +17,13 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from discreet.inference.combination import Term, half_width
-from discreet.privacy import laws_sums
 from discreet.privacy.exact import Exactable
-from discreet.privacy.laws import DiscreteGaussianLaw, NoiseLaw, RoundedGaussianLaw
-from discreet.privacy.laws_noise import miss_probability
+from discreet.privacy.laws import NoiseLaw, miss_probability
+from discreet.privacy.laws.exact_sums import chernoff_half_width
+from discreet.privacy.laws.sums import SERIES_MISS, weighted_half_widths
 
 Floats = npt.NDArray[np.float64]
 
-WIDE = 4.0
-"""A sigma, in steps, from which a Gaussian's lattice does not show."""
 SLACK = 1 + 1e-6
 
 
@@ -44,7 +40,7 @@ def repeated_half_width(
     if not used:
         return 0.0
     miss = miss_probability(level)
-    if all(is_wide_gaussian(law) for law, _, _ in used):
+    if all(law.sums_are_normal for law, _, _ in used):
         variance = variance_of_repeated(used)
         largest = max(float(np.abs(row).max()) for _, row, _ in used)
         return float(_normal(variance + largest**2 / 12, miss)) + largest / 2
@@ -52,8 +48,8 @@ def repeated_half_width(
 
 
 def _terms_half_width(terms: list[Term], level: Exactable, miss: float) -> float:
-    if miss < laws_sums.SERIES_MISS and len(terms) > 1:
-        return laws_sums._chernoff_radius(terms, miss)
+    if miss < SERIES_MISS and len(terms) > 1:
+        return chernoff_half_width(terms, miss)
     return half_width(terms, level)
 
 
@@ -64,11 +60,11 @@ def linear_half_widths(
     sizes = np.where(counts > 0, np.abs(weights), 0.0)
     variance = np.sum(counts * sizes**2 * [law.variance for law in laws], axis=1)
     miss = miss_probability(level)
-    if all(is_wide_gaussian(law) for law in laws):
+    if all(law.sums_are_normal for law in laws):
         largest = sizes.max(axis=1)
         width = _normal(variance + largest**2 / 12, miss) + largest / 2
-    elif miss >= laws_sums.SERIES_MISS:
-        width = laws_sums.weighted_half_widths(laws, sizes, counts, miss)
+    elif miss >= SERIES_MISS:
+        width = weighted_half_widths(laws, sizes, counts, miss)
     else:
         rows = zip(sizes.tolist(), counts.tolist(), strict=True)
         listed = [
@@ -77,10 +73,6 @@ def linear_half_widths(
         ]
         width = np.array([_terms_half_width(terms, level, miss) for terms in listed])
     return width, np.sqrt(variance)
-
-
-def variance_of_linear(coefficients: Sequence[tuple[NoiseLaw, Floats]]) -> float:
-    return math.fsum(law.variance * float(np.sum(row * row)) for law, row in coefficients)
 
 
 def variance_of_repeated(coefficients: Sequence[tuple[NoiseLaw, Floats, int]]) -> float:
@@ -94,10 +86,6 @@ def repeated_terms(coefficients: Sequence[tuple[NoiseLaw, Floats, int]]) -> list
         for law, row, many in coefficients
         for weight, _, times in grouped([(law, row)])
     ]
-
-
-def is_wide_gaussian(law: NoiseLaw) -> bool:
-    return isinstance(law, DiscreteGaussianLaw | RoundedGaussianLaw) and law.std >= WIDE
 
 
 def grouped(coefficients: Sequence[tuple[NoiseLaw, Floats]]) -> list[Term]:

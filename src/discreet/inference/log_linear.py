@@ -4,8 +4,6 @@ log P(x) is a sum of one term for each measured residual, so the model adds no d
 not measured (maximum entropy); a mixture of products may. The domain is split into two halves of
 columns; with one row a cell of each half, a table over the whole domain is a matrix, and all tables
 of two columns come from three small matrix products.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

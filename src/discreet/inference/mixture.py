@@ -4,8 +4,6 @@ Every marginal is a product of small matrices, so a model of hundreds of columns
 residuals in seconds and rows are drawn from it directly. The fit starts from independent columns
 and follows Adam on the logits until the residuals are explained up to their noise (the discrepancy
 principle): what noise alone could have made is not fitted, which is all the regularisation there is.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

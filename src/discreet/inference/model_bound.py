@@ -1,7 +1,4 @@
-"""How far a model is off on the worst predicate, from one private selection and one measurement.
-
-May import errors, privacy, schema, queries, artifacts.
-"""
+"""How far a model is off on the worst predicate, from one private selection and one measurement."""
 
 from __future__ import annotations
 

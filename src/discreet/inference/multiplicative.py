@@ -1,7 +1,4 @@
-"""Multiplicative weights over parts: a table that agrees with the noisy answers seen so far.
-
-May import errors, privacy, schema, queries.
-"""
+"""Multiplicative weights over parts: a table that agrees with the noisy answers seen so far."""
 
 from __future__ import annotations
 

@@ -6,8 +6,6 @@ independent draws Z; projecting y onto centred tables loses nothing of x, so the
 weighted sum of cells is linear in the draws, with coefficients in closed form: those of the draws
 of B are the weights, summed over the columns outside B, centred, over the product of d over A.
 Every marginal comes from the same residuals, so smaller ones agree however they are computed.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ was measured up to its own bias. Both are repaired here: single values of single
 others while that brings the counts of pairs nearer to the wanted ones. The wanted table of a
 measured pair lies between the model's and the measured one, as far towards the latter as the
 distance between them exceeds what noise explains (empirical Bayes).
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ Machanavajjhala 2018): the identity and p further rows, each column scaled to a 
 
 Strategies are rounded to whole numbers before anything is measured: their sensitivity is then
 exact, and the rounding costs a little error and no privacy.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations

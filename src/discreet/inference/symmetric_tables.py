@@ -8,8 +8,6 @@ times the projection onto its space, and the covariance of the sums over two box
 
 each factor about one column of d cells. Boxes of one table may be compared with those of another
 over other columns, put together from the same residuals: only the sets S that both have count.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ All boxes go down the tree together, one halving at a time. A half outside its b
 one inside it counts whole, a leaf that the box cuts counts from outside only; all others are halved
 again. The coefficients then go up, and with them the variance. The work is the number of nodes on the
 boxes' surfaces, never the number of cells in them.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ EM (the nonparametric maximum likelihood of Kiefer and Wolfowitz 1956, on a grid
 what was seen with the probability that it is not empty. Counts that are not 0 are not drawn towards each
 other, for neighbours err alike, and ranges add them up. Post-processing, so free; it moves estimates
 only.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

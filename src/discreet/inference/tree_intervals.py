@@ -4,8 +4,6 @@ For each boundary between leaves and each node above it, the part of the node be
 `part` times the node's count plus independent noise of variance `rest`. An interval between two
 boundaries parts at their lowest common ancestor, which the codes of the boundaries tell; so its
 variance is two look-ups below that node and one at it.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ variances as in Qardaji et al. 2013): upwards, the best estimate of each node fr
 downwards, what the rest of the tree adds to it. Given its parent, a left half is then the parent's
 count times `share` plus independent noise of variance `split`: the whole covariance, in two numbers
 a node.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The least squares estimates of a tree form a Markov chain from the root down: th
 is `share` times the node's error plus independent noise of variance `split`, the right half is the
 rest. So a query that takes the part u_l of a left half and u_r of a right half has, seen from the
 node, the coefficient share u_l + (1-share) u_r and an added variance (u_l - u_r)^2 split.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

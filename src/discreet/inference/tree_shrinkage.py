@@ -6,8 +6,6 @@ either, of several widths, its weights fitted by EM to all splits of that depth,
 depth above. The posterior mean of each split is then taken: noise-like splits shrink to even ones,
 clear ones stay, and every count is non-negative. Post-processing, so free; it moves estimates only,
 intervals come from least squares.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 It holds the grant that paid for it, and asks through it: the charge was made, and the ledger said
 `reading`, before it came to be.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ here accepts a seed, and a keystream cannot be copied or pickled.
 
 Tests and audits that need other randomness go through `kernel.test_door`; nothing
 in the public API leads there.
-
-May import errors.
 """
 
 from __future__ import annotations

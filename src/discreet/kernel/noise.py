@@ -15,22 +15,13 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.errors import BadInput
 from discreet.kernel import samplers
 from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.entropy import EntropySource
 from discreet.kernel.mechanisms.partition_selection import Keeping
-from discreet.privacy.laws import (
-    DiscreteGaussianLaw,
-    DiscreteLaplaceLaw,
-    NoiseLaw,
-    RoundedGaussianLaw,
-)
-from discreet.queries.measurable import Counts
+from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
+from discreet.queries.measurable import SATURATION, Counts
 from discreet.queries.tallies import Key
-
-SATURATION = 1 << 61
-"""Exact answers are clamped to this before noise: a 1-Lipschitz map, so no sensitivity grows, and no sum can wrap."""
 
 
 class NoiseSource(Protocol):
@@ -77,14 +68,7 @@ class DrawnNoise:
 
     def draw(self, law: NoiseLaw, count: int) -> Counts:
         """`count` independent draws of `law`; an unknown law fails, it is never guessed."""
-        match law:
-            case DiscreteLaplaceLaw(scale=scale):
-                return samplers.discrete_laplace(scale, count, entropy=self._entropy)
-            case DiscreteGaussianLaw(sigma_squared=sigma_squared):
-                return samplers.discrete_gaussian(sigma_squared, count, entropy=self._entropy)
-            case RoundedGaussianLaw(sigma_squared=sigma_squared):
-                return samplers.rounded_gaussian(sigma_squared, count, entropy=self._entropy)
-        raise BadInput(f"No sampler is known for the noise law {law!r}.")
+        return samplers.draw(law, count, entropy=self._entropy)
 
     def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
         scales = [law.scale for law in laws]

@@ -5,8 +5,6 @@ a test scans the sources for that. Only tests and `audits/` may. Injection holds
 the current context alone: other threads, and tasks started elsewhere, keep the
 system's entropy. While it holds, `entropy.entropy_is_injected()` is true, so that
 whatever publishes can refuse.
-
-May import kernel.entropy and kernel.noise.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ value. A crash, an error or an interruption never refunds.
 
 Rows outside the declared schema are counted in no cell: an error that depends on a row
 is itself a release.
-
-May import errors, privacy, schema, queries, artifacts.
 """
 
 from __future__ import annotations
@@ -44,7 +42,14 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance, price
 from discreet.queries.expressions import Expression
-from discreet.queries.measurable import ClampedSum, CountQuery, Counts, PresentCount, Query
+from discreet.queries.measurable import (
+    SATURATION,
+    ClampedSum,
+    CountQuery,
+    Counts,
+    PresentCount,
+    Query,
+)
 from discreet.queries.scores import Score
 from discreet.queries.tallies import Key, Tally, WeightedCounts, keys_touched
 from discreet.queries.tree import Tree
@@ -405,4 +410,4 @@ def _sums_for(query: ClampedSum | PresentCount, schema: Schema) -> list[SumReque
 
 def _saturated(total: int) -> int:
     """Into 64 bits by clamping, which no neighbouring pair moves further apart."""
-    return max(-(1 << 61), min(1 << 61, total))
+    return max(-SATURATION, min(SATURATION, total))

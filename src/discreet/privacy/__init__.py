@@ -1,4 +1,1 @@
-"""Privacy as exact arithmetic: budgets, adjacency, units, composition, noise laws.
-
-May import errors only.
-"""
+"""Privacy as exact arithmetic: budgets, adjacency, units, composition, noise laws."""

@@ -3,8 +3,6 @@
 Every result is an exact rational, rounded against us: losses and noise scales up,
 allowances down. The arithmetic is mpmath's, with a working precision far beyond the
 slack that is added before rounding to `DIGITS` decimal digits.
-
-May import errors, and the exact and conversion_* modules of privacy only.
 """
 
 from __future__ import annotations

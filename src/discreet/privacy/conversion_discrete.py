@@ -4,8 +4,6 @@ The analytic calibration is proved for the continuous Gaussian only. For one cha
 coordinate the discrete law's own hockey-stick divergence is a sum over the integers,
 computed here as an upper bound: term by term where that is short, otherwise from two
 Gaussian tail sums by Euler-Maclaurin with its remainder bounded.
-
-May import errors and privacy.exact, privacy.conversion_rounding, privacy.laws_noise.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from discreet.privacy.conversion_rounding import (
     upper,
 )
 from discreet.privacy.exact import Exactable
-from discreet.privacy.laws_noise import gaussian_normaliser
 
 ENUMERATED = 100_000
 """Up to so many terms are summed one by one."""
@@ -42,6 +39,17 @@ ORDER = 16
 
 LARGEST_ROOT = 7.0
 """Beyond it He_16 has no roots (the largest is 6.63), so its derivatives keep their signs."""
+
+
+def gaussian_normaliser(square: float) -> float:
+    """The sum over all integers of exp(-k^2 / (2 square)): a theta function.
+
+    Poisson summation turns a slow sum into a fast one when sigma is large.
+    """
+    if square < 1:
+        return 1 + 2 * math.fsum(math.exp(-k * k / (2 * square)) for k in range(1, 41))
+    waves = math.fsum(math.exp(-2 * (math.pi * j) ** 2 * square) for j in (1, 2, 3))
+    return math.sqrt(2 * math.pi * square) * (1 + 2 * waves)
 
 
 def discrete_gaussian_delta_one_coordinate(

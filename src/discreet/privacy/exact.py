@@ -9,7 +9,7 @@ import math
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from discreet.errors import BadBudget
+from discreet.errors import BadBudget, BadInput
 
 Exactable = Fraction | Decimal | int | float | str
 """What `exact` accepts."""
@@ -49,6 +49,14 @@ def exact(value: Exactable, *, name: str) -> Fraction:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise BadBudget(f"{name} is {text!r}, which is not a number such as 0.5 or 1/2.") from None
+
+
+def confidence_level(confidence: Exactable) -> Fraction:
+    """A confidence as an exact number between 0 and 1; anything else is refused."""
+    level = exact(confidence, name="confidence")
+    if not 0 < level < 1:
+        raise BadInput(f"confidence is {float(level):g}; it must lie between 0 and 1.")
+    return level
 
 
 def decimal_text(value: Fraction, *, digits: int = 6) -> str:

@@ -7,63 +7,35 @@ serves both directions: adding a unit and removing it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtr
 
 from discreet.errors import BadInput
 from discreet.privacy.conversion_rounding import positive
 from discreet.privacy.exact import Exactable
-from discreet.privacy.laws_noise import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
-from discreet.privacy.loss import Floats, PrivacyLoss
+from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
+from discreet.privacy.loss import PrivacyLoss
+from discreet.privacy.loss_noise import gaussian_loss, noise_loss
 
-ATOMS = 1 << 14
-"""Laws with more distinct losses than this are cut into so many pieces."""
-REACH = 9.5
-"""Standard deviations kept of a Gaussian; the mass beyond, 1e-21, counts as infinite loss."""
+__all__ = [
+    "discrete_gaussian_loss",
+    "discrete_laplace_loss",
+    "exponential_mechanism_loss",
+    "gaussian_loss",
+    "pure_loss",
+    "randomised_response_loss",
+]
 
 
 def discrete_laplace_loss(*, scale: Exactable, shift: int = 1) -> PrivacyLoss:
     """Discrete Laplace noise when one integer moves by `shift`: at most shift / scale, and often exactly that."""
-    law = DiscreteLaplaceLaw(positive(scale, "scale"))
-    moved = _whole(shift, "shift", 1)
-    rate = float(1 / law.scale)
-
-    def loss(x: Floats) -> Floats:
-        return np.asarray((np.abs(x - moved) - np.abs(x)) * rate)
-
-    return _integer_noise_loss(law, moved, loss, first=0, last=moved, cut=False)
+    return noise_loss(DiscreteLaplaceLaw(positive(scale, "scale")), _whole(shift, "shift", 1))
 
 
 def discrete_gaussian_loss(*, sigma_squared: Exactable, shift: int = 1) -> PrivacyLoss:
     """Discrete Gaussian noise when one integer moves by `shift`."""
     law = DiscreteGaussianLaw(positive(sigma_squared, "sigma_squared"))
-    moved = _whole(shift, "shift", 1)
-    slope = float(moved / law.sigma_squared)
-
-    def loss(x: Floats) -> Floats:
-        return np.asarray((moved - 2 * x) * (slope / 2))
-
-    reach = math.ceil(REACH * math.sqrt(law.sigma_squared)) + 1
-    return _integer_noise_loss(law, moved, loss, first=-reach, last=reach, cut=True)
-
-
-def gaussian_loss(*, sigma_squared: Exactable, l2_squared: Exactable = 1) -> PrivacyLoss:
-    """Gaussian noise, any dimension: normal with mean D^2 / (2 sigma^2) and twice that variance.
-
-    Rounded Gaussian noise is a post-processing of it, so this bounds its loss too.
-    """
-    square = positive(l2_squared, "l2_squared") / positive(sigma_squared, "sigma_squared")
-    mu = math.sqrt(square)
-    z = np.linspace(-REACH, REACH, ATOMS + 1)
-    edges = mu * (z + mu / 2)
-    under_p = _normal_cells(z)
-    under_q = _normal_cells(z + mu)
-    infinite = float(ndtr(-REACH))
-    masses = _split_cells(edges, under_p, under_q)
-    masses[0] += infinite  # what lies below the lowest edge is rounded up to it
-    return PrivacyLoss.of_atoms(edges, masses, infinite)
+    return noise_loss(law, _whole(shift, "shift", 1))
 
 
 def randomised_response_loss(*, epsilon: Exactable, answers: int = 2) -> PrivacyLoss:
@@ -92,59 +64,3 @@ def _whole(value: int, name: str, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise BadInput(f"{name} is {value!r}; it must be a whole number of at least {least}.")
     return value
-
-
-def _normal_cells(z: Floats) -> Floats:
-    """The normal mass between neighbouring points, from whichever tail is the smaller."""
-    left, right = np.diff(ndtr(z)), -np.diff(ndtr(-z))
-    return np.asarray(np.where(z[1:] <= 0, left, right))
-
-
-def _integer_noise_loss(
-    law: NoiseLaw,
-    shift: int,
-    loss: Callable[[Floats], Floats],
-    *,
-    first: int,
-    last: int,
-    cut: bool,
-) -> PrivacyLoss:
-    """The loss of integer noise x; `loss` falls as x grows.
-
-    Below `first` it is constant, or (`cut`) so large that it counts as infinite; above `last` it
-    is constant, or rounded up to its value at `last`.
-    """
-    below, above = law.cdf(first - 1), law.cdf(-last - 1)
-    if last - first + 1 <= ATOMS:
-        x = np.arange(first, last + 1, dtype=np.float64)
-        points, masses = loss(x), np.asarray(law.pmf(x)).copy()
-    else:
-        edges = np.unique(np.linspace(first - 1, last, ATOMS + 1).round())
-        under_p = _integer_cells(law, edges)
-        under_q = _integer_cells(law, edges - shift)
-        points = loss(edges)
-        masses = _split_cells(points[::-1], under_p[::-1], under_q[::-1])[::-1].copy()
-    masses[-1] += above
-    if not cut:
-        masses[0] += below
-    return PrivacyLoss.of_atoms(points, masses, below if cut else 0.0)
-
-
-def _integer_cells(law: NoiseLaw, edges: Floats) -> Floats:
-    """P(edge_i < X <= edge_{i+1}), from whichever tail is the smaller."""
-    left = np.diff(np.asarray(law.cdf(edges)))
-    right = -np.diff(np.asarray(law.cdf(-edges - 1)))
-    return np.asarray(np.where(edges[1:] <= 0, left, right))
-
-
-def _split_cells(edges: Floats, under_p: Floats, under_q: Floats) -> Floats:
-    """Mass of the loss between neighbouring edges, moved to the edges; its mass under Q is kept too."""
-    steps = np.diff(edges)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        share = (1 - np.exp(edges[:-1] + np.log(under_q) - np.log(under_p))) / -np.expm1(-steps)
-        # Cancellation may cost a little; sending mass up is the safe side.
-        share = np.clip(np.nan_to_num(share, nan=1.0) + 1e-13 / steps, 0.0, 1.0)
-    masses = np.zeros(len(edges))
-    masses[:-1] += under_p * (1 - share)
-    masses[1:] += under_p * share
-    return masses

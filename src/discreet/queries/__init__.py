@@ -1,4 +1,1 @@
-"""What may be asked of a table: integer-valued queries with their sensitivity, and SQL.
-
-May import errors, privacy, schema.
-"""
+"""What may be asked of a table: integer-valued queries with their sensitivity, and SQL."""

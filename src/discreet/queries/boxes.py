@@ -7,8 +7,6 @@ Nothing lists the cells, of which there may be 2^64.
 
 Only cells of values are meant: a null satisfies no comparison, and values outside the declared domain
 are not in a tree unless the schema clamps them.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Whole-number combinations of the cells of one ordered column: what a factorised release of ranges measures.
-
-May import errors, privacy, schema.
-"""
+"""Whole-number combinations of the cells of one ordered column: what a factorised release of ranges measures."""
 
 from __future__ import annotations
 

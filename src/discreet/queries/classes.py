@@ -3,8 +3,6 @@
 `marginals(age, sex)` is one contingency table, `marginals(age, sex; sex, city * 3)` are two, the second
 of three times the weight, `marginals(2)` are all tables of two columns, `means(income)` and `sums(income)` one number each. Adding a class is a dataclass and a line
 in `CLASSES`; what releases it is a line in the table of `releases`.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

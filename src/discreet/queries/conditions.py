@@ -3,8 +3,6 @@
 An atom looks at one column. In SQL a comparison with a null is neither true nor false, so `NOT`
 is not the complement of what it stands before: it is pushed down to the atoms (De Morgan holds in
 Kleene's logic), and there a negated atom is true where the atom is false, which a null never is.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""WHERE to an `Expression`: types are checked here, so that an engine never meets a misfit.
-
-May import errors, privacy, schema.
-"""
+"""WHERE to an `Expression`: types are checked here, so that an engine never meets a misfit."""
 
 from __future__ import annotations
 

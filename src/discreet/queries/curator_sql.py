@@ -3,8 +3,6 @@
 Only what is named here passes; everything else is refused by its name, before anything is read or
 charged. No text of the question ever reaches a database: it becomes plain data, and the engine
 renders SQL of its own from that.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Counts over the boxes of a grid whose lines lie anywhere: what a search along each column found.
-
-May import errors, privacy, schema.
-"""
+"""Counts over the boxes of a grid whose lines lie anywhere: what a search along each column found."""
 
 from __future__ import annotations
 

@@ -11,8 +11,6 @@ fails to cast; where SQL would raise an error, the value is null. The meaning, f
   AND, OR   SQL's three truth values; a row is counted where the condition is true
 
 Plain data, so that it can be compared, digested, and told to any database.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator or a function; `OPERATIONS` lists them."""
+    """An operator or a function."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -65,12 +63,6 @@ class Call:
 
 Expression = ColumnValue | Constant | Call
 TRUE = Constant(True, "boolean")
-
-OPERATIONS = (
-    "and", "or", "not", "is null", "is true", "is false", *COMPARED, "in", "like", "ilike",
-    "+", "-", "*", "/", "%", "negative", "abs", "floor", "ceil", "lower", "upper", "length",
-    "coalesce", *DATE_PARTS,
-)  # fmt: skip
 
 
 def columns_of(expression: Expression) -> Iterator[str]:

@@ -1,7 +1,4 @@
-"""Counts over blocks of cells: a marginal whose ordered columns are coarsened by whole factors.
-
-May import errors, privacy, schema.
-"""
+"""Counts over blocks of cells: a marginal whose ordered columns are coarsened by whole factors."""
 
 from __future__ import annotations
 

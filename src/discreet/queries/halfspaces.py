@@ -4,8 +4,6 @@
 in one of its columns satisfies no inequality, as in SQL; a value that the schema clamps counts as
 the bound that it is clamped to. A row exactly on the plane satisfies `>=` and `<=`, and neither `>`
 nor `<`; where all coefficients are 0, the sign alone decides. That is the rule for ties.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Which cells of a table are empty by declaration, and which rows of codes no row can be.
 
 A cell over some columns is impossible if one declaration about no other columns names it.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

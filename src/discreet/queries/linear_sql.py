@@ -1,7 +1,4 @@
-"""Linear expressions in WHERE: `0.3*age + 1.2*hours >= 40` to an `Inequality`, exactly.
-
-May import errors, privacy, schema.
-"""
+"""Linear expressions in WHERE: `0.3*age + 1.2*hours >= 40` to an `Inequality`, exactly."""
 
 from __future__ import annotations
 

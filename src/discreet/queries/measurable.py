@@ -2,8 +2,6 @@
 
 Every one of them is a function of exact counts or sums that an engine knows how to make.
 Adding one is a class here and a line in `QUERIES`; the contract tests pick it up from there.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations
@@ -33,6 +31,10 @@ from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
+
+SATURATION = 1 << 61
+"""Exact answers are clamped to this, either side of 0, before noise: a 1-Lipschitz map, so no
+sensitivity grows, and no sum can wrap in 64 bits."""
 
 
 @runtime_checkable

@@ -2,8 +2,6 @@
 
 The parity of a set of columns is the number of rows with an even number of ones in it, less the
 number with an odd one. All parities up to k columns determine all marginals up to k columns.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ get equal cells. A piece's weight is its share of the cell if values are spread 
 weights only place an estimate inside its interval, they never shorten the interval.
 
 Values are meant as the schema counts them: clamped to the edge cells where it says so.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A score for private selection: how far a model is from the truth on each declared predicate.
-
-May import errors, privacy, schema.
-"""
+"""A score for private selection: how far a model is from the truth on each declared predicate."""
 
 from __future__ import annotations
 

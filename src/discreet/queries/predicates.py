@@ -3,8 +3,6 @@
 A predicate must follow the schema's cells: each cell satisfies it with all its rows or with none, so
 that what is counted is exactly what was declared. Cells that satisfy the same predicates are one
 part: all that the predicates can tell about a row is the part it lies in.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""`Question`: counts, sums and averages that are asked for, as plain data.
-
-May import errors, privacy, schema.
-"""
+"""`Question`: counts, sums and averages that are asked for, as plain data."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ A range selects the rows whose cell lies between two cells, in each of its colum
 one column at a time, round and round, so that a node is about as long in each column, relative to
 the whole; it is measured every four or five halvings, the fan-out at which a hierarchy of counts
 answers random ranges best.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import ClassVar
 
 from discreet.errors import BadInput
@@ -177,11 +174,3 @@ def measured_tree(
     if not found <= set(every.depths) or every.depths[-1] not in found:
         raise BadInput("The measured levels are not those of a tree down to single cells.")
     return Tree(every.columns, tuple(depth for depth in every.depths if depth in found))
-
-
-def steps_between(tree: Tree) -> list[tuple[int, ...]]:
-    """For each pair of neighbouring levels, which column each halving between them splits."""
-    return [
-        halvings([low - high for high, low in zip(upper, lower, strict=True)])
-        for upper, lower in pairwise(tree.depths)
-    ]

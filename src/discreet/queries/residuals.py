@@ -5,8 +5,6 @@ is the marginal over it, centred along every axis. For binary columns these are 
 (Walsh and Hadamard); for columns of any size see Xiao, He, Zhang, Kifer 2023 (ResidualPlanner).
 Centring divides by the number of cells, so the piece is measured times the product of those
 numbers: an integer. Each factor is then the matrix d I - 1, applied along its axis.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -1,16 +1,10 @@
-"""Scores for private selection: integers, one a candidate, whose sensitivity is per candidate.
-
-May import errors, privacy, schema.
-"""
+"""Scores for private selection: integers, one a candidate, whose sensitivity is per candidate."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
-from discreet.queries.measurable import Counts, Marginal
+from discreet.queries.measurable import Counts
 from discreet.schema import Schema
 
 
@@ -29,26 +23,3 @@ class Score(Protocol):
         ...
 
     def evaluate(self, counts: tuple[Counts, ...]) -> Counts: ...
-
-
-@dataclass(frozen=True, slots=True)
-class MostFrequent:
-    """Each cell of a marginal scores its count: selecting gives the mode.
-
-    One unit moves any one count by at most its rows, under either adjacency.
-    """
-
-    columns: tuple[str, ...]
-
-    @property
-    def marginals(self) -> tuple[tuple[str, ...], ...]:
-        return (self.columns,)
-
-    def candidates(self, schema: Schema) -> int:
-        return Marginal(self.columns).size(schema)
-
-    def sensitivity(self, schema: Schema) -> int:
-        return schema.unit.max_rows
-
-    def evaluate(self, counts: tuple[Counts, ...]) -> Counts:
-        return np.ascontiguousarray(counts[0].reshape(-1))

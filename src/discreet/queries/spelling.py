@@ -1,7 +1,4 @@
-"""How the text of a query class spells its columns and its weight.
-
-May import errors.
-"""
+"""How the text of a query class spells its columns and its weight."""
 
 from __future__ import annotations
 

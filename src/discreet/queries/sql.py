@@ -2,8 +2,6 @@
 
 Only what is named here passes; every other construct is refused by its name. The text is never
 executed by a database: it is read into plain data, and the data is answered.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

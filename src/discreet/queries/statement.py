@@ -2,8 +2,6 @@
 
 The text is parsed and never executed. Clauses, FROM, GROUP BY, column names and numbers are read
 here; what SELECT and WHERE may hold is each dialect's own. Everything unexpected is refused by name.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

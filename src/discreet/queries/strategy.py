@@ -1,7 +1,4 @@
-"""Whole-number combinations of the parts that predicates make: what a factorised release measures.
-
-May import errors, privacy, schema.
-"""
+"""Whole-number combinations of the parts that predicates make: what a factorised release measures."""
 
 from __future__ import annotations
 

@@ -12,8 +12,6 @@ low at most) or another (M in each), and the m rows' changes add up at worst.
 
 Keys that were found on the way count as several cells, however many were found. A unit is seen in
 at most `max_groups` groups, which matters where people are counted: for rows it may be one group.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A column's value cells are numbered 0 .. cells-1 and padded to a power of two; a node at
 depth (k1, k2, ...) is a vector of prefixes of k1, k2, ... bits. A row lies in exactly
 one node of each level, so a root-to-leaf path is all that one row touches.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Such a question is answered all the same, and most often it is a slip of the pen: the note names the
 declared value that is nearest. Values of rows play no part.
-
-May import errors, privacy, schema.
 """
 
 from __future__ import annotations

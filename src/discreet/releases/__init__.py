@@ -2,8 +2,6 @@
 
 Names are loaded when they are first used: the curator needs two small modules of this room, and not
 every algorithm in it.
-
-May import kernel, inference and the rooms below them.
 """
 
 from __future__ import annotations

@@ -13,14 +13,13 @@ from discreet.errors import BadInput
 from discreet.kernel.engines.protocol import SumRequest, checked_sum
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.queries.measurable import ClampedSum
-from discreet.releases.noise_choice import LARGEST_NOISE, mechanism_for
+from discreet.privacy.laws.law import LARGEST_SPREAD
+from discreet.queries.measurable import SATURATION, ClampedSum
+from discreet.releases.noise_choice import mechanism_for
 from discreet.schema import Schema
 
 STEPS = 1 << 24
 """How many steps the bounds of a real column span, at least, if there is room."""
-MOST_TOTAL = 1 << 61
-"""An exact sum beyond this is cut off before noise."""
 UNKNOWN_ROWS = 1 << 30
 """Rows to leave room for when the schema does not say how many people there are."""
 
@@ -71,10 +70,10 @@ def _fits(query: ClampedSum, schema: Schema, share: Budget, accounting: Accounti
         return False
     low, high = query.unit_bounds(schema)
     rows = UNKNOWN_ROWS if schema.people is None else max(10 * schema.people, 1 << 20)
-    if max(-low, high) * rows * schema.unit.max_rows > MOST_TOTAL:
+    if max(-low, high) * rows * schema.unit.max_rows > SATURATION:
         return False
     mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
-    return mechanism.law(query.sensitivity(schema), size=1).std <= LARGEST_NOISE
+    return mechanism.law(query.sensitivity(schema), size=1).std <= LARGEST_SPREAD
 
 
 def _plain(value: Fraction) -> str:

@@ -23,11 +23,11 @@ from discreet.kernel.engines.protocol import LARGEST_MARGINAL
 from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw, sum_half_width
+from discreet.privacy.laws import NoiseLaw
+from discreet.privacy.laws.sums import sum_half_width
 from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Marginal
 from discreet.releases.measured import MeasuredAtOnce, noisy_requests
-from discreet.releases.noise_choice import mean_absolute
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
 from discreet.schema.completeness import keeps_every_row
@@ -119,7 +119,7 @@ class PreparedAllCells(MeasuredAtOnce):
         """Mean absolute error of a cell: that of a sum of many draws is all but normal."""
         total = 0.0
         for size, draws in self._draws:
-            alone = mean_absolute(self.law)
+            alone = self.law.mean_absolute()
             summed = math.sqrt(2 / math.pi * draws) * self.law.std
             total += size * (alone if draws == 1 else summed)
         return total / sum(size for size, _ in self._draws)

@@ -24,7 +24,6 @@ from discreet.queries.classes import Marginals, QueryClass
 from discreet.queries.measurable import Marginal
 from discreet.releases.measured import MeasuredAtOnce, noisy_requests
 from discreet.releases.noise_choice import (
-    mean_absolute,
     simultaneous_bound,
 )
 from discreet.releases.protocol import ClassError
@@ -108,7 +107,7 @@ class PreparedMarginals(MeasuredAtOnce):
     def expected(self) -> float:
         """Mean absolute error of a cell."""
         weighted = zip(self.laws, self.sizes, strict=True)
-        return sum(mean_absolute(law) * size for law, size in weighted) / sum(self.sizes)
+        return sum(law.mean_absolute() * size for law, size in weighted) / sum(self.sizes)
 
     def _half_width(self, confidence: float) -> float:
         return float(max(law.half_width(confidence) for law in set(self.laws)))

@@ -32,17 +32,17 @@ import numpy as np
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
+from discreet.inference.combination import half_width
 from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw, combination_half_width
+from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Means, QueryClass
 from discreet.queries.measurable import ClampedSum, PresentCount, Query
 from discreet.releases.fixed_point import bounds_of, fixed_point_sum
 from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import (
     check_drawable,
-    mean_absolute,
     mean_absolute_of_two,
     mechanism_for,
 )
@@ -181,7 +181,7 @@ class PreparedMean(MeasuredByRequests):
         expected = half = None
         if rows is not None:
             step = 1 / self.total.grid
-            mean = mean_absolute(self.laws[0]) * step
+            mean = self.laws[0].mean_absolute() * step
             if self.counted:
                 mean = mean_absolute_of_two(step, self.laws[0], width / 4, self.laws[1])
             expected = min(width, mean / rows) if rows else width
@@ -203,8 +203,9 @@ class PreparedMean(MeasuredByRequests):
         if not self.counted:
             return self.laws[0].half_width(confidence) / self.total.grid
         low, high = bounds_of(self.total.column, self.schema)
-        terms = [(Fraction(1, self.total.grid), self.laws[0]), ((high - low) / 2, self.laws[1])]
-        return combination_half_width(terms, confidence)
+        middle = float((high - low) / 2)
+        terms = [(1 / self.total.grid, self.laws[0], 1), (middle, self.laws[1], 1)]
+        return half_width(terms, confidence)
 
     def _bound(self, count: float, confidence: float) -> float:
         """Estimates stay within the bounds, so their width is a bound whatever the noise."""

@@ -1,7 +1,4 @@
-"""What classes that are measured by their requests alone share: noise for a share, cost, part, claims.
-
-May import kernel, inference and the rooms below them.
-"""
+"""What classes that are measured by their requests alone share: noise for a share, cost, part, claims."""
 
 from __future__ import annotations
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from collections.abc import Callable
 from functools import lru_cache
-from typing import assert_never
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.errors import BadInput
 from discreet.kernel.mechanisms import (
@@ -21,65 +19,99 @@ from discreet.kernel.mechanisms import (
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
+from discreet.privacy.laws import NoiseLaw
+from discreet.privacy.laws.law import LARGEST_SPREAD
 from discreet.queries.measurable import Query
 from discreet.schema import Schema
 
-Floats = npt.NDArray[np.float64]
-
-LARGEST_NOISE = float(1 << 40)
-"""Noise beyond this is not drawn, for 64-bit integers could overflow: refused before the charge."""
 LARGEST_EXACT_SHIFT = 16
 """Up to here a single count's noise is calibrated to its own probabilities; beyond, the analytic one is as good."""
+
+Offer = Callable[[Sensitivity, int, Budget, Accounting], AdditiveMechanism | None]
+"""The mechanism that spends a share on an answer of so many numbers; None where it cannot, or another
+is sure to do better."""
+
+
+def _discrete_laplace(
+    sensitivity: Sensitivity, size: int, share: Budget, accounting: Accounting
+) -> AdditiveMechanism | None:
+    return DiscreteLaplace(epsilon=share.epsilon) if accounting is Accounting.BASIC else None
+
+
+def _analytic_gaussian(
+    sensitivity: Sensitivity, size: int, share: Budget, accounting: Accounting
+) -> AdditiveMechanism | None:
+    if not _gaussian_may_win(sensitivity, share, accounting):
+        return None
+    return AnalyticGaussian(epsilon=share.epsilon, delta=share.delta)
+
+
+def _one_count_gaussian(
+    sensitivity: Sensitivity, size: int, share: Budget, accounting: Accounting
+) -> AdditiveMechanism | None:
+    if size != 1 or sensitivity.l1 > LARGEST_EXACT_SHIFT:
+        return None
+    if not _gaussian_may_win(sensitivity, share, accounting):
+        return None
+    return OneCountGaussian(epsilon=share.epsilon, delta=share.delta)
+
+
+def _discrete_gaussian(
+    sensitivity: Sensitivity, size: int, share: Budget, accounting: Accounting
+) -> AdditiveMechanism | None:
+    """Under zCDP: at equal rho its variance is half the Laplace's or less, for an L2 sensitivity is
+    never above the L1."""
+    return DiscreteGaussian(rho=share.rho) if accounting is Accounting.CONCENTRATED else None
+
+
+OFFERS: list[Offer] = [
+    _discrete_laplace,
+    _analytic_gaussian,
+    _one_count_gaussian,
+    _discrete_gaussian,
+]
+"""What a release chooses its noise among; of equally good ones the first."""
 
 
 def mechanism_for(
     query: Query, schema: Schema, *, share: Budget, accounting: Accounting
 ) -> AdditiveMechanism:
-    """The mechanism of least expected absolute error that spends `share`.
-
-    Under zCDP the discrete Gaussian: at equal rho its variance is half the Laplace's or less,
-    since an L2 sensitivity is never above the L1.
-    """
-    match accounting:
-        case Accounting.CONCENTRATED:
-            return DiscreteGaussian(rho=share.rho)
-        case Accounting.BASIC:
-            return _least_error(query, schema, share)
-    assert_never(accounting)
+    """The mechanism of least expected absolute error that spends `share`."""
+    return least_error_mechanism(
+        query.sensitivity(schema), query.size(schema), share=share, accounting=accounting
+    )
 
 
 def least_error_mechanism(
     sensitivity: Sensitivity, size: int, *, share: Budget, accounting: Accounting
 ) -> AdditiveMechanism:
     """As `mechanism_for`, for an answer of `size` numbers with a known sensitivity."""
-    if accounting is Accounting.CONCENTRATED:
-        return DiscreteGaussian(rho=share.rho)
-    return _least_error_of(sensitivity, size, share)
-
-
-def _least_error(query: Query, schema: Schema, share: Budget) -> AdditiveMechanism:
-    return _least_error_of(query.sensitivity(schema), query.size(schema), share)
+    return _least_error(sensitivity, size, share, accounting, tuple(OFFERS))
 
 
 @lru_cache(maxsize=4096)
-def _least_error_of(sensitivity: Sensitivity, size: int, share: Budget) -> AdditiveMechanism:
-    options: list[AdditiveMechanism] = [DiscreteLaplace(epsilon=share.epsilon)]
-    if share.delta > 0 and _gaussian_may_win(sensitivity, share):
-        options.append(AnalyticGaussian(epsilon=share.epsilon, delta=share.delta))
-        if size == 1 and sensitivity.l1 <= LARGEST_EXACT_SHIFT:
-            options.append(OneCountGaussian(epsilon=share.epsilon, delta=share.delta))
-    laws = [option.law(sensitivity, size=size) for option in options]
-    errors = [mean_absolute(law) for law in laws]
-    return options[errors.index(min(errors))]
+def _least_error(
+    sensitivity: Sensitivity,
+    size: int,
+    share: Budget,
+    accounting: Accounting,
+    offers: tuple[Offer, ...],
+) -> AdditiveMechanism:
+    offered = (offer(sensitivity, size, share, accounting) for offer in offers)
+    options = [each for each in offered if each is not None]
+    if len(options) == 1:
+        return options[0]
+    return min(options, key=lambda each: each.law(sensitivity, size=size).mean_absolute())
 
 
-def _gaussian_may_win(sensitivity: Sensitivity, share: Budget) -> bool:
+def _gaussian_may_win(sensitivity: Sensitivity, share: Budget, accounting: Accounting) -> bool:
     """Whether the exact calibration, which takes many digits, is worth its time.
 
     A float is enough to see that Gaussian noise would be larger: this only decides which of two
     valid mechanisms is used, and neither's cost.
     """
+    if accounting is not Accounting.BASIC or share.delta == 0:
+        return False
     reach = math.sqrt(sensitivity.l2_squared)
     epsilon, delta = float(share.epsilon), float(share.delta)
 
@@ -97,8 +129,8 @@ def _gaussian_may_win(sensitivity: Sensitivity, share: Budget) -> bool:
 
 def check_drawable(law: NoiseLaw, *, what: str) -> None:
     """Refuse noise that the samplers would refuse, before anything is charged."""
-    spread = _spread(law)
-    if not 1 / LARGEST_NOISE <= spread <= LARGEST_NOISE:
+    spread = law.spread
+    if not 1 / LARGEST_SPREAD <= spread <= LARGEST_SPREAD:
         direction = "large" if spread > 1 else "small"
         raise BadInput(
             f"{what} would get noise of scale {spread:.3g}, too {direction} to draw in 64-bit integers. "
@@ -106,41 +138,11 @@ def check_drawable(law: NoiseLaw, *, what: str) -> None:
         )
 
 
-def _spread(law: NoiseLaw) -> float:
-    """Scale or sigma, as the samplers count it."""
-    if isinstance(law, DiscreteLaplaceLaw):
-        return float(law.scale)
-    return math.sqrt(float(getattr(law, "sigma_squared", Fraction(0))))
-
-
-_SMOOTH = 100.0
-"""Noise wider than this is looked at in coarser steps: the mean absolute value moves by less than 1e-4 of it."""
-
-
-def _points(law: NoiseLaw) -> tuple[Floats, Floats]:
-    """The law as points and probabilities; far out and, where it is wide, coarsely."""
-    step = max(1, round(law.std / _SMOOTH))
-    reach = math.ceil(24 * law.std / step) + 12
-    places = np.arange(-reach, reach + 1, dtype=np.float64) * step
-    mass = np.asarray(law.pmf(places), dtype=np.float64)
-    return places, mass / mass.sum()
-
-
-@lru_cache(maxsize=4096)
-def mean_absolute(law: NoiseLaw) -> float:
-    """E|X| of one draw."""
-    if isinstance(law, DiscreteLaplaceLaw):
-        rate = float(1 / law.scale)
-        return 1 / math.sinh(rate) if rate < 700 else 0.0
-    places, mass = _points(law)
-    return float(np.abs(places) @ mass)
-
-
 @lru_cache(maxsize=4096)
 def mean_absolute_of_two(a: float, first: NoiseLaw, b: float, second: NoiseLaw) -> float:
     """E|aX + bY| of two independent draws."""
-    x, p = _points(first)
-    y, q = _points(second)
+    x, p = first.points()
+    y, q = second.points()
     # |ax + by| = E over the sorted x: prefix sums make it one pass for each y, not a table.
     places = a * x
     mass_below = np.concatenate([[0.0], np.cumsum(p)])

@@ -32,7 +32,6 @@ from discreet.queries.predicates import partition
 from discreet.queries.strategy import StrategyCounts
 from discreet.releases.measured import MeasuredAtOnce, noisy_requests
 from discreet.releases.noise_choice import (
-    mean_absolute,
     simultaneous_bound,
 )
 from discreet.releases.protocol import ClassError
@@ -114,7 +113,7 @@ class PreparedSplits(MeasuredAtOnce):
         return ClassError(
             queries=len(self.laws),
             unit="rows",
-            expected=sum(map(mean_absolute, self.laws)) / len(self.laws),
+            expected=sum(law.mean_absolute() for law in self.laws) / len(self.laws),
             half_width=float(max(law.half_width(confidence) for law in set(self.laws))),
             simultaneous=float(simultaneous_bound(each, confidence)),
             scale=None if rows is None else float(rows),

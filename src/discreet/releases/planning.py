@@ -15,9 +15,9 @@ from typing import Any, Literal
 from discreet.errors import BadInput
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.exact import Exactable, confidence_level, exact
 from discreet.privacy.guidance import guidance
-from discreet.releases.preparing import Prospect, Workload, check_confidence, prepare
+from discreet.releases.preparing import Prospect, Workload, prepare
 from discreet.releases.protocol import ClassError, Prepared
 from discreet.releases.targets import (
     TargetError,
@@ -145,7 +145,7 @@ def plan(
     least one row each, so that errors which shrink with the rows are not promised too small.
     """
     known = _rows(schema, rows)
-    confidence = check_confidence(confidence)
+    confidence = float(confidence_level(confidence))
     if target is None:
         if solve is not None:
             raise BadInput(f"Solving for {solve} needs a target error.")

@@ -62,14 +62,6 @@ def read_workload(workload: Workload, schema: Schema) -> tuple[QueryClass, ...]:
     return tuple(classes)
 
 
-def check_confidence(confidence: float) -> float:
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
-        raise BadInput(f"confidence is {confidence!r}; it must be a number between 0 and 1.")
-    if not 0 < confidence < 1:
-        raise BadInput(f"confidence is {confidence:g}; it must lie between 0 and 1.")
-    return float(confidence)
-
-
 def prepare(
     schema: Schema,
     *,

@@ -4,8 +4,6 @@
 what error to expect, and turns the measurements into a `Part`. Its `requests` are read together
 with those of all other classes, in as few passes as the engine can; an adaptive algorithm leaves
 them empty and uses the grant's verbs in `finish`.
-
-May import kernel, inference and the rooms below them.
 """
 
 from __future__ import annotations

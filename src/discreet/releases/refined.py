@@ -1,7 +1,4 @@
-"""What a class that is measured by one refined tree says of its cost and its noise.
-
-May import kernel, inference and the rooms below them.
-"""
+"""What a class that is measured by one refined tree says of its cost and its noise."""
 
 from __future__ import annotations
 

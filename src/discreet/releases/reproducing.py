@@ -4,8 +4,6 @@ Everything in a release but the noisy numbers is decided by public facts or comp
 which queries are asked, with which noise, where a tree stops, estimates, facts, error claims. So the
 algorithms can run again with a record in the kernel's place, which gives back what was published.
 No row is there to be read, nothing is charged and no noise is drawn.
-
-May import kernel (its requests and rules, never its noise), inference and the rooms below them.
 """
 
 from __future__ import annotations

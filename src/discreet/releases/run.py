@@ -24,8 +24,9 @@ from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.budget import Budget
+from discreet.privacy.exact import confidence_level
 from discreet.releases.large_caps import warn_of_large_cap
-from discreet.releases.preparing import Prospect, Workload, check_confidence, prepare, purpose
+from discreet.releases.preparing import Prospect, Workload, prepare, purpose
 from discreet.releases.trivial_claims import no_more_than_all_rows
 from discreet.schema import Schema
 
@@ -110,7 +111,7 @@ class _Run:
         progress: Progress | None,
         convert_unit: bool = False,
     ) -> None:
-        self.confidence = check_confidence(confidence)
+        self.confidence = float(confidence_level(confidence))
         self.prospect = prepare(schema, budget=budget, workload=workload, algorithms=algorithms)
         self._progress, self._convert_unit = progress, convert_unit
         warn_of_large_cap(self.prospect.schema.cap or self.prospect.charge)

@@ -29,7 +29,6 @@ from discreet.queries.classes import QueryClass, Sums
 from discreet.queries.measurable import ClampedSum
 from discreet.releases.fixed_point import bounds_of, fixed_point_sum
 from discreet.releases.measured import MeasuredAtOnce, noisy_requests
-from discreet.releases.noise_choice import mean_absolute
 from discreet.releases.protocol import ClassError
 from discreet.schema import Schema
 
@@ -86,7 +85,7 @@ class PreparedSum(MeasuredAtOnce):
         return ClassError(
             queries=1,
             unit=f"units of {self.query.column}",
-            expected=mean_absolute(self.law) / self.query.grid,
+            expected=self.law.mean_absolute() / self.query.grid,
             half_width=half,
             simultaneous=half,
             scale=None if rows is None else float(rows * max(abs(low), abs(high))),

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BadInput
+from discreet.privacy.exact import confidence_level
 from discreet.queries.classes import QueryClass, parse_class
-from discreet.releases.preparing import Prospect, check_confidence
+from discreet.releases.preparing import Prospect
 from discreet.releases.protocol import Prepared
 
 SMALLEST_POWER, LARGEST_POWER = -6, 1
@@ -37,7 +38,7 @@ class TargetError:
             raise BadInput("A target error is either a half_width or relative: give exactly one.")
         if not 0 < self._limit < math.inf:
             raise BadInput(f"A target error is {self._limit}; it must be positive and finite.")
-        check_confidence(self.confidence)
+        confidence_level(self.confidence)
 
     @property
     def _limit(self) -> float:

@@ -1,6 +1,6 @@
 """The report: one self-contained HTML page about a release, for people who did not make it.
 
-Reads only what is published. May import answers and above, never the kernel.
+Reads only what is published.
 """
 
 from discreet.report.page import LARGEST, render_report

@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 MOST_CELLS = 400
 MOST_HEAT_CELLS = 12_000
 MOST_HISTOGRAMS, MOST_HEAT_MAPS = 24, 12
-LAWS = {
-    "discrete-laplace": "discrete Laplace",
-    "discrete-gaussian": "discrete Gaussian",
-    "rounded-gaussian": "rounded Gaussian",
-}
 
 NOT_PROMISED = (
     "That other releases about the same people cost nothing: their losses add to this one's, which is "
@@ -106,9 +101,7 @@ def _shell_word(text: str) -> str:
 
 def _measurements(release: Release) -> Iterator[Measurement]:
     for part in release.parts:
-        for measurement in part.measurements:
-            if isinstance(measurement, Measurement):
-                yield measurement
+        yield from part.noisy
 
 
 def _lead(release: Release) -> str:
@@ -151,18 +144,15 @@ def _facts(release: Release) -> list[Fact]:
 def _parts(release: Release) -> Table:
     rows = []
     for part in release.parts:
-        measured = [each for each in part.measurements if isinstance(each, Measurement)]
-        trees = [each for each in part.measurements if isinstance(each, TreeMeasurement)]
-        if trees:
-            rows.append((part.query_class.text, _nodes(trees), _tree_noise(trees)))
+        if part.trees:
+            rows.append((part.query_class.text, _nodes(part.trees), _tree_noise(part.trees)))
             continue
-        rows.append((part.query_class.text, _measured(part, measured), _noise(measured)))
+        rows.append((part.query_class.text, _measured(part, part.noisy), _noise(part.noisy)))
     return Table(("for", "measured", "noise added to each number"), rows)
 
 
 def _tree_numbers(part: Part) -> int:
-    trees = (each for each in part.measurements if isinstance(each, TreeMeasurement))
-    return sum(level.values.size for tree in trees for level in tree.levels)
+    return sum(level.values.size for tree in part.trees for level in tree.levels)
 
 
 def _nodes(trees: Sequence[TreeMeasurement]) -> str:
@@ -175,9 +165,9 @@ def _tree_noise(trees: Sequence[TreeMeasurement]) -> str:
     levels = [level for tree in trees for level in tree.levels]
     finest = max(level.stopped_epsilon for level in levels)
     coarsest = min(level.first_epsilon for level in levels)
-    spreads = [DiscreteLaplaceLaw(scale=1 / each).std for each in (finest, coarsest)]
-    text = " to ".join(dict.fromkeys(shown(_rounded(spread)) for spread in spreads))
-    return f"discrete Laplace, standard deviation {text}, least where it is not split"
+    laws = [DiscreteLaplaceLaw(scale=1 / each) for each in (finest, coarsest)]
+    text = " to ".join(dict.fromkeys(shown(_rounded(law.std)) for law in laws))
+    return f"{laws[0].words}, standard deviation {text}, least where it is not split"
 
 
 def _measured(part: Part, measured: Sequence[Measurement]) -> str:
@@ -191,7 +181,7 @@ def _measured(part: Part, measured: Sequence[Measurement]) -> str:
 def _noise(measured: Sequence[Measurement]) -> str:
     if not measured:
         return "see the release"
-    kinds = dict.fromkeys(LAWS.get(each.law.kind, each.law.kind) for each in measured)
+    kinds = dict.fromkeys(each.law.words for each in measured)
     # A sum is measured in steps of its grid; people read it in the column's own units.
     spreads = [
         each.law.std / each.query.grid if isinstance(each.query, ClampedSum) else each.law.std

@@ -6,14 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from discreet.artifacts.measurement import Measurement
-from discreet.privacy.laws import (
-    DiscreteGaussianLaw,
-    DiscreteLaplaceLaw,
-    NoiseLaw,
-    RoundedGaussianLaw,
-)
+from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.loss import PrivacyLoss
-from discreet.privacy.loss_mechanisms import discrete_laplace_loss, gaussian_loss
+from discreet.privacy.loss_noise import charted_loss
 from discreet.queries.measurable import Marginal
 from discreet.report.charts import Curve, curves
 from discreet.report.content import Figure, Table
@@ -22,10 +17,8 @@ if TYPE_CHECKING:
     from discreet.artifacts.release import Release
     from discreet.privacy.adjacency import Sensitivity
 
-KNOWN = (DiscreteLaplaceLaw, DiscreteGaussianLaw, RoundedGaussianLaw)
 MOST_KINDS = 40
 """Different measurements whose losses are still added up for the plot."""
-FINEST_SHIFT = 500
 ROUNDING = 1e-9
 """More than sums of floats are off by, so that nothing seems to exceed the largest loss."""
 TABLE_POINTS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -36,14 +29,14 @@ def loss_figure(release: Release) -> Figure | None:
     kinds: Counter[tuple[NoiseLaw, Sensitivity, bool]] = Counter()
     for part in release.parts:
         for each in part.measurements:
-            if not isinstance(each, Measurement) or not isinstance(each.law, KNOWN):
+            if not isinstance(each, Measurement):
                 return None
-            kinds[each.law, each.sensitivity, isinstance(each.query, Marginal)] += 1
+            kinds[each.law, each.sensitivity, _moves_two_cells(each)] += 1
     if not 0 < len(kinds) <= MOST_KINDS:
         return None
     total: PrivacyLoss | None = None
-    for (law, sensitivity, is_table), times in kinds.items():
-        loss = _loss(law, sensitivity, is_table=is_table).self_compose(times)
+    for (law, sensitivity, two_cells), times in kinds.items():
+        loss = charted_loss(law, sensitivity, two_cells=two_cells).self_compose(times)
         total = loss if total is None else total.compose(loss)
     assert total is not None
     data = total.plot_data(160)
@@ -84,19 +77,7 @@ def loss_figure(release: Release) -> Figure | None:
     )
 
 
-def _loss(law: NoiseLaw, sensitivity: Sensitivity, *, is_table: bool) -> PrivacyLoss:
-    """The loss of one measurement for the person who moves it most.
-
-    In a table under change-one two cells move by half the L1 sensitivity each; otherwise one
-    number moves by all of it.
-    """
-    if isinstance(law, (DiscreteGaussianLaw, RoundedGaussianLaw)):
-        return gaussian_loss(sigma_squared=law.sigma_squared, l2_squared=sensitivity.l2_squared)
-    assert isinstance(law, DiscreteLaplaceLaw)
-    shift, scale = sensitivity.l1, law.scale
-    if shift > FINEST_SHIFT:  # the same loss in coarser steps, which a chart cannot tell apart
-        shift, scale = FINEST_SHIFT, scale * FINEST_SHIFT / shift
-    two = is_table and sensitivity.l1**2 == 2 * sensitivity.l2_squared
-    if two:
-        return discrete_laplace_loss(scale=scale, shift=shift // 2).self_compose(2)
-    return discrete_laplace_loss(scale=scale, shift=shift)
+def _moves_two_cells(each: Measurement) -> bool:
+    """Whether one person moves two cells of a table by the same number: under change-one."""
+    moved = each.sensitivity
+    return isinstance(each.query, Marginal) and moved.l1**2 == 2 * moved.l2_squared

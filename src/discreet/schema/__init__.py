@@ -1,6 +1,6 @@
 """Public facts about a table: its columns, their finite declared domains, and how they are written.
 
-Nothing here has seen a row. May import errors and privacy.
+Nothing here has seen a row.
 """
 
 from discreet.schema.column import CodeSelection, Column

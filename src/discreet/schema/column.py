@@ -184,9 +184,6 @@ class Column:
             )
         return code
 
-    def _outside_code(self) -> int | None:
-        return self.other_cell
-
     def _value_label(self, code: int) -> str:
         raise NotImplementedError
 

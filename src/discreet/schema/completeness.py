@@ -1,7 +1,4 @@
-"""Whether a column gives every row a cell.
-
-May import errors and privacy.
-"""
+"""Whether a column gives every row a cell."""
 
 from __future__ import annotations
 

@@ -7,8 +7,6 @@
 A declaration holds where all of its tests do. It is a public fact like the rest of the schema: the
 cells that it names are empty by declaration, whatever the rows say. Tests follow the edges of cells,
 so that a cell is impossible or it is not; a null passes no test but `is null`.
-
-May import errors, privacy.
 """
 
 from __future__ import annotations

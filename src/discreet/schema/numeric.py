@@ -106,9 +106,6 @@ class IntegerColumn(OrderedColumn):
         first, last = self.extent(code)
         return first, last + 1
 
-    def midpoint(self, code: int) -> Fraction:
-        return Fraction(sum(self.extent(code)), 2)
-
     def _literal(self, literal: object) -> Fraction:
         value = plain(literal)
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
@@ -291,10 +288,6 @@ class NumberColumn(OrderedColumn):
         """The two edges of the cell; `closed` says which one belongs to it."""
         code = self._value_code(code)
         return self._edge(code), self._edge(code + 1)
-
-    def midpoint(self, code: int) -> Fraction:
-        low, high = self.bounds(code)
-        return (Fraction(low) + Fraction(high)) / 2
 
     def _literal(self, literal: object) -> float:
         value = plain(literal)

@@ -54,10 +54,6 @@ class OrderedColumn(Column):
         """The edges of a value cell: the lower one inside, the upper one outside (see the kind)."""
         raise NotImplementedError
 
-    def midpoint(self, code: int) -> object:
-        """The middle of a value cell."""
-        raise NotImplementedError
-
     def _value_code(self, code: int) -> int:
         code = self._checked(code)
         if code >= self.value_cells:

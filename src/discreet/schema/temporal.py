@@ -144,9 +144,6 @@ class TemporalColumn(OrderedColumn):
         first, last = self.extent(code)
         return self._python(first), self._python(last + 1)
 
-    def midpoint(self, code: int) -> date:
-        return self._python(sum(self.extent(code)) // 2)
-
     def _value_in(self, code: int, fraction: Fraction) -> object:
         if code == self.other_cell:
             return None

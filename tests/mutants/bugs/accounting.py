@@ -167,9 +167,13 @@ ACCOUNTING = (
         name="verify-takes-the-largest-cost-for-the-sum",
         trap=27,
         file="src/discreet/answers/verify.py",
-        old="                total = total + _counted(_recomputed(each, release.schema), release.accounting)\n",
+        old=(
+            "                total = total + _counted(\n"
+            "                    _recomputed(each, part, release.schema), release.accounting\n"
+            "                )\n"
+        ),
         new=(
-            "                one = _counted(_recomputed(each, release.schema), release.accounting)\n"
+            "                one = _counted(_recomputed(each, part, release.schema), release.accounting)\n"
             "                total = one if one.covers(total) else total\n"
         ),
         tests=(f"{VERIFYING}::test_a_release_over_its_budget_does_not_verify",),
@@ -181,6 +185,17 @@ ACCOUNTING = (
         old="            and cost.delta[0] * self.delta[1] <= self.delta[0] * cost.delta[1]\n",
         new="            and cost.delta[0] >= 0\n",
         tests=(f"{LEDGER}::test_deltas_add_and_are_capped_like_the_rest",),
+    ),
+    Mutant(
+        name="only-the-first-gaussian-of-a-run-is-counted",
+        trap=29,
+        file="src/discreet/privacy/laws/rounded_gaussian.py",
+        old="size=use.size).rho for use in uses]\n",
+        new="size=use.size).rho for use in uses[:1]]\n",
+        tests=(
+            "tests/privacy/test_laws_knowledge.py::"
+            "test_rounded_gaussians_lose_together_what_their_squared_shifts_add_up_to",
+        ),
     ),
     Mutant(
         name="deltas-do-not-add",

@@ -41,10 +41,18 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-takes-a-calibration-beyond-its-proof",
         trap=41,
-        file="src/discreet/answers/verify.py",
-        old="            if size != 1:\n",
-        new="            if size < 1:\n",
+        file="src/discreet/privacy/laws/discrete_gaussian.py",
+        old="        if size != 1:\n",
+        new="        if size < 1:\n",
         tests=(f"{VERIFYING}::test_calibrated_gaussians_are_checked_at_their_own_epsilon",),
+    ),
+    Mutant(
+        name="verify-takes-a-law-at-the-epsilon-on-record",
+        trap=41,
+        file="src/discreet/answers/verify.py",
+        old="_within_delta(found, each.cost) if found.delta else _agreeing(found, each.cost)",
+        new="_within_delta(found, each.cost) if found.delta else each.cost",
+        tests=("tests/extending/test_noise_law.py::test_verify_recomputes_its_cost_from_its_law",),
     ),
     Mutant(
         name="verify-believes-a-selections-sensitivity",

@@ -51,8 +51,8 @@ JOINT_ANSWERS = (
         name="two-intervals-that-must-both-hold-take-the-whole-risk-each",
         trap=42,
         file="src/discreet/answers/joint_estimates.py",
-        old="_factors(np.where(used, own, 1.0) * risk, tail)",
-        new="_factors(np.where(used, 1.0, own) * risk, tail)",
+        old="spread_factor(np.where(used, own, 1.0) * risk, tail)",
+        new="spread_factor(np.where(used, 1.0, own) * risk, tail)",
         tests=(f"{JOINED}::test_two_intervals_for_a_cut_range_share_the_risk",),
     ),
     Mutant(

@@ -77,9 +77,42 @@ MARGINALS = (
         ),
     ),
     Mutant(
+        name="a-spread-falls-below-the-normal-one",
+        trap=42,
+        file="src/discreet/privacy/laws/sums.py",
+        old="    corrected = np.maximum(z + kurtosis * (z**3 - 3 * z) / 24, z)\n",
+        new="    corrected = np.maximum(z + kurtosis * (z**3 - 3 * z) / 24, 0.0)\n",
+        tests=(
+            "tests/privacy/test_laws_spread.py::"
+            "test_a_spread_is_never_below_the_normal_one_and_hardly_more_without_kurtosis",
+        ),
+    ),
+    Mutant(
+        name="a-spread-short-where-its-first-correction-vanishes",
+        trap=42,
+        file="src/discreet/privacy/laws/sums.py",
+        old="SHORTFALL, SHORT_WITHIN = 0.0068, 0.5\n",
+        new="SHORTFALL, SHORT_WITHIN = 0.0, 0.5\n",
+        tests=(
+            "tests/privacy/test_laws_spread.py::"
+            "test_a_spread_is_never_narrower_than_that_of_wide_laplace_draws_at_any_confidence",
+        ),
+    ),
+    Mutant(
+        name="a-law-lies-below-noise-of-its-own-variance",
+        trap=42,
+        file="src/discreet/privacy/laws/law.py",
+        old="        return Envelope(2 * grown / steepest**2 * (1 + 1e-9), 1 / (2 * steepest), 0.0)\n",
+        new="        return Envelope(self.variance, 1 / (2 * steepest), 0.0)\n",
+        tests=(
+            "tests/privacy/test_laws_knowledge.py::"
+            "test_what_a_law_lies_below_bounds_its_exponential_moments",
+        ),
+    ),
+    Mutant(
         name="a-smoothed-sums-width-taken-for-the-sums",
         trap=42,
-        file="src/discreet/privacy/laws_fourier.py",
+        file="src/discreet/privacy/laws/fourier.py",
         old="REACH = 4.75",
         new="REACH = 0.0",
         tests=(

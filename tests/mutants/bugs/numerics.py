@@ -21,12 +21,12 @@ NUMERICS = (
         name="laplace-noise-drawn-in-floats",
         trap=7,
         file="src/discreet/kernel/noise.py",
-        old="                return samplers.discrete_laplace(scale, count, entropy=self._entropy)\n",
+        old="        return samplers.draw(law, count, entropy=self._entropy)\n",
         new=(
-            "                words = samplers.uniform_below(1 << 53, count, entropy=self._entropy)\n"
-            "                uniform = (words + 0.5) / 2**53 - 0.5\n"
-            "                real = -float(scale) * np.sign(uniform) * np.log1p(-2 * abs(uniform))\n"
-            "                return np.rint(real).astype(np.int64)\n"
+            "        words = samplers.uniform_below(1 << 53, count, entropy=self._entropy)\n"
+            "        uniform = (words + 0.5) / 2**53 - 0.5\n"
+            "        real = -law.spread * np.sign(uniform) * np.log1p(-2 * abs(uniform))\n"
+            "        return np.rint(real).astype(np.int64)\n"
         ),
         tests=(LINT,),
         quick=True,
@@ -67,7 +67,7 @@ NUMERICS = (
         name="sum-wraps-into-64-bits",
         trap=9,
         file="src/discreet/kernel/vault.py",
-        old="    return max(-(1 << 61), min(1 << 61, total))\n",
+        old="    return max(-SATURATION, min(SATURATION, total))\n",
         new="    return (total + (1 << 63)) % (1 << 64) - (1 << 63)\n",
         tests=(
             "tests/queries/test_sensitivity.py::test_a_sum_beyond_64_bits_is_cut_off_and_does_not_wrap",
@@ -93,18 +93,20 @@ NUMERICS = (
     Mutant(
         name="answers-off-the-grid-rounded-to-it",
         trap=11,
-        file="src/discreet/kernel/mechanisms/fixed_point.py",
-        old="        if count.denominator != 1:\n",
-        new="        if count.denominator == 0:\n",
-        tests=(f"{MECHANISMS}::test_answers_on_a_grid_keep_its_step_and_round_sensitivity_up",),
+        file="src/discreet/queries/measurable.py",
+        old="        if (Fraction(self.center) * self.grid).denominator != 1:\n",
+        new="        if (Fraction(self.center) * self.grid).denominator == 0:\n",
+        tests=("tests/queries/test_sensitivity.py::test_a_sum_is_centred_on_its_grid_only",),
     ),
     Mutant(
         name="sensitivity-of-a-grid-rounded-to-nearest",
         trap=11,
-        file="src/discreet/kernel/mechanisms/fixed_point.py",
-        old="return Sensitivity(l1=ceil(l1 / self.step), l2_squared=ceil(squared))",
-        new="return Sensitivity(l1=round(l1 / self.step), l2_squared=round(squared))",
-        tests=(f"{MECHANISMS}::test_answers_on_a_grid_keep_its_step_and_round_sensitivity_up",),
+        file="src/discreet/queries/measurable.py",
+        old="min(0, floor(low * self.grid))",
+        new="min(0, round(low * self.grid))",
+        tests=(
+            "tests/queries/test_sensitivity.py::test_a_bound_between_two_steps_of_the_grid_counts_as_the_step_beyond",
+        ),
     ),
     Mutant(
         name="sensitivity-of-a-sum-rounded-down",

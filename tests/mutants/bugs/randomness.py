@@ -88,6 +88,17 @@ RANDOMNESS = (
         tests=(f"{LAWS}::test_laplace_noise_is_zero_as_often_as_its_pmf_says",),
     ),
     Mutant(
+        name="a-law-without-a-sampler-is-drawn-by-another",
+        trap=17,
+        file="src/discreet/kernel/samplers/laws.py",
+        old="    sampler = SAMPLERS.get(type(law))\n",
+        new="    sampler = SAMPLERS.get(type(law), lambda law, n, _: discrete_laplace(law.epsilon, n))\n",
+        tests=(
+            "tests/extending/test_noise_law.py::"
+            "test_a_law_that_is_not_registered_is_neither_drawn_nor_read",
+        ),
+    ),
+    Mutant(
         name="tail-of-the-noise-cut-off",
         trap=17,
         file="src/discreet/kernel/samplers/laplace.py",

@@ -37,7 +37,6 @@ from discreet.kernel.engines.protocol import (
     Counts,
     Progress,
     SumRequest,
-    checked_encoding,
     checked_marginal,
     checked_nodes,
     checked_sum,
@@ -157,21 +156,6 @@ class DuckDBEngine:
         compiler = Compiler(self._schema, self._rows.number_categories())
         return held_keys(
             columns, condition, self._schema, self._session, self._rows.tally_rows, compiler
-        )
-
-    def encoded_rows(self, columns: Sequence[str], batch_rows: int) -> Iterator[Counts]:
-        chosen = checked_encoding(self._schema, columns, batch_rows)
-        codes = [
-            exp.alias_(
-                s.call("coalesce", s.cast(self._rows.code(column), "BIGINT"), s.whole(-1)),
-                f"b{axis}",
-            )
-            for axis, column in enumerate(chosen)
-        ]
-        query = exp.select(*codes).from_(self._rows.encoded(chosen))
-        return (
-            np.stack(arrays, axis=1).astype(np.int64, copy=False)
-            for arrays in self._batched(query, batch_rows)
         )
 
     def _counts_codes(self, sets: Sequence[tuple[str, ...]]) -> bool:

@@ -24,6 +24,7 @@ from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.kernel.engines.duckdb_units import divided_down
 from discreet.queries.expressions import TRUE, Expression, columns_of
+from discreet.queries.measurable import SATURATION
 from discreet.queries.tallies import (
     Cells,
     FoundKeys,
@@ -43,7 +44,6 @@ from discreet.schema.schema import Schema
 Counts = NDArray[np.int64]
 Source = Callable[[Sequence[Column]], Sql]
 """The rows with the units and codes of some columns."""
-_FARTHEST = 1 << 61
 
 
 def tallied(
@@ -270,7 +270,7 @@ class _Scan:
                 return self._fixed_point(column, grid << bits)
             case Squares(column=column, grid=grid, center=center, shift=shift):
                 _, most = Tally(Squares(column, grid, center, 0)).row_bounds(self.schema)
-                wide = "BIGINT" if most < _FARTHEST else "HUGEINT"
+                wide = "BIGINT" if most < SATURATION else "HUGEINT"
                 moved = s.cast(s.subtract(self._fixed_point(column, grid), s.whole(center)), wide)
                 squared = s.multiply(moved, moved)
                 return s.divide_whole(squared, s.whole(1 << shift)) if shift else squared
@@ -342,4 +342,4 @@ def _sum(name: Sql) -> Sql:
 
 
 def _clamped(total: Sql) -> Sql:
-    return s.cast(s.clamp(total, s.whole(-_FARTHEST), s.whole(_FARTHEST)), "BIGINT")
+    return s.cast(s.clamp(total, s.whole(-SATURATION), s.whole(SATURATION)), "BIGINT")

@@ -9,14 +9,12 @@ Invariants, for every engine:
   - with an identifier as the unit, every verb sees the same bounded table (see `bounding_key`);
   - what is done, in which order and in how many passes, depends on the schema and the request only;
     and where memory is the limit on the number of rows, which the time of any scan shows as well.
-
-May import errors, privacy, schema, queries.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -111,13 +109,6 @@ class Engine(Protocol):
         """
         ...
 
-    def encoded_rows(self, columns: Sequence[str], batch_rows: int) -> Iterator[Counts]:
-        """The rows as codes, in batches shaped (rows, columns), in no particular order.
-
-        -1 where the column excludes the row.
-        """
-        ...
-
     def row_count(self) -> int:
         """How many rows the (bounded) table has."""
         ...
@@ -197,14 +188,3 @@ def checked_sum(schema: Schema, request: SumRequest) -> Column:
             f"{request.high} leaves the exact integers, up to {limit}; take a coarser grid."
         )
     return column
-
-
-def checked_encoding(schema: Schema, names: Sequence[str], batch_rows: int) -> list[Column]:
-    """The columns of a request for codes that all fit a signed 64-bit integer."""
-    columns = checked_columns(schema, names)
-    for column in columns:
-        if column.cells > 2**63:
-            raise BadInput(f"Column {column.name!r} has more cells than 64-bit codes can number.")
-    if batch_rows < 1:
-        raise BadInput(f"A batch of {batch_rows} rows is empty; ask for at least 1.")
-    return columns

@@ -3,8 +3,6 @@
 Invariant: what `charge` has granted is on disk, under the hash chain and under the
 high-water mark, before it returns; nothing refunds it. A refused charge reads nothing
 and writes nothing.
-
-May import errors and privacy, and the standard library.
 """
 
 from discreet.kernel.ledger.entry import CapChange, ChangeKind, Entry, EntryState, EntryView

@@ -14,7 +14,6 @@ from discreet.kernel.mechanisms.additive import (
     OneCountGaussian,
 )
 from discreet.kernel.mechanisms.exponential import Exponential
-from discreet.kernel.mechanisms.fixed_point import FixedPoint
 from discreet.kernel.mechanisms.partition_selection import PartitionSelection
 from discreet.kernel.mechanisms.threshold import AboveThreshold
 
@@ -25,7 +24,6 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
-    "FixedPoint",
     "OneCountGaussian",
     "PartitionSelection",
 ]

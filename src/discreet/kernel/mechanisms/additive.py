@@ -1,7 +1,4 @@
-"""Noise added to integers: discrete Laplace and three calibrations of Gaussian noise.
-
-May import errors, privacy, artifacts; draws only through kernel.samplers.
-"""
+"""Noise added to integers: discrete Laplace and three calibrations of Gaussian noise."""
 
 from __future__ import annotations
 
@@ -35,12 +32,6 @@ class AdditiveMechanism(Protocol):
     def cost(self) -> Cost:
         """What one use costs, from the field that also sets the noise."""
         ...
-
-
-def interval(law: NoiseLaw, value: int, *, confidence: float) -> tuple[int, int]:
-    """A two-sided interval for the exact integer behind one noisy `value`."""
-    half = law.half_width(confidence)
-    return value - half, value + half
 
 
 def _positive(value: Fraction, name: str) -> None:

@@ -9,7 +9,6 @@ from discreet.kernel.mechanisms.additive import (
     OneCountGaussian,
 )
 from discreet.kernel.mechanisms.exponential import Exponential
-from discreet.kernel.mechanisms.fixed_point import FixedPoint
 from discreet.kernel.mechanisms.partition_selection import PartitionSelection
 from discreet.kernel.mechanisms.randomised_response import RandomisedResponse
 from discreet.kernel.mechanisms.threshold import AboveThreshold
@@ -19,7 +18,6 @@ MECHANISMS = {
     "discrete-gaussian": DiscreteGaussian,
     "one-count-gaussian": OneCountGaussian,
     "analytic-gaussian": AnalyticGaussian,
-    "fixed-point": FixedPoint,
     "exponential": Exponential,
     "randomised-response": RandomisedResponse,
     "above-threshold": AboveThreshold,

@@ -2,6 +2,7 @@
 
 | function | law |
 |---|---|
+| `draw` | any noise law with a sampler (`laws`) |
 | `discrete_laplace`, `geometric` | two-sided and one-sided geometric, by independent digits |
 | `discrete_gaussian` | rejection from discrete Laplace (Canonne, Kamath, Steinke 2020) |
 | `rounded_gaussian` | a normal number rounded to the nearest integer |
@@ -21,6 +22,7 @@ from discreet.kernel.samplers.chain import noise_chain
 from discreet.kernel.samplers.gaussian import discrete_gaussian, rounded_gaussian
 from discreet.kernel.samplers.keeping import kept_by_chance
 from discreet.kernel.samplers.laplace import discrete_laplace, geometric
+from discreet.kernel.samplers.laws import draw
 from discreet.kernel.samplers.selection import select_exponential
 from discreet.kernel.samplers.uniform import uniform_below
 
@@ -28,6 +30,7 @@ __all__ = [
     "bernoulli_exp",
     "discrete_gaussian",
     "discrete_laplace",
+    "draw",
     "geometric",
     "kept_by_chance",
     "noise_chain",

@@ -11,9 +11,10 @@ from fractions import Fraction
 from typing import Final
 
 from discreet.errors import BadInput
+from discreet.privacy.laws.law import LARGEST_SPREAD
 
-LARGEST_SCALE: Final = Fraction(2**40)
-SMALLEST_SCALE: Final = Fraction(1, 2**40)
+LARGEST_SCALE: Final = Fraction(LARGEST_SPREAD)
+SMALLEST_SCALE: Final = 1 / LARGEST_SCALE
 LARGEST_VARIANCE: Final = LARGEST_SCALE**2
 SMALLEST_VARIANCE: Final = SMALLEST_SCALE**2
 

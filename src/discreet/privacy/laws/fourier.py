@@ -14,7 +14,6 @@ times log(last / J). Often few terms do.
 What is left out or wraps around is added to the probability that must be covered, and the width is
 taken at the next point of a grid.
 
-May import errors, privacy.exact and privacy.laws_noise only.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.laws_noise import Floats, NoiseLaw
+from discreet.privacy.laws.law import Floats, NoiseLaw
 
 REACH = 4.75
 """Deviations of G that its one-sided tail of 1.02e-6 lies beyond."""
