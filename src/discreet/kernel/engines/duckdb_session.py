@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
@@ -42,6 +44,7 @@ class Session:
         self._memory_limit = memory_limit
         self._progress = progress
         self._is_locked = False
+        self._span = (0.0, 1.0)
         self._spill = SpillDirectory()
         try:
             self._connection = duckdb.connect(":memory:")
@@ -91,6 +94,12 @@ class Session:
         self.run("SET lock_configuration = true")
         self._is_locked = True
 
+    def lock_to_private_files(self) -> Path:
+        """The same, where only files in the private directory can be read."""
+        self.run(f"SET allowed_directories = {s.render(s.one_of([s.text(str(self._spill.path))]))}")
+        self.lock(())
+        return self._spill.path
+
     def register(self, name: str, table: object) -> None:
         """Makes an object in memory a table."""
         self._guarded(lambda: self._connection.register(name, table))
@@ -111,6 +120,15 @@ class Session:
             lambda: self._connection.execute(_text(query)).fetchnumpy()
         )
         return list(found.values())
+
+    @contextmanager
+    def share_of_progress(self, start: float, end: float) -> Iterator[None]:
+        """Queries run in here are so much of one piece of work."""
+        self._span = (start, end)
+        try:
+            yield
+        finally:
+            self._span = (0.0, 1.0)
 
     def drop(self, table: str) -> None:
         """Drops a temporary table, unless all of them are gone already."""
@@ -158,7 +176,8 @@ class Session:
         if self._progress is not None and self._is_locked:
             percent = self._connection.query_progress()
             if percent >= 0:
-                self._progress(min(percent / 100, 1.0))
+                start, end = self._span
+                self._progress(start + (end - start) * min(percent / 100, 1.0))
 
     def _guarded(self, job: Callable[[], object]) -> None:
         try:
