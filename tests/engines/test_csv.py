@@ -13,6 +13,7 @@ import pytest
 
 from discreet.errors import BadSource, EngineFailed
 from discreet.kernel.engines import column_names_and_types, open_engine
+from discreet.kernel.engines.csv_limits import CsvLimits
 from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
 
 CANARY = "CANARY-7719"
@@ -277,12 +278,8 @@ def test_a_quote_that_is_never_closed_takes_one_line_where_breaks_are_allowed(
 def test_parts_are_gone_after_reading_and_rows_are_the_same_in_many_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.kernel.engines.csv_parts.PART_BYTES", 3000)
-    monkeypatch.setattr("discreet.kernel.engines.csv_parts.BATCH_PARTS", 3)
-    monkeypatch.setattr("discreet.kernel.engines.csv_text.BLOCK_BYTES", 1000)
-    monkeypatch.setattr("discreet.kernel.engines.csv_lines.LONGEST_LINE", 1000)
-    monkeypatch.setattr("discreet.kernel.engines.csv_parts.LONGEST_LINE", 1000)
-    monkeypatch.setattr("discreet.kernel.engines.csv_parts.ENOUGH_BYTES", 3049)
+    small = CsvLimits(longest_line=1000, block=1000, part=3000, batch_parts=3)
+    monkeypatch.setattr("discreet.kernel.engines.csv_limits.current", small)
     private = tmp_path / "private"
     private.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(private))

@@ -23,14 +23,9 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.kernel.engines import csv_limits
 from discreet.schema.csv_options import CsvOptions
 
-LONGEST_LINE = 1_000_000
-"""Bytes of a line, as UTF-8, without its line feed."""
-FEW_BYTES = 2048
-"""A window of no more than these is read line by line, if it is not well formed."""
-ENOUGH_BYTES = LONGEST_LINE + FEW_BYTES + 1
-"""With so many bytes, or all that there are, it can be said where the next few records end."""
 _END = b"\n"
 _NATIVE_DELIMITERS = ",;\t|:"
 _NATIVE_QUOTES = ('"', "'", "")
@@ -40,6 +35,7 @@ class LineRules:
     """How the lines of one file are read, and the dialect in which they are handed to the engine."""
 
     def __init__(self, csv: CsvOptions, width: int) -> None:
+        self._limits = csv_limits.current
         self._spans = csv.quoted_line_breaks and bool(csv.quote)
         self._width = width
         self._delimiter = csv.delimiter.encode()
@@ -101,7 +97,7 @@ class LineRules:
 
         The first line is not too long, and what is there of the text is enough to see where it ends.
         """
-        end = text.rfind(_END, start, start + LONGEST_LINE + 1) + 1
+        end = text.rfind(_END, start, start + self._limits.longest_line + 1) + 1
         if self._spans:
             return self._first_records(text, start, end)
         lines = text[start:end]
@@ -110,7 +106,7 @@ class LineRules:
     def _lines(self, lines: bytes) -> bytes:
         if self._plain(lines)[0]:
             return lines
-        if len(lines) > FEW_BYTES:
+        if len(lines) > self._limits.few:
             middle = lines.find(_END, len(lines) // 2) + 1
             if middle == len(lines):
                 middle = lines.rfind(_END, 0, len(lines) - 1) + 1
@@ -119,15 +115,15 @@ class LineRules:
         return b"".join(map(self.rewritten, lines.split(_END)[:-1]))
 
     def _first_records(self, text: bytes, start: int, end: int) -> tuple[bytes, int, int]:
-        while end - start > FEW_BYTES:
+        while end - start > self._limits.few:
             length, rows = self._plain(text[start:end])
             if length:
                 return text[start : start + length], rows, start + length
             end = text.rfind(_END, start, (start + end) // 2) + 1
         written, at = [], start
-        while at < start + FEW_BYTES:
+        while at < start + self._limits.few:
             record_end = self.end_of_record(text, at)
-            if not at < record_end <= at + LONGEST_LINE + 1:
+            if not at < record_end <= at + self._limits.longest_line + 1:
                 break
             written.append(self.rewritten(text[at : record_end - 1]))
             at = record_end
@@ -138,7 +134,7 @@ class LineRules:
         first_line = text.find(_END, start) + 1
         if not self._spans:
             return first_line
-        at, limit = start, min(len(text), start + LONGEST_LINE + 1)
+        at, limit = start, min(len(text), start + self._limits.longest_line + 1)
         while at < limit:
             if opened := self._opening.match(text, at, limit):
                 at = self._end_of_body(text, opened.end(), limit) + 1

@@ -14,19 +14,17 @@ from __future__ import annotations
 import errno
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from discreet.errors import EngineFailed
-from discreet.kernel.engines.csv_lines import ENOUGH_BYTES, LONGEST_LINE, LineRules
+from discreet.kernel.engines import csv_limits
+from discreet.kernel.engines.csv_lines import LineRules
 from discreet.kernel.engines.csv_text import UNREADABLE, opened, utf8_blocks, without_returns
 from discreet.schema.csv_options import CsvOptions
 
-PART_BYTES = 8 << 20
-BATCH_PARTS = 32
-"""So many processors at most read at the same time; a batch takes up to 0.26 GB of disk."""
 _END = b"\n"
 _FIRST_LINE = b"-\n"
 """Passed over by the engine, which would take a byte order mark at the start of a part for none of it."""
@@ -47,13 +45,13 @@ class CsvParts:
     def __init__(self, files: Sequence[str], csv: CsvOptions, width: int, folder: Path) -> None:
         self.rules = LineRules(csv, width)
         self.width = width
-        self.longest_line = 4 * LONGEST_LINE + 2 * width
+        self.longest_line = 4 * csv_limits.CsvLimits().longest_line + 2 * width
         """Of a part: at worst each quote is doubled and quoted, and fields are added."""
         self._files = files
         self._csv = csv
         self._folder = folder
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Generator[Batch]:
         """At least one, be it without rows; the files of each are gone when the next is asked for."""
         place = Path(tempfile.mkdtemp(prefix="parts-", dir=self._folder))
         try:
@@ -74,9 +72,11 @@ class CsvParts:
             before, total = 0, max(sum(sizes), 1)
             for path, size in zip(self._files, sizes, strict=True):
                 with opened(path) as (file, taken):
-                    blocks = without_returns(utf8_blocks(file, self._csv.encoding))
+                    blocks = without_returns(
+                        utf8_blocks(file, self._csv.encoding, csv_limits.current.block)
+                    )
                     for text, rows in cleaned_stretches(blocks, self.rules, self._csv.header):
-                        yield text, rows, min((before + taken()) / total, 1.0)
+                        yield text, rows, min((before + taken()) / total, 1)
                 before += size
         except UNREADABLE:
             raise EngineFailed(
@@ -89,9 +89,10 @@ class _Writer:
     """The part files of one batch after the other."""
 
     def __init__(self, place: Path) -> None:
+        self._limits = csv_limits.current
         self._place = place
         self._made = 0
-        self._share = 0.0
+        self._share: float = 0
         self._paths: list[Path] = []
         self._file: IO[bytes] | None = None
         self._room = 0
@@ -99,7 +100,7 @@ class _Writer:
 
     @property
     def is_full(self) -> bool:
-        return len(self._paths) == BATCH_PARTS and self._room <= 0
+        return len(self._paths) == self._limits.batch_parts and self._room <= 0
 
     def add(self, text: bytes, rows: int, share: float) -> None:
         try:
@@ -136,7 +137,7 @@ class _Writer:
         self._paths.append(path)
         self._file = path.open("wb")
         self._file.write(_FIRST_LINE)
-        self._room = PART_BYTES
+        self._room = self._limits.part
 
     def _close(self) -> None:
         if self._file is not None:
@@ -148,7 +149,7 @@ class _Writer:
         what = "is full" if full else f"cannot be written ({error.strerror})"
         return EngineFailed(
             f"The disk for temporary files {what}: {str(self._place.parent.parent)!r}. What was charged "
-            f"stays charged. Make room for {BATCH_PARTS * PART_BYTES // 10**6 + 1} MB, or set TMPDIR "
+            f"stays charged. Make room for {self._limits.batch_parts * self._limits.part // 10**6 + 1} MB, or set TMPDIR "
             "to a larger disk."
         )
 
@@ -160,13 +161,14 @@ def cleaned_stretches(
 
     `blocks` hold no return before a line feed. A line that is too long is never held as a whole.
     """
+    limits = csv_limits.current
     text, at, passes_over, is_header = b"", 0, False, has_header
     for block, is_last in _with_last(blocks):
         text, at = text[at:] + block, 0
         if is_last and text and not text.endswith(_END):
             text += _END
-        while at < len(text) and (is_last or passes_over or len(text) - at >= ENOUGH_BYTES):
-            is_too_long = text.find(_END, at, at + LONGEST_LINE + 1) < 0
+        while at < len(text) and (is_last or passes_over or len(text) - at >= limits.enough):
+            is_too_long = text.find(_END, at, at + limits.longest_line + 1) < 0
             if passes_over or is_too_long:
                 if not passes_over and not is_header:
                     yield rules.rewritten(b""), 1

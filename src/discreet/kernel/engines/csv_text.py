@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import IO
 
 from discreet.errors import BadSource
-from discreet.kernel.engines.csv_lines import LONGEST_LINE, LineRules
+from discreet.kernel.engines import csv_limits
+from discreet.kernel.engines.csv_lines import LineRules
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.values import WHITESPACE
 
-BLOCK_BYTES = 4 << 20
 _HEADER_STEP = 1 << 16
 _MARK = "\ufeff"
 _END = b"\n"
@@ -31,7 +31,7 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 """What a file that cannot be read, or a damaged .gz, raises."""
 
 
-def utf8_blocks(file: IO[bytes], encoding: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+def utf8_blocks(file: IO[bytes], encoding: str, size: int) -> Iterator[bytes]:
     """The text after a byte order mark, as UTF-8. ASCII passes as it is."""
     start = b""
     if encoding == "utf-16":
@@ -95,15 +95,16 @@ def header_names(path: str, csv: CsvOptions) -> tuple[str, ...]:
 
 def _first_fields(file: IO[bytes], csv: CsvOptions) -> list[str] | None:
     rules = LineRules(csv, width=1)
-    text, end = b"", 0
+    longest = csv_limits.current.longest_line
+    text = b""
     for block in without_returns(utf8_blocks(file, csv.encoding, _HEADER_STEP)):
         text += block
         # A quoted line break may make the first line longer than the first line feed says.
-        if len(text) > LONGEST_LINE or (_END in text and not csv.quoted_line_breaks):
+        if len(text) > longest or (_END in text and not csv.quoted_line_breaks):
             break
     else:
         text += b"" if text.endswith(_END) else _END
     end = rules.end_of_record(text)
-    if not 0 < end <= LONGEST_LINE + 1:
+    if not 0 < end <= longest + 1:
         return None
     return [field.decode() for field in rules.split(text[: end - 1])]

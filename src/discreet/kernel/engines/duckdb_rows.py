@@ -148,7 +148,7 @@ class EncodedRows:
 
     def _read_csv(self, csv: CsvParts, name: str, layers: Callable[..., exp.Select]) -> None:
         """Makes a table of all rows of CSV files, batch by batch."""
-        done = 0.0
+        done: float = 0
         with closing(csv.batches()) as batches:
             for number, batch in enumerate(batches):
                 query = layers(table=csv_table(csv, batch.files))
