@@ -83,7 +83,7 @@ def test_declared_names_stand_before_those_of_a_bad_header(tmp_path: Path) -> No
         ({"encoding": "latin-1"}, "age,city\n7,Ulm\n70,Köln\n".encode("latin-1")),
         ({"encoding": "cp1252"}, "age,city\n7,Ulm\n70,Köln\n".encode("cp1252")),
         ({"encoding": "utf-16"}, "age,city\n7,Ulm\n70,Köln\n".encode("utf-16")),
-        ({"encoding": "utf-16"}, "age,city\n7,Ulm\n70,Köln\n".encode("utf-16-le")),
+        ({"encoding": "utf-16-le"}, "age,city\n7,Ulm\n70,Köln\n".encode("utf-16-le")),
         ({"encoding": "utf-16"}, "\ufeffage,city\n7,Ulm\n70,Köln\n".encode("utf-16-be")),
     ],
 )
@@ -168,6 +168,7 @@ FIELDS = {
     "7,Ulm\r": "Ulm",
     "7,Ulm\r\r": "Ulm\r",
     "7,\ufeff": "\ufeff",
+    "\ufeff7,Ulm": "Ulm",
     "7,a\x85b\u2028c": "a\x85b\u2028c",
     "7," + "x" * 999_998: "x" * 999_998,
     "7," + "x" * 999_999: None,
@@ -239,6 +240,20 @@ def test_every_line_is_a_row_also_an_empty_one(tmp_path: Path, width: int) -> No
     with open_engine(path, declared) as engine:
         assert engine.row_count() == 5
         assert engine.marginals([("age",)])[0][[0, -1]].tolist() == [2, 3]
+
+
+def test_a_mark_at_the_start_of_a_line_is_dropped_wherever_the_line_stands(tmp_path: Path) -> None:
+    declared = schema(header=False, names=("age", "city"))
+    line = "\ufeff7,Ulm\n"
+    assert counts(written(tmp_path, line + "8,Ulm\n"), declared)[0] == [0, 2, 0, 0, 0]
+    assert counts(written(tmp_path, "8,Ulm\n" + line), declared)[0] == [0, 2, 0, 0, 0]
+
+
+def test_a_utf_16_file_without_its_mark_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "age,city\n7,Ulm\n".encode("utf-16-be"))
+    with pytest.raises(BadSource, match="utf-16-le or utf-16-be"):
+        open_engine(path, schema(encoding="utf-16"))
+    assert counts(path, schema(encoding="utf-16-be"))[0] == [0, 1, 0, 0, 0]
 
 
 def test_files_without_a_last_line_end_do_not_run_together(tmp_path: Path) -> None:

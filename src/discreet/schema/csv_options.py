@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from discreet.errors import BadSchema
 from discreet.schema.column import folded, name_mistakes, text_mistakes
 
-ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252")
+ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "cp1252")
 
 
 @dataclass(frozen=True, slots=True)

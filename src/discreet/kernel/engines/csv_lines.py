@@ -1,7 +1,8 @@
 """The lines of a CSV file: each is one record, and becomes one line that no reader can misread.
 
 The rules, of which each looks at one line only (docs/schema.md tells them to the custodian):
-  - a line ends at a line feed or at the end of the file; a return just before that end belongs to it;
+  - a line ends at a line feed or at the end of the file; a return just before that end belongs to
+    it, and a byte order mark at its start is dropped (both in `csv_text`);
   - every line is a row, also an empty one; missing fields are empty, further ones are ignored;
   - a line of more than 1,000,000 bytes (as UTF-8) is a row whose fields are all empty;
   - a field that begins with the quote ends at the next quote that is not doubled, or else with its line;

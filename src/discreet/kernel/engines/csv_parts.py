@@ -22,7 +22,7 @@ from typing import IO
 from discreet.errors import EngineFailed
 from discreet.kernel.engines import csv_limits
 from discreet.kernel.engines.csv_lines import LineRules
-from discreet.kernel.engines.csv_text import UNREADABLE, opened, utf8_blocks, without_returns
+from discreet.kernel.engines.csv_text import UNREADABLE, opened, plain_lines, utf8_blocks
 from discreet.schema.csv_options import CsvOptions
 
 _END = b"\n"
@@ -72,7 +72,7 @@ class CsvParts:
             before, total = 0, max(sum(sizes), 1)
             for path, size in zip(self._files, sizes, strict=True):
                 with opened(path) as (file, taken):
-                    blocks = without_returns(
+                    blocks = plain_lines(
                         utf8_blocks(file, self._csv.encoding, csv_limits.current.block)
                     )
                     for text, rows in cleaned_stretches(blocks, self.rules, self._csv.header):

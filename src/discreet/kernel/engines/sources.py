@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadSource
-from discreet.kernel.engines.csv_text import header_names
+from discreet.kernel.engines.csv_text import header_names, refuse_unmarked
 from discreet.schema.column import folded
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
@@ -150,6 +150,8 @@ def view_source(source: object, view: View) -> Source:
 
 def csv_names(files: Sequence[str], csv: CsvOptions) -> tuple[str, ...]:
     """The columns of CSV files: as declared, or from the first line, the same in every file."""
+    for path in files:
+        refuse_unmarked(path, csv)
     if csv.names is not None:
         return csv.names
     headers = [header_names(path, csv) for path in files]
