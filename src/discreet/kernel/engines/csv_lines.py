@@ -179,7 +179,9 @@ class LineRules:
             return 0
         np.logical_and(separators, outside, out=separators)
         np.logical_and(ends, outside, out=ends)
-        length = len(quotes) - int(ends[::-1].argmax()) if ends.any() else 0
+        if not ends.any():
+            return 0
+        length = len(quotes) - int(ends[::-1].argmax())
         opening, closing = quotes & inside, quotes & outside
         if (opening[1:length] & ~beside[: length - 1]).any():
             return 0
