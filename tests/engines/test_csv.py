@@ -7,6 +7,7 @@ import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ import pytest
 from discreet.errors import BadSource, EngineFailed
 from discreet.kernel.engines import column_names_and_types, open_engine
 from discreet.kernel.engines.csv_limits import CsvLimits
+from discreet.kernel.engines.csv_lines import LineRules
+from discreet.kernel.engines.csv_parts import cleaned_stretches
 from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
 
 CANARY = "CANARY-7719"
@@ -306,6 +309,35 @@ def test_parts_are_gone_after_reading_and_rows_are_the_same_in_many_batches(
         assert found.tolist() == [500, 1000, 0, 500, 1000] and engine.row_count() == 3000
         assert not list(private.rglob("*.csv"))
     assert not list(private.iterdir())
+
+
+def test_nothing_but_the_first_line_is_read_before_a_verb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def noted(*arguments: Any) -> Any:
+        read.append("stretches")
+        return cleaned_stretches(*arguments)
+
+    monkeypatch.setattr("discreet.kernel.engines.csv_parts.cleaned_stretches", noted)
+    with open_engine(written(tmp_path, "age,city\n7,Ulm\n"), schema()) as engine:
+        assert not read
+        engine.row_count()
+        engine.marginals([("city",)])
+    assert read == ["stretches"]
+
+
+def test_rows_that_the_database_reads_otherwise_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, "age,city\n7\n")
+    monkeypatch.setattr(LineRules, "rewritten", lambda *_: b"7,\n8,\n")
+    with (
+        open_engine(path, schema()) as engine,
+        pytest.raises(EngineFailed, match="other rows than the file holds"),
+    ):
+        engine.row_count()
 
 
 def test_a_full_disk_is_told_in_one_sentence(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.mutants.bugs.accounting import ACCOUNTING
 from tests.mutants.bugs.counting import COUNTING
+from tests.mutants.bugs.csv_files import CSV_FILES
 from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
@@ -29,6 +30,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *DATA_DEPENDENCE,
     *ACCOUNTING,
     *SIDE_CHANNELS,
+    *CSV_FILES,
     *FILES_AND_SIGNATURES,
     *HALFSPACES,
     *COUNTING,

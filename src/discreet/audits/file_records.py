@@ -131,13 +131,11 @@ def random_record(
     if kind < 4:
         record = _written(generator, csv).encode(codec, errors="replace")
     elif kind < 6:
-        record = _tokens(generator, codec, int(generator.integers(0, 9)))
+        record = _tokens(generator, csv, int(generator.integers(0, 9)))
     elif kind < 7:
         record = generator.bytes(int(generator.integers(0, 40)))
     elif kind < 9:
-        record = _altered(
-            generator, _written(generator, csv).encode(codec, "replace"), others, codec
-        )
+        record = _altered(generator, _written(generator, csv).encode(codec, "replace"), others, csv)
     else:
         record = _long(generator, csv, codec, longest)
     return without_feeds(record, codec)
@@ -164,17 +162,24 @@ def _written(generator: Generator, csv: CsvOptions) -> str:
     return csv.delimiter.join(fields)
 
 
-def _tokens(generator: Generator, codec: str, count: int) -> bytes:
-    found = b""
+def _tokens(generator: Generator, csv: CsvOptions, count: int) -> bytes:
+    """Half of them are those of the file's own dialect."""
+    sharp = (csv.quote, csv.delimiter + csv.quote, csv.quote * 2, csv.delimiter, "\r")
+    found, codec = b"", _codec(csv)
     for _ in range(count):
-        if generator.integers(4):
+        kind = generator.integers(6)
+        if kind < 3:
+            found += sharp[generator.integers(len(sharp))].encode(codec, errors="replace")
+        elif kind < 5:
             found += TEXTS[generator.integers(len(TEXTS))].encode(codec, errors="replace")
         else:
             found += BYTES[generator.integers(len(BYTES))]
     return found
 
 
-def _altered(generator: Generator, record: bytes, others: Sequence[bytes], codec: str) -> bytes:
+def _altered(
+    generator: Generator, record: bytes, others: Sequence[bytes], csv: CsvOptions
+) -> bytes:
     """A few bytes of a record replaced by tokens, by a piece of another record, or by nothing."""
     for _ in range(generator.integers(1, 4)):
         start, end = sorted(generator.integers(0, len(record) + 1, size=2).tolist())
@@ -182,7 +187,7 @@ def _altered(generator: Generator, record: bytes, others: Sequence[bytes], codec
             end = start
         other = others[int(generator.integers(len(others)))] if others else b""
         cut = int(generator.integers(0, len(other) + 1))
-        piece = (_tokens(generator, codec, 1), other[cut : cut + 20], b"")[generator.integers(3)]
+        piece = (_tokens(generator, csv, 1), other[cut : cut + 20], b"")[generator.integers(3)]
         record = record[:start] + piece + record[end:]
     return record
 
