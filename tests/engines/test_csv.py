@@ -250,6 +250,8 @@ def test_a_mark_at_the_start_of_a_line_is_dropped_wherever_the_line_stands(tmp_p
     line = "\ufeff7,Ulm\n"
     assert counts(written(tmp_path, line + "8,Ulm\n"), declared)[0] == [0, 2, 0, 0, 0]
     assert counts(written(tmp_path, "8,Ulm\n" + line), declared)[0] == [0, 2, 0, 0, 0]
+    with open_engine(written(tmp_path, "8,Ulm\n\ufeff"), declared) as engine:
+        assert engine.row_count() == 2
 
 
 def test_a_utf_16_file_without_its_mark_is_refused_before_anything_is_read(tmp_path: Path) -> None:

@@ -82,6 +82,8 @@ class CsvFile:
         end = self.line_end.encode(_codec(csv))
         header = [csv.delimiter.join(NAMES).encode(_codec(csv))] if csv.header else []
         lines = [*header, *self.records]
+        if not lines and csv.encoding != "utf-16":
+            start = b""  # a mark alone would be a line
         last = end if self.ends_last_line or (lines and not lines[-1]) else b""
         return start + end.join(lines) + (last if lines else b"")
 

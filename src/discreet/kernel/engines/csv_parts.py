@@ -159,14 +159,12 @@ def cleaned_stretches(
 ) -> Iterator[tuple[bytes, int]]:
     """The records of one file after its header, each in one line, and how many they are.
 
-    `blocks` hold no return before a line feed. A line that is too long is never held as a whole.
+    `blocks` are those of `plain_lines`. A line that is too long is never held as a whole.
     """
     limits = csv_limits.current
     text, at, passes_over, is_header = b"", 0, False, has_header
     for block, is_last in _with_last(blocks):
         text, at = text[at:] + block, 0
-        if is_last and text and not text.endswith(_END):
-            text += _END
         while at < len(text) and (is_last or passes_over or len(text) - at >= limits.enough):
             is_too_long = text.find(_END, at, at + limits.longest_line + 1) < 0
             if passes_over or is_too_long:

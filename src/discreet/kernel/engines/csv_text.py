@@ -48,7 +48,7 @@ def utf8_blocks(file: IO[bytes], encoding: str, size: int) -> Iterator[bytes]:
 
 def plain_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """The same text, without the return before a line feed or the end, and without a byte order mark at
-    the start of a line.
+    the start of a line. Its last line is ended, if it holds a byte.
 
     A mark is dropped from every line, so that what a line says does not depend on whether it is the first.
     """
@@ -62,7 +62,7 @@ def plain_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
             text = text.removeprefix(_MARK) if is_start else text
             yield text.replace(_END + _MARK, _END)
             is_start = ends_line
-    yield held and _END
+    yield _END if held or not is_start else b""
 
 
 @contextmanager
@@ -123,8 +123,6 @@ def _first_fields(file: IO[bytes], csv: CsvOptions) -> list[str] | None:
         # A quoted line break may make the first line longer than the first line feed says.
         if len(text) > longest or (_END in text and not csv.quoted_line_breaks):
             break
-    else:
-        text += b"" if text.endswith(_END) else _END
     end = rules.end_of_record(text)
     if not 0 < end <= longest + 1:
         return None
