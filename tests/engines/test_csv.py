@@ -1,17 +1,22 @@
-"""CSV files as they come: every line is counted or passed over by rule, none can stop the engine."""
+"""CSV files as they come: every line is one row, whatever it holds, and none can stop the engine."""
 
 from __future__ import annotations
 
+import errno
 import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet.errors import BadSource
+from discreet.errors import BadSource, EngineFailed
 from discreet.kernel.engines import column_names_and_types, open_engine
+from discreet.kernel.engines.csv_limits import CsvLimits
+from discreet.kernel.engines.csv_lines import LineRules
+from discreet.kernel.engines.csv_parts import cleaned_stretches
 from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
 
 CANARY = "CANARY-7719"
@@ -74,9 +79,15 @@ def test_declared_names_stand_before_those_of_a_bad_header(tmp_path: Path) -> No
         ({"delimiter": "|", "quote": "'"}, "age|city\n7|'Ulm'\n70|Köln\n"),
         ({"trim": True}, "age , city\n7,  Ulm \n 70, Köln\n"),
         ({}, "\ufeffage,city\r\n7,Ulm\r\n70,Köln\r\n"),
-        ({}, "age,city\r7,Ulm\r70,Köln"),
+        ({}, "age,city\n7,Ulm\r\n70,Köln\r"),
+        ({"delimiter": "§"}, "age§city\n7§Ulm\n70§Köln\n"),
+        ({"delimiter": " ", "quote": "^"}, "age city\n7 ^Ulm^\n70 Köln\n"),
+        ({"trim": True}, 'age , city\n7, "Ulm" \n 70, "Köln"\n'),
         ({"encoding": "latin-1"}, "age,city\n7,Ulm\n70,Köln\n".encode("latin-1")),
+        ({"encoding": "cp1252"}, "age,city\n7,Ulm\n70,Köln\n".encode("cp1252")),
         ({"encoding": "utf-16"}, "age,city\n7,Ulm\n70,Köln\n".encode("utf-16")),
+        ({"encoding": "utf-16-le"}, "age,city\n7,Ulm\n70,Köln\n".encode("utf-16-le")),
+        ({"encoding": "utf-16"}, "\ufeffage,city\n7,Ulm\n70,Köln\n".encode("utf-16-be")),
     ],
 )
 def test_a_file_is_read_as_its_options_say(
@@ -108,19 +119,19 @@ def test_a_packed_file_and_several_files_are_read(tmp_path: Path) -> None:
 
 
 MALFORMED = {
-    "too few fields": (f"7\n{CANARY}\n", 2),
-    "too many fields": (f"7,Ulm,{CANARY},9\n", 1),
-    "text after a quote": (f'7,"Ulm"{CANARY}\n', 1),
-    "a quote inside": (f'7,U"{CANARY}"lm\n', 1),
-    "an unclosed quote": (f'7,"{CANARY}\n', 1),
-    "a quoted line break": (f'7,"{CANARY}\nx"\n', 1),
-    "bytes that are no text": (b"7,\xff\xfe" + CANARY.encode() + b"\n", 0),
-    "a NUL": (f"7,\x00{CANARY}\n", 1),
-    "a bare return": (f"7,{CANARY}\r8,Ulm\n", 2),
-    "a line of three megabytes": (f"7,{CANARY}{'x' * 3_000_000}\n", 0),
-    "only delimiters": (",,,,\n", 1),
-    "empty lines": ("\n\n\n", 0),
-    "a number beyond all": (f"{'9' * 5000},{CANARY}\n", 1),
+    "too few fields": f"7\n{CANARY}\n",
+    "too many fields": f"7,Ulm,{CANARY},9\n",
+    "text after a quote": f'7,"Ulm"{CANARY}\n',
+    "a quote inside": f'7,U"{CANARY}"lm\n',
+    "an unclosed quote": f'7,"{CANARY}\n',
+    "a quoted line break": f'7,"{CANARY}\nx"\n',
+    "bytes that are no text": b"7,\xff\xfe" + CANARY.encode() + b"\n",
+    "a NUL": f"7,\x00{CANARY}\n",
+    "a bare return": f"7,{CANARY}\r8,Ulm\n",
+    "a line of three megabytes": f"7,{CANARY}{'x' * 3_000_000}\n",
+    "only delimiters": ",,,,\n",
+    "empty lines": "\n\n\n",
+    "a number beyond all": f"{'9' * 5000},{CANARY}\n",
 }
 
 
@@ -128,9 +139,10 @@ MALFORMED = {
 def test_a_malformed_line_neither_stops_the_engine_nor_shows(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    line, rows = MALFORMED[kind]
+    line = MALFORMED[kind]
     before = b"age,city\n" + b"1,Ulm\n2,Ulm\n"
     bad = line if isinstance(line, bytes) else line.encode()
+    rows = bad.count(b"\n")
     with open_engine(written(tmp_path, before + bad), schema()) as engine:
         assert engine.row_count() == 2 + rows
         assert engine.marginals([("city",)])[0].sum() == 2 + rows
@@ -138,21 +150,232 @@ def test_a_malformed_line_neither_stops_the_engine_nor_shows(
     assert CANARY not in shown.out + shown.err
 
 
-def test_without_quotes_every_line_stands_for_itself(tmp_path: Path) -> None:
-    path = written(tmp_path, 'age,city\n1,"Ulm\n2,Ulm\n')
-    assert counts(path, schema(quote=""))[0] == [0, 1, 0, 1, 0]
+def test_without_quotes_a_quote_is_a_character(tmp_path: Path) -> None:
+    path = written(tmp_path, 'age,city\n1,"Ulm\n2,Ulm\n3,\x02Ulm\n')
+    assert counts(path, schema(quote=""))[0] == [0, 1, 0, 2, 0]
 
 
-def test_quoted_line_breaks_in_a_long_file_do_not_stop_the_engine(tmp_path: Path) -> None:
-    """A parallel reader would; the file is longer than its pieces."""
+FIELDS = {
+    '7,"Ulm"': "Ulm",
+    '7,"Ulm': "Ulm",
+    '7,"U"lm': "Ulm",
+    '7,"Ulm"""': 'Ulm"',
+    '7,U"l"m': 'U"l"m',
+    '7,"Ulm",x,y': "Ulm",
+    '7, "Ulm"': ' "Ulm"',
+    '7,"Ulm" ': "Ulm ",
+    '7,"a,b"': "a,b",
+    '7,"a,b': "a,b",
+    "7": "",
+    "7,a\rb": "a\rb",
+    "7,Ulm\r": "Ulm",
+    "7,Ulm\r\r": "Ulm\r",
+    "7,\ufeff": "\ufeff",
+    "\ufeff7,Ulm": "Ulm",
+    "7,a\x85b\u2028c": "a\x85b\u2028c",
+    "7," + "x" * 999_998: "x" * 999_998,
+    "7," + "x" * 999_999: None,
+}
+"""Lines, and what their second field is; None where the line is too long to be read."""
+
+
+@pytest.mark.parametrize("line", FIELDS, ids=lambda line: ascii(line[:20]))
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_line_has_the_fields_that_the_rules_say(tmp_path: Path, line: str, encoding: str) -> None:
+    value = FIELDS[line]
+    declared = Schema(
+        dataset="file",
+        columns=(IntegerColumn("age", 0, 99), CategoryColumn("city", (value or "-",))),
+        csv=CsvOptions(encoding=encoding, null_strings=()),
+    )
+    text = f"age,city\n1,x\n{line}\n2,y\n"
+    with open_engine(written(tmp_path, text.encode(encoding)), declared) as engine:
+        ages, cities = engine.marginals([("age",), ("city",)])
+    assert ages[[1, 2]].tolist() == [1, 1] and ages.sum() == 3
+    if value is None:
+        assert ages[-1] == 1 and cities.tolist() == [0, 3, 0]
+    elif value == "":
+        assert cities[-2:].tolist() == [3, 0]
+    else:
+        assert ages[7] == 1 and cities.tolist() == [1, 2, 0]
+
+
+def test_one_more_line_adds_one_row_whatever_it_holds(tmp_path: Path) -> None:
+    """An open quote took 9,899 rows with it once."""
+    lines = [f'{n % 100},"Ulm"' for n in range(10_000)]
+    with open_engine(written(tmp_path, "\n".join(["age,city", *lines])), schema()) as engine:
+        (before,) = engine.marginals([("age",)])
+    lines.insert(100, '50,"')
+    with open_engine(written(tmp_path, "\n".join(["age,city", *lines])), schema()) as engine:
+        (after,) = engine.marginals([("age",)])
+    assert (after - before).tolist() == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8"])
+def test_no_byte_of_an_encoding_stops_the_engine(tmp_path: Path, encoding: str) -> None:
+    start = "age,city\n1,".encode(encoding)
+    if encoding == "utf-16":
+        odd = b"\x00\xd8" + "\n2,".encode("utf-16-le") + b"\x00\xdc"  # halves of a pair, alone
+        data = start + odd + "\n3,Ulm\n".encode("utf-16-le") + b"4"
+    else:
+        data = start + bytes(range(0x0E, 0x22)) + bytes(range(0x7F, 0x100)) + b"\n2,\x92\n3,Ulm\n4"
+    with open_engine(written(tmp_path, data), schema(encoding=encoding)) as engine:
+        assert engine.row_count() == 4
+        assert engine.marginals([("city",)])[0][1] == 1
+
+
+def test_windows_and_iso_bytes_are_the_characters_of_their_encoding(tmp_path: Path) -> None:
+    for encoding, value in [("cp1252", "d’Or"), ("latin-1", "d\x92Or")]:
+        declared = Schema(
+            dataset="file",
+            columns=(CategoryColumn("city", (value,)),),
+            csv=CsvOptions(encoding=encoding),
+        )
+        with open_engine(written(tmp_path, b"city\nd\x92Or\n"), declared) as engine:
+            assert engine.marginals([("city",)])[0].tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_every_line_is_a_row_also_an_empty_one(tmp_path: Path, width: int) -> None:
+    rest = "" if width == 1 else ",other"
+    path = written(tmp_path, f"age{rest}\n\n7\n\r\n\n8")
+    declared = Schema(dataset="file", columns=(IntegerColumn("age", 0, 99, width=10),))
+    with open_engine(path, declared) as engine:
+        assert engine.row_count() == 5
+        assert engine.marginals([("age",)])[0][[0, -1]].tolist() == [2, 3]
+
+
+def test_a_mark_at_the_start_of_a_line_is_dropped_wherever_the_line_stands(tmp_path: Path) -> None:
+    declared = schema(header=False, names=("age", "city"))
+    line = "\ufeff7,Ulm\n"
+    assert counts(written(tmp_path, line + "8,Ulm\n"), declared)[0] == [0, 2, 0, 0, 0]
+    assert counts(written(tmp_path, "8,Ulm\n" + line), declared)[0] == [0, 2, 0, 0, 0]
+    with open_engine(written(tmp_path, "8,Ulm\n\ufeff"), declared) as engine:
+        assert engine.row_count() == 2
+
+
+def test_a_utf_16_file_without_its_mark_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "age,city\n7,Ulm\n".encode("utf-16-be"))
+    with pytest.raises(BadSource, match="utf-16-le or utf-16-be"):
+        open_engine(path, schema(encoding="utf-16"))
+    assert counts(path, schema(encoding="utf-16-be"))[0] == [0, 1, 0, 0, 0]
+
+
+def test_files_without_a_last_line_end_do_not_run_together(tmp_path: Path) -> None:
+    for name in "ab":
+        written(tmp_path, "age,city\n7,Ulm\n8,Ulm", f"{name}.csv")
+    assert counts(tmp_path / "*.csv", schema())[0] == [0, 4, 0, 0, 0]
+
+
+def test_quoted_line_breaks_are_read_where_the_schema_allows_them(tmp_path: Path) -> None:
+    """In a file longer than the windows that it is checked in, with a few odd records among the others."""
     lines = [
-        f'{n % 100},"two\nlines"\n' if n % 50 == 0 else f"{n % 100},{'Ulm' + 'x' * 60}\n"
+        f'{n % 100},"two\r\nlines"\n' if n % 50 == 0 else f"{n % 100},{'Ulm' + 'x' * 60}\n"
         for n in range(40_000)
     ]
     lines[777] = "7\n"
+    lines[888] = '8,x"y"\n'
     path = written(tmp_path, "age,city\n" + "".join(lines))
-    with open_engine(path, schema(), threads=4) as engine:
+    declared = Schema(
+        dataset="file",
+        columns=(IntegerColumn("age", 0, 99), CategoryColumn("city", ("two\nlines",))),
+        csv=CsvOptions(quoted_line_breaks=True),
+    )
+    with open_engine(path, declared, threads=4) as engine:
         assert engine.row_count() == 40_000
+        assert engine.marginals([("city",)])[0].tolist() == [800, 39_199, 1]
+    with open_engine(path, schema(), threads=4) as engine:
+        assert engine.row_count() == 40_800
+
+
+def test_a_quote_that_is_never_closed_takes_one_line_where_breaks_are_allowed(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, 'age,city\n7,"Ulm\n8,Ulm\n9,Ulm\n')
+    assert counts(path, schema(quoted_line_breaks=True))[0] == [0, 3, 0, 0, 0]
+
+
+def test_parts_are_gone_after_reading_and_rows_are_the_same_in_many_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = CsvLimits(longest_line=1000, block=1000, part=3000, batch_parts=3)
+    monkeypatch.setattr("discreet.kernel.engines.csv_limits.current", small)
+    private = tmp_path / "private"
+    private.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(private))
+    lines = ['7,"Ulm"', "8,Ulm", "x" * 2000, ",".join("9" * 9), '70,"Köln', ""] * 500
+    path = written(tmp_path, "age,city\n" + "\r\n".join(lines) + "\r\n")
+    with open_engine(path, schema()) as engine:
+        assert not list(private.rglob("*.csv"))  # nothing is read before a verb
+        found = engine.marginals([("city",)])[0]
+        assert found.tolist() == [500, 1000, 0, 500, 1000] and engine.row_count() == 3000
+        assert not list(private.rglob("*.csv"))
+    assert not list(private.iterdir())
+
+
+def test_nothing_but_the_first_line_is_read_before_a_verb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def noted(*arguments: Any) -> Any:
+        read.append("stretches")
+        return cleaned_stretches(*arguments)
+
+    monkeypatch.setattr("discreet.kernel.engines.csv_parts.cleaned_stretches", noted)
+    with open_engine(written(tmp_path, "age,city\n7,Ulm\n"), schema()) as engine:
+        assert not read
+        engine.row_count()
+        engine.marginals([("city",)])
+    assert read == ["stretches"]
+
+
+def test_rows_that_the_database_reads_otherwise_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, "age,city\n7\n")
+    monkeypatch.setattr(LineRules, "rewritten", lambda *_: b"7,\n8,\n")
+    with (
+        open_engine(path, schema()) as engine,
+        pytest.raises(EngineFailed, match="other rows than the file holds"),
+    ):
+        engine.row_count()
+
+
+def test_a_full_disk_is_told_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, f"age,city\n7,{CANARY}\n")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("discreet.kernel.engines.csv_parts._Writer._open_next", full)
+    with (
+        open_engine(path, schema()) as engine,
+        pytest.raises(
+            EngineFailed, match=r"disk for temporary files is full.*Make room"
+        ) as refused,
+    ):
+        engine.marginals([("city",)])
+    assert CANARY not in str(refused.value)
+
+
+def test_ctrl_c_ends_the_reading_and_leaves_no_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(private))
+    path = written(tmp_path, "age,city\n7,Ulm\n")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.kernel.engines.csv_parts.cleaned_stretches", interrupted)
+    with pytest.raises(KeyboardInterrupt), open_engine(path, schema()) as engine:
+        engine.marginals([("city",)])
+    assert not list(private.iterdir())
 
 
 def test_the_first_line_is_not_shown_when_it_may_be_a_row(tmp_path: Path) -> None:
@@ -274,8 +497,8 @@ def test_the_raw_adult_file_is_counted_line_by_line(field_file: Callable[[str], 
     rows = [re.split(r", ", line) for line in path.read_text().splitlines() if line.strip()]
     with open_engine(path, declared) as engine:
         work, both, age = engine.marginals([("workclass",), ("sex", "income"), ("age",)])
-        assert engine.row_count() == len(rows)
-    assert work[-1] == sum(row[1] == "?" for row in rows) > 0
+        assert engine.row_count() == len(rows) + 1  # its last line is empty
+    assert work[-1] - 1 == sum(row[1] == "?" for row in rows) > 0
     assert work[0] == sum(row[1] == "Private" for row in rows)
     assert both[1, 1] == sum(row[9] == "Male" and row[14] == ">50K" for row in rows)
     np.testing.assert_array_equal(

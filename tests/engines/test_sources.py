@@ -21,7 +21,7 @@ from discreet.errors import BadInput, BadSource
 from discreet.kernel.engines import column_names_and_types, open_engine
 from discreet.kernel.engines.duckdb_units import FieldType
 from discreet.privacy.adjacency import PrivacyUnit
-from discreet.schema import CategoryColumn, IntegerColumn, Schema
+from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
 
 CANARY = "CANARY-7719"
 SCHEMA = Schema(dataset="s", columns=(IntegerColumn("a", 0, 9), CategoryColumn("b", ("x", "y"))))
@@ -120,7 +120,11 @@ ODD += ["identifier", "key", "rows", "cell", "k0", "\\", "\n", "read_csv", "enco
 
 
 def test_odd_column_names_are_names_like_any_other(tmp_path: Path) -> None:
-    schema = Schema(dataset="odd", columns=tuple(IntegerColumn(name, 0, 30) for name in ODD))
+    schema = Schema(
+        dataset="odd",
+        columns=tuple(IntegerColumn(name, 0, 30) for name in ODD),
+        csv=CsvOptions(quoted_line_breaks=True),
+    )
     table = pa.table({name: [place, place] for place, name in enumerate(ODD)})
     pq.write_table(table, tmp_path / "odd.parquet")
     lines = ['"' + '","'.join(name.replace('"', '""') for name in ODD) + '"']

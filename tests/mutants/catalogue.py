@@ -9,6 +9,7 @@ from __future__ import annotations
 from tests.mutants.bugs.accounting import ACCOUNTING
 from tests.mutants.bugs.concurrency import CONCURRENCY
 from tests.mutants.bugs.counting import COUNTING
+from tests.mutants.bugs.csv_files import CSV_FILES
 from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
@@ -33,6 +34,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *ACCOUNTING,
     *UNITS_AND_LOCKS,
     *SIDE_CHANNELS,
+    *CSV_FILES,
     *FILES_AND_SIGNATURES,
     *HALFSPACES,
     *COUNTING,

@@ -77,6 +77,9 @@ def random_table(generator: Generator, *, rows: int | None = None) -> GeneratedT
     text = [f'dataset = "audit"\npeople = 100\nadjacency = "{adjacency}"']
     if has_unit:
         text.append(f'[unit]\nidentifier = "{IDENTIFIER}"\nmax_rows = {generator.integers(1, 4)}')
+    text.append(
+        "[csv]\nquoted_line_breaks = true"
+    )  # every field is quoted, so each file is well formed
     for name in chosen:
         nulls = ("cell", "exclude")[generator.integers(2)]
         text.append(f'[columns.{name}]\n{_COLUMNS[name][0]}nulls = "{nulls}"')

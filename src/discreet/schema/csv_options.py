@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from discreet.errors import BadSchema
 from discreet.schema.column import folded, name_mistakes, text_mistakes
 
-ENCODINGS = ("utf-8", "utf-16", "latin-1")
+ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "cp1252")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class CsvOptions:
     null_strings: tuple[str, ...] = ("",)
     """Texts that count as null."""
     encoding: str = "utf-8"
+    quoted_line_breaks: bool = False
+    """Whether a quoted field may go on over line ends; then one record can reach into others."""
 
     def __post_init__(self) -> None:
         if found := self.mistakes():

@@ -130,7 +130,10 @@ def _cap(table: Table | None, parts: Parts) -> None:
 def _csv(table: Table | None, parts: Parts) -> None:
     if table is None:
         return
-    table.only("header", "names", "delimiter", "quote", "trim", "null_strings", "encoding")
+    table.only(
+        "header", "names", "delimiter", "quote", "trim", "null_strings", "encoding",
+        "quoted_line_breaks",
+    )  # fmt: skip
     usual = CsvOptions()
     names = table.texts("names", None, hint="the file's columns in order")
     try:
@@ -142,6 +145,7 @@ def _csv(table: Table | None, parts: Parts) -> None:
             trim=table.flag("trim", usual.trim),
             null_strings=table.texts("null_strings", usual.null_strings),
             encoding=table.text("encoding", usual.encoding),
+            quoted_line_breaks=table.flag("quoted_line_breaks", usual.quoted_line_breaks),
         )
     except BadSchema as error:
         parts.mistakes += error.mistakes

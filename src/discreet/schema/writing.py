@@ -62,6 +62,7 @@ def write(
             line("trim", csv.trim),
         ]
         lines += [line("null_strings", list(csv.null_strings)), line("encoding", csv.encoding)]
+        lines += [line("quoted_line_breaks", True)] if csv.quoted_line_breaks else []
     if view is not None:
         tables = ", ".join(f"{key(name)} = {quoted(file)}" for name, file in view.tables)
         lines += ["", "[view]", line("sql", view.sql), f"tables = {{ {tables} }}"]

@@ -29,14 +29,6 @@ SIDE_CHANNELS = (
         quick=True,
     ),
     Mutant(
-        name="csv-lines-that-stop-the-reader",
-        trap=33,
-        file="src/discreet/kernel/engines/duckdb_scan.py",
-        old="        ignore_errors=yes.copy(),\n",
-        new="        ignore_errors=no.copy(),\n",
-        tests=(f"{LEAKS}::test_malformed_lines_are_counted_or_passed_over_and_never_told",),
-    ),
-    Mutant(
         name="a-text-that-stops-the-parquet-reader",
         trap=33,
         file="src/discreet/kernel/engines/duckdb_scan.py",

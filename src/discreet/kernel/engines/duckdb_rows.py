@@ -7,15 +7,18 @@ verb scans the source anew. Field, unit, guess, code and value are layers of one
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from functools import partial
 
 from sqlglot import exp
 
-from discreet.errors import BadSource
+from discreet.errors import BadSource, EngineFailed
 from discreet.kernel.engines import duckdb_cells as cells
 from discreet.kernel.engines import duckdb_sql as s
 from discreet.kernel.engines import duckdb_units as units
-from discreet.kernel.engines.duckdb_scan import Scan
+from discreet.kernel.engines.csv_parts import CsvParts
+from discreet.kernel.engines.duckdb_scan import Scan, csv_table
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.schema.column import Column
@@ -33,7 +36,7 @@ class EncodedRows:
         self._schema = schema
         self._scan = scan
         self._place = {column.name: place for place, column in enumerate(schema.columns)}
-        self._kept_once = scan.is_csv or schema.unit.identifier is not None
+        self._kept_once = scan.csv is not None or schema.unit.identifier is not None
         self._making = threading.Lock()
         self._made: set[str] = set()
         families = [units.FieldType.of(type_name).family for _, type_name in scan.fields]
@@ -114,8 +117,7 @@ class EncodedRows:
         """A table that the first to need it makes, while others wait for it."""
         with self._making:
             if table not in self._made:
-                kept = s.render(self._kept_rows(with_units))
-                self._session.run(f"CREATE TABLE {table} AS {kept}")
+                self._keep(table, with_units)
                 self._made.add(table)
         return exp.table_(table)
 
@@ -129,18 +131,60 @@ class EncodedRows:
             return layers.subquery("tallied", copy=False)
         return self._made_once(_TALLIED, with_units=True)
 
-    def _kept_rows(self, with_units: bool = False) -> exp.Select:
-        """Every code and value (or unit); with an identifier, of the rows that are kept.
+    def _keep(self, name: str, with_units: bool) -> None:
+        """Makes a table of every code and value (or unit); with an identifier, of the rows that are kept."""
+        columns = list(self._schema.columns)
+        bounded = self._schema.unit.identifier is not None
+        layers = partial(
+            self._layers,
+            columns,
+            with_values=bounded or not with_units,
+            with_identifier=bounded,
+            with_units=with_units,
+        )
+        if self._scan.csv is None:
+            rows = layers()
+            self._create(
+                name, self._bounded(rows.subquery("rows"), with_units) if bounded else rows
+            )
+            return
+        read = name if not bounded else f"{name}_read"
+        self._read_csv(self._scan.csv, read, layers)
+        if bounded:
+            self._create(name, self._bounded(exp.table_(read), with_units))
+            self._session.drop(read)
+
+    def _read_csv(self, csv: CsvParts, name: str, layers: Callable[..., exp.Select]) -> None:
+        """Makes a table of all rows of CSV files, batch by batch."""
+        done: float = 0
+        with closing(csv.batches()) as batches:
+            for number, batch in enumerate(batches):
+                query = layers(table=csv_table(csv, batch.files))
+                with self._session.share_of_progress(done, batch.share):
+                    made = self._create(name, query) if number == 0 else self._insert(name, query)
+                if made != batch.rows and self._schema.unit.identifier is None:
+                    raise EngineFailed(
+                        "The engine read other rows than the file holds. What was charged stays "
+                        "charged. This is a mistake of the program; please report it."
+                    )
+                done = batch.share
+
+    def _create(self, name: str, query: exp.Select) -> int:
+        """Makes a table, in the place of one that a reading which failed left behind."""
+        ((made,),) = self._session.rows(f"CREATE OR REPLACE TABLE {name} AS {s.render(query)}")
+        return int(made)
+
+    def _insert(self, name: str, query: exp.Select) -> int:
+        ((made,),) = self._session.rows(f"INSERT INTO {name} {s.render(query)}")
+        return int(made)
+
+    def _bounded(self, rows: Sql, with_units: bool) -> exp.Select:
+        """The rows that are kept of each person.
 
         Rows are numbered by all that is kept of them: those that share a number's place are then
         alike, so which of them is kept depends on nobody else's rows.
         """
         columns = self._schema.columns
-        if self._schema.unit.identifier is None:
-            return self._layers(list(columns), with_values=not with_units, with_units=with_units)
-        rows = self._layers(
-            list(columns), with_values=True, with_identifier=True, with_units=with_units
-        ).subquery("rows")
         codes = [self.code(column) for column in columns]
         values = [s.name(f"v{n}") for n, one in enumerate(columns) if one.value_bounds is not None]
         blank = s.text("")
@@ -164,6 +208,7 @@ class EncodedRows:
         with_units: bool = False,
         only_places: bool = False,
         only_units: bool = False,
+        table: Sql | None = None,
     ) -> exp.Select:
         """Field, unit, guess, code, value: each a query over the one before, so none is computed twice."""
         places = [self._place[column.name] for column in columns]
@@ -172,7 +217,7 @@ class EncodedRows:
 
         def field(n: int) -> Sql:
             raw = s.name(self._scan.fields[n][0])
-            return units.csv_field(raw, self._schema.csv) if self._scan.is_csv else raw
+            return units.csv_field(raw, self._schema.csv) if self._scan.csv else raw
 
         def identifier() -> Sql:
             n = len(self._schema.columns)
@@ -184,7 +229,7 @@ class EncodedRows:
                 for n in places
             ),
             *([exp.alias_(identifier(), "identifier")] if with_identifier else []),
-        ).from_(self._scanned())
+        ).from_(self._scanned() if table is None else table)
         if with_identifier:
             query = (
                 exp.select(exp.Star())

@@ -1,14 +1,7 @@
 """Where DuckDB finds the rows of each kind of source, and what it calls their columns.
 
-Nothing is sniffed. CSV files are read as text, one row per line or quoted record, and no line can
-raise an error:
-  - a line with too few fields counts as if the missing ones were empty; further fields are ignored;
-  - a line that is not valid in the encoding, or longer than 2 MB, is no row; nor is an empty line
-    in a file of several columns;
-  - text after a closing quote stays as DuckDB reads it; a quote that is never closed takes what
-    follows into its field. With `quote = ""` every line stands for itself.
-They are parsed by one thread: DuckDB's parallel reader stops with an error on a quoted line break,
-which would be an error that a row decides.
+Nothing is sniffed. CSV files are never opened by DuckDB: it reads parts of them, as text, in each of
+which a line is exactly one record (see `csv_parts`).
 """
 
 from __future__ import annotations
@@ -21,12 +14,12 @@ from sqlglot import exp
 
 from discreet.errors import BadSource, EngineFailed
 from discreet.kernel.engines import duckdb_sql as s
+from discreet.kernel.engines.csv_parts import CsvParts
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.kernel.engines.frames import frame_columns, open_frame
 from discreet.kernel.engines.sources import Source, SourceColumn, csv_names, locate
 from discreet.schema.column import folded
-from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
 _ATTACHED = "source"
@@ -41,7 +34,8 @@ class Scan:
 
     table: Sql
     fields: tuple[tuple[str, str], ...]
-    is_csv: bool = False
+    csv: CsvParts | None = None
+    """Where the rows come from batch by batch, each instead of `table`, which then holds none."""
     read: Callable[[], None] | None = None
     """What a verb calls before it scans, where there is a table in memory to be read first."""
 
@@ -118,32 +112,34 @@ def _open_csv(session: Session, source: Source, schema: Schema) -> Scan:
     names = csv_names(source.files, schema.csv)
     columns = [SourceColumn(place, name) for place, name in enumerate(names)]
     found = locate(schema, columns, names_are_public=schema.csv.names is not None)
-    session.lock(source.files)
-    table = _csv(source.files, len(names), schema.csv)
-    return Scan(table, tuple((f"f{column.place}", "VARCHAR") for column in found), is_csv=True)
+    folder = session.lock_to_private_files()
+    parts = CsvParts(source.files, schema.csv, len(names), folder)
+    fields = tuple((f"f{column.place}", "VARCHAR") for column in found)
+    return Scan(exp.table_("no_rows"), fields, parts)
 
 
-def _csv(files: Sequence[str], width: int, csv: CsvOptions) -> Sql:
+def csv_table(parts: CsvParts, files: Sequence[str]) -> Sql:
+    """The rows of part files. Each is read by one thread, from its start."""
     yes, no = exp.true(), exp.false()
-    names = [s.text(f"f{place}") for place in range(width)]
+    names = [s.text(f"f{place}") for place in range(parts.width)]
     types = [exp.PropertyEQ(this=name, expression=s.text("VARCHAR")) for name in names]
     return _function(
         "read_csv",
         files,
         auto_detect=no,
         columns=exp.Struct(expressions=types),
-        header=yes if csv.header else no,
-        delim=s.text(csv.delimiter),
-        quote=s.text(csv.quote),
-        escape=s.text(csv.quote),
-        encoding=s.text(csv.encoding),
+        header=yes,
+        delim=s.text(parts.rules.out_delimiter),
+        quote=s.text(parts.rules.out_quote),
+        escape=s.text(parts.rules.out_quote),
+        new_line=s.text("\\n"),
         force_not_null=s.one_of(
             name.copy() for name in names
         ),  # null texts are the schema's matter
-        null_padding=yes.copy(),
-        ignore_errors=yes.copy(),
         strict_mode=no.copy(),
         parallel=no.copy(),
+        max_line_size=s.whole(parts.longest_line),
+        buffer_size=s.whole(2 * parts.longest_line),
     )
 
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
@@ -57,6 +58,7 @@ class Session:
         self._memory_limit = memory_limit
         self._progress = progress
         self._is_locked = False
+        self._span = (0.0, 1.0)
         self._spill = SpillDirectory()
         self._owner = os.getpid()
         self._closed = False
@@ -111,6 +113,12 @@ class Session:
         self.run("SET lock_configuration = true")
         self._is_locked = True
 
+    def lock_to_private_files(self) -> Path:
+        """The same, where only files in the private directory can be read."""
+        self.run(f"SET allowed_directories = {s.render(s.one_of([s.text(str(self._spill.path))]))}")
+        self.lock(())
+        return self._spill.path
+
     def register(self, name: str, table: object) -> None:
         """Makes an object in memory a table, while the session is being opened."""
         for connection in self._connections:
@@ -150,6 +158,15 @@ class Session:
                     connection.unregister(name)
 
         return list(self._work(fetch).values())
+
+    @contextmanager
+    def share_of_progress(self, start: float, end: float) -> Iterator[None]:
+        """Queries run in here are so much of one piece of work."""
+        self._span = (start, end)
+        try:
+            yield
+        finally:
+            self._span = (0.0, 1.0)
 
     def drop(self, table: str) -> None:
         """Drops a table, unless all of them are gone already."""
@@ -251,7 +268,8 @@ class Session:
         if self._progress is not None and self._is_locked:
             percent = connection.query_progress()
             if percent >= 0:
-                self._progress(min(percent / 100, 1.0))
+                start, end = self._span
+                self._progress(start + (end - start) * min(percent / 100, 1.0))
 
     def _guarded(self, job: Callable[[], object]) -> None:
         try:

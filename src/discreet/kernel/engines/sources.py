@@ -12,10 +12,7 @@ fields appear in no message unless some of them are declared names.
 
 from __future__ import annotations
 
-import csv as csv_module
 import glob
-import gzip
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadSource
+from discreet.kernel.engines.csv_text import header_names, refuse_unmarked
 from discreet.schema.column import folded
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
@@ -35,7 +33,6 @@ _SUFFIXES = {
     "csv": (".csv", ".tsv", ".txt", ".data", ".dat"),
     "duckdb": (".duckdb", ".ddb", ".db"),
 }
-_LONGEST_HEADER = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +149,11 @@ def view_source(source: object, view: View) -> Source:
 
 def csv_names(files: Sequence[str], csv: CsvOptions) -> tuple[str, ...]:
     """The columns of CSV files: as declared, or from the first line, the same in every file."""
+    for path in files:
+        refuse_unmarked(path, csv)
     if csv.names is not None:
         return csv.names
-    headers = [_header(path, csv) for path in files]
+    headers = [header_names(path, csv) for path in files]
     for path, header in zip(files[1:], headers[1:], strict=True):
         if header != headers[0]:
             raise BadSource(
@@ -162,32 +161,6 @@ def csv_names(files: Sequence[str], csv: CsvOptions) -> tuple[str, ...]:
                 "need the same columns in the same order."
             )
     return headers[0]
-
-
-def _header(path: str, csv: CsvOptions) -> tuple[str, ...]:
-    encoding = {"utf-8": "utf-8-sig"}.get(csv.encoding, csv.encoding)
-    try:
-        with Path(path).open("rb") as file:
-            packed = path.lower().endswith(".gz")
-            start = (gzip.GzipFile(fileobj=file) if packed else file).read(_LONGEST_HEADER)
-        lines = io.StringIO(start.decode(encoding, errors="replace"), newline="")
-        reader = csv_module.reader(
-            lines,
-            delimiter=csv.delimiter,
-            quotechar=csv.quote or None,
-            quoting=0 if csv.quote else 3,
-        )
-        names = next(reader, [])
-    except OSError as error:
-        raise BadSource(f"{path!r} cannot be read: {error.strerror or 'damaged'}.") from None
-    except (EOFError, UnicodeError, csv_module.Error, ValueError):
-        raise BadSource(f"The first line of {path!r} cannot be read as a header.") from None
-    if not names:
-        raise BadSource(
-            f"The first line of {path!r} is empty, so its columns have no names. If the file has no "
-            "header, list its columns under [csv] as `names`."
-        )
-    return tuple(name.strip(WHITESPACE) if csv.trim else name for name in names)
 
 
 _UNDECODED = {"\ufffd", "\0"}

@@ -1,0 +1,118 @@
+"""Files and their neighbours: one record of arbitrary bytes moves what it must, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from discreet.audits.csv_reference import reference_rows
+from discreet.audits.file_neighbours import (
+    SMALL,
+    FoundLeak,
+    audit_pairs,
+    audit_seeds,
+    check_pair,
+    check_read,
+    limited,
+    seen,
+)
+from discreet.audits.file_records import COLUMNS, CsvFile
+from discreet.kernel.engines.csv_limits import CsvLimits
+from discreet.schema import CsvOptions, Schema
+
+SCHEMA = Schema.loads('dataset = "fuzz"\n' + COLUMNS)
+RECORDS = tuple(f'n,{n % 100},"Ulm",{n % 7},no'.encode() for n in range(60))
+NASTY = (
+    b'n,50,"',
+    b'n,50,"Ulm"x,1,no',
+    b'n,50,U"lm,1,no',
+    b"n,50,Ulm\r51,1,no",
+    b"n,50,\xff\xfe,1,no",
+    b"n,50,\x00,1,no",
+    b"n,50",
+    b"n,50,Ulm,1,no,more,and more",
+    b"",
+    b"\r",
+    b"\xef\xbb\xbfn,50,Ulm,1,no",
+    b'" n"",50,"Ulm,1,no',
+    b"n,50," + b"x" * 3_000_000 + b",1,no",
+)
+
+
+@pytest.mark.parametrize("record", NASTY, ids=lambda record: ascii(record[:14]))
+def test_one_more_record_moves_every_table_by_one_at_most(tmp_path: Path, record: bytes) -> None:
+    one = CsvFile(SCHEMA, RECORDS)
+    other = replace(one, records=(*RECORDS[:9], record, *RECORDS[9:]))
+    before = seen(one.write(tmp_path), SCHEMA)
+    after = seen(other.write(tmp_path), SCHEMA)
+    check_pair("insert", before, after)
+    check_read(other, after)
+    changed = replace(one, records=(*RECORDS[:9], record, *RECORDS[10:]))
+    check_pair("change", before, seen(changed.write(tmp_path), SCHEMA))
+
+
+def test_random_files_and_their_neighbours_are_never_told_apart() -> None:
+    """The first few of the long run below."""
+    done = audit_seeds(1, 8)
+    assert done.total() >= 50
+
+
+@pytest.mark.trust
+def test_twenty_thousand_neighbours_are_never_told_apart() -> None:
+    done = audit_pairs(20_000, seed=100_000, workers=2)
+    assert done.total() >= 20_000
+    for encoding in ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "cp1252"):
+        assert sum(count for kind, count in done.items() if kind.startswith(encoding)) >= 1000
+    assert all(done[f"{form}, change"] >= 100 for form in ("parquet", "duckdb"))
+
+
+def test_a_pair_that_can_be_told_apart_is_a_finding(tmp_path: Path) -> None:
+    file = CsvFile(SCHEMA, RECORDS)
+    whole = seen(file.write(tmp_path), SCHEMA)
+    two_less = seen(replace(file, records=RECORDS[2:]).write(tmp_path), SCHEMA)
+    with pytest.raises(FoundLeak, match="number of rows moved by -2"):
+        check_pair("delete", whole, two_less)
+    with pytest.raises(FoundLeak, match="rows are read where the rules say"):
+        check_read(file, two_less)
+    moved = replace(file, records=tuple(b"n,,,,"[: len(one)] for one in RECORDS))
+    with pytest.raises(FoundLeak, match="beyond 2"):
+        check_pair("change", whole, seen(moved.write(tmp_path), SCHEMA))
+    stopped = replace(whole, error="EngineFailed: The engine stopped.")
+    with pytest.raises(FoundLeak, match="One stops"):
+        check_pair("change", whole, stopped)
+    with pytest.raises(FoundLeak, match="questions became"):
+        check_pair("change", whole, replace(whole, questions=whole.questions + 1))
+
+
+def test_small_limits_change_nothing_but_where_the_borders_lie(tmp_path: Path) -> None:
+    file = CsvFile(SCHEMA, RECORDS * 5)
+    with limited(replace(SMALL, longest_line=CsvLimits().longest_line)):
+        small = seen(file.write(tmp_path), SCHEMA)
+    check_read(file, small)
+    check_pair("change", seen(file.write(tmp_path), SCHEMA), small)
+
+
+def test_the_second_reader_reads_the_examples_of_the_rules() -> None:
+    csv = CsvOptions()
+
+    def rows(data: bytes, options: CsvOptions = csv) -> list[list[str]]:
+        return reference_rows(data, options, longest=20)
+
+    assert rows(b'a,b\r\n"x,""y",z\n\n"open,\nlast') == [
+        ["a", "b"],
+        ['x,"y', "z"],
+        [""],
+        ["open,"],
+        ["last"],
+    ]
+    assert rows(b"\xef\xbb\xbfa\xff,b\n" + b"x" * 21) == [["a\ufffd", "b"], []]
+    spanning = CsvOptions(quoted_line_breaks=True)
+    assert rows(b'"a\nb",c\n"d\ne', spanning) == [["a\nb", "c"], ["d"], ["e"]]
+    assert rows(b' "a" ,b', CsvOptions(trim=True)) == [["a ", "b"]]
+    assert rows("a\n".encode("utf-16") + b"\x00\xd8\n\x00b", CsvOptions(encoding="utf-16")) == [
+        ["a"],
+        ["\ufffd"],
+        ["\ufffd"],
+    ]

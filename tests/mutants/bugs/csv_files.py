@@ -1,0 +1,110 @@
+"""Bugs 3, 25, 33 and 36 in CSV files: a line that reaches into others, stops the run, or is read too early."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+FUZZ = (
+    "tests/audits/test_file_neighbours.py"
+    "::test_random_files_and_their_neighbours_are_never_told_apart"
+)
+CSV = "tests/engines/test_csv.py"
+TEXT = "src/discreet/kernel/engines/csv_text.py"
+LINES = "src/discreet/kernel/engines/csv_lines.py"
+PARTS = "src/discreet/kernel/engines/csv_parts.py"
+
+CSV_FILES = (
+    Mutant(
+        name="an-open-quote-takes-the-next-lines-with-it",
+        trap=3,
+        file=LINES,
+        old="self._spans = csv.quoted_line_breaks and bool(csv.quote)",
+        new="self._spans = bool(csv.quote)",
+        tests=(FUZZ,),
+        quick=True,
+    ),
+    Mutant(
+        name="a-bare-return-ends-a-line",
+        trap=3,
+        file=TEXT,
+        old='text = text.removesuffix(held).replace(b"\\r\\n", _END)',
+        new='text = text.removesuffix(held).replace(b"\\r\\n", _END).replace(b"\\r", _END)',
+        tests=(FUZZ,),
+    ),
+    Mutant(
+        name="a-line-that-is-no-text-is-no-row",
+        trap=3,
+        file=TEXT,
+        old="            yield decoder.decode(block).encode()\n    yield",
+        new=(
+            "            lines = decoder.decode(block).splitlines(keepends=True)\n"
+            '            yield "".join(line for line in lines if "\\ufffd" not in line).encode()\n'
+            "    yield"
+        ),
+        tests=(FUZZ,),
+    ),
+    Mutant(
+        name="a-line-that-is-too-long-is-no-row",
+        trap=3,
+        file=PARTS,
+        old='                    yield rules.rewritten(b""), 1\n',
+        new="                    pass\n",
+        tests=(FUZZ,),
+    ),
+    Mutant(
+        name="an-empty-line-is-no-row",
+        trap=3,
+        file=LINES,
+        old="        lines = text[start:end]\n",
+        new='        lines = re.sub(b"(?m)^\\n", b"", text[start:end])\n',
+        tests=(FUZZ,),
+    ),
+    Mutant(
+        name="only-the-first-line-loses-its-byte-order-mark",
+        trap=3,
+        file=TEXT,
+        old="            yield text.replace(_END + _MARK, _END)\n",
+        new="            yield text\n",
+        tests=(f"{CSV}::test_a_mark_at_the_start_of_a_line_is_dropped_wherever_the_line_stands",),
+    ),
+    Mutant(
+        name="the-first-record-tells-the-order-of-bytes",
+        trap=3,
+        file=TEXT,
+        old='    if csv.encoding == "utf-16" and _start(path) not in',
+        new='    if csv.encoding == "utf-61" and _start(path) not in',
+        tests=(f"{CSV}::test_a_utf_16_file_without_its_mark_is_refused_before_anything_is_read",),
+    ),
+    Mutant(
+        name="lines-lost-by-the-database-go-unnoticed",
+        trap=3,
+        file="src/discreet/kernel/engines/duckdb_rows.py",
+        old="                if made != batch.rows and ",
+        new="                if made < 0 and ",
+        tests=(f"{CSV}::test_rows_that_the_database_reads_otherwise_are_noticed",),
+    ),
+    Mutant(
+        name="a-csv-file-is-read-when-it-is-opened",
+        trap=25,
+        file=PARTS,
+        old="        self._folder = folder\n",
+        new="        self._folder = folder\n        list(self._stretches())\n",
+        tests=(f"{CSV}::test_nothing_but_the_first_line_is_read_before_a_verb",),
+    ),
+    Mutant(
+        name="csv-lines-that-stop-the-reader",
+        trap=33,
+        file=TEXT,
+        old='(errors="replace")',
+        new='(errors="strict")',
+        tests=(FUZZ,),
+    ),
+    Mutant(
+        name="parts-of-a-csv-file-left-on-the-disk",
+        trap=36,
+        file=PARTS,
+        old="            shutil.rmtree(place, ignore_errors=True)\n",
+        new="            pass\n",
+        tests=(f"{CSV}::test_parts_are_gone_after_reading_and_rows_are_the_same_in_many_batches",),
+    ),
+)
