@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.linear_tables import ModelTable, WeightedTable
+from discreet.answers.linear_tables import ModelTable, WeightedTable, below_a_ceiling
 from discreet.answers.selecting import Selection
 from discreet.answers.sources import CombinedTable
 from discreet.inference.combination import half_widths
@@ -165,8 +165,7 @@ def _weighted_count(
         inside = low + np.sum(table.counts * np.where(inner, 0.0, selection.share()), axis=axes)
     estimate, lower, upper = plausible_counts(
         inside,
-        np.minimum(low - width, most),
-        np.minimum(high + above, most),
+        *below_a_ceiling(low - width, high + above, width, most),
         rows=public_rows,
         whole=whole,
     )
