@@ -6,7 +6,7 @@ import csv
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -433,6 +433,21 @@ def test_moving_rows_brings_the_counts_of_pairs_to_what_is_wanted():
     before = missed()
     settle(rows, (3, 2, 4), 3000 * model._pairs(model.table), source)
     assert missed() < 0.4 * before
+
+
+def test_rows_of_a_large_table_are_moved_however_often_that_works():
+    """336,776 rows that all start in one cell: every step brings them nearer, sixty times for each column."""
+    many, sizes = 336_776, (12, 16, 24)
+    edges = np.cumsum((0, *sizes))
+    shares = np.concatenate([np.full(size, 1 / size) for size in sizes])
+    wanted = many * np.outer(shares, shares)
+    for low, high in pairwise(edges):
+        wanted[low:high, low:high] = np.diag(many * shares[low:high])
+    rows = np.zeros((many, 3), dtype=np.int64)
+    settle(rows, sizes, wanted, generator(2))
+    assert (rows >= 0).all() and (rows < sizes).all()
+    moved = [int((column > 0).sum()) for column in rows.T]
+    assert min(moved) >= 50 * 256, "at each of sixty steps about all rows that are looked at"
 
 
 def test_shares_that_noise_alone_could_have_made_stay_even():

@@ -67,6 +67,14 @@ MARGINALS = (
         ),
     ),
     Mutant(
+        name="a-batch-of-rows-doubles-until-it-overflows",
+        trap=9,
+        file="src/discreet/inference/settling.py",
+        old="min(2 * batch[column], LOOKED_AT)",
+        new="2 * batch[column]",
+        tests=(f"{MODELS}::test_rows_of_a_large_table_are_moved_however_often_that_works",),
+    ),
+    Mutant(
         name="a-distance-below-zero-takes-the-noise-out-of-the-bound",
         trap=42,
         file="src/discreet/answers/linear_tables.py",
