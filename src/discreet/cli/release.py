@@ -98,8 +98,15 @@ def command(
     signed_by = None
     if key is not None:
         from discreet.answers import sign_release
+        from discreet.errors import BadInput, NotWritten
 
-        signed_by = sign_release(output, key)
+        try:
+            signed_by = sign_release(output, key)
+        except BadInput as error:
+            raise NotWritten(
+                f"{output} is written and charged, but not signed: {error} Do not pay for it again; sign "
+                "it with `discreet.answers.sign_release` once there is room."
+            ) from None
     if as_json:
         print_json(
             {
