@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadInput
 from discreet.privacy.conversion import discrete_gaussian_delta_one_coordinate, gaussian_delta
-from discreet.privacy.loss import PrivacyLoss, split_atoms
+from discreet.privacy.loss import PrivacyLoss, compose_all, split_atoms
 from discreet.privacy.loss_mechanisms import (
     discrete_gaussian_loss,
     discrete_laplace_loss,
@@ -152,6 +152,23 @@ def test_compositions_on_the_grid_bound_the_exact_ones(monkeypatch: pytest.Monke
     levels = np.linspace(0, 1.9, 39)
     assert np.all(gridded.delta(levels) >= exact.delta(levels) * (1 - 1e-10))
     assert np.allclose(gridded.delta(levels), exact.delta(levels), rtol=1e-4, atol=1e-12)
+
+
+def test_many_losses_composed_at_once_stay_within_their_largest() -> None:
+    """In pairs the grid doubled with each loss; at once it is as wide as the losses, and never below them."""
+    parts = [(discrete_laplace_loss(scale=20 + place), 1 + place % 2) for place in range(30)]
+    largest = sum(times / (20 + place) for place, (_, times) in enumerate(parts))
+    total = compose_all(parts)
+    assert total.largest == pytest.approx(largest, rel=1e-12)
+    assert total.tail(total.largest) == 0 and total.delta(total.largest) == 0
+    assert total.points[-2] < 4 * largest
+    assert total.mean == pytest.approx(sum(times * part.mean for part, times in parts), rel=1e-3)
+    alone = discrete_laplace_loss(scale=20)
+    levels = np.linspace(0, 1 / 20, 9)
+    assert np.all(total.delta(levels) >= alone.delta(levels))
+    assert compose_all([(alone, 1)]) is alone
+    with pytest.raises(BadInput, match="Nothing to compose"):
+        compose_all([])
 
 
 @settings(deadline=None)

@@ -41,7 +41,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, *full: Path) -> None:
     really = files._zip
 
     def zipped(members, file):
-        place = Path(os.readlink(f"/proc/self/fd/{file.fileno()}"))
+        place = Path(f"/proc/self/fd/{file.fileno()}").readlink()
         file.write(b"half")
         if any(place.is_relative_to(directory) for directory in full):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -75,7 +75,7 @@ def _public_table(
         own = np.zeros(all_cells)
         own[:values] = _cascade(values, table * len(shape) + place)
         mass = np.multiply.outer(mass, own).reshape(-1)
-    return np.bincount(part, mass, parts)
+    return np.asarray(np.bincount(part, mass, parts), dtype=np.float64)
 
 
 def _simulated(
