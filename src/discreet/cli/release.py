@@ -72,6 +72,7 @@ def command(
     from discreet.cli.keys import private_key
     from discreet.cli.output import plain_number, print_json, print_table, progress_bar, say
     from discreet.releases import release_to_file
+    from discreet.releases.left_out import left_out_note
     from discreet.releases.trivial_claims import drowned
     from discreet.schema import Schema
 
@@ -115,6 +116,9 @@ def command(
                 "charged": made.budget.to_dict(),
                 "accounting": made.accounting.value,
                 "signed_by": signed_by,
+                "left_out": [
+                    text for part in made.parts if (text := left_out_note(part.query_class, schema))
+                ],
                 "claims": [
                     {
                         "class": claim.query_class,
@@ -144,6 +148,10 @@ def command(
         title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",
         right=[1, 3],
     )
+    for part in made.parts:
+        left_out = left_out_note(part.query_class, schema)
+        if left_out:
+            say(left_out)
     for text in sorted(drowned(made)):
         say(
             f"{text}: that is as much as the {schema.people:,} people of the schema or more, so answers "

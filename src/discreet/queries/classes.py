@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from math import comb, prod
 from typing import ClassVar, NamedTuple, Protocol
 
 from discreet.errors import BadInput, did_you_mean
@@ -44,6 +45,10 @@ class QueryClass(Protocol):
     def check(self, schema: Schema) -> None:
         """Refuse columns that the schema lacks, or whose kind does not fit."""
         ...
+
+
+MOST_OF_ALL = 1 << 22
+"""Cells of a table up to which it is among all tables of so many columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,22 @@ class Marginals:
             chosen = [{schema.column(name).name for name in each} for each in named]
             return tuple(tuple(sorted(each, key=names.index)) for each in chosen)
         assert self.degree is not None
-        return tuple(combinations(names, self.degree))
+        large = set(self.left_out(schema))
+        return tuple(each for each in combinations(names, self.degree) if each not in large)
+
+    def left_out(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
+        """The sets of `degree` columns that have too many cells to be among all others.
+
+        One such table would decide for all of them how they are released. It can be asked for by its
+        columns' names. Where every table is that large none is left out.
+        """
+        if self.degree is None:
+            return ()
+        names = [column.name for column in schema.columns]
+        sizes = {column.name: column.cells for column in schema.columns}
+        every = combinations(names, self.degree)
+        large = tuple(each for each in every if prod(map(sizes.__getitem__, each)) > MOST_OF_ALL)
+        return large if len(large) < comb(len(names), self.degree) else ()
 
     def weights(self, schema: Schema) -> tuple[Fraction, ...]:
         """How much each of `sets` matters."""

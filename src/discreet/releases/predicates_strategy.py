@@ -197,9 +197,12 @@ def _inequalities(asked: Predicates, schema: Schema) -> InequalityCounts:
     read = read_conditions(schema, asked.conditions)
     for text, condition in zip(asked.conditions, read, strict=True):
         if not isinstance(condition, Inequality):
+            columns = columns_of(schema, read)
+            cells = math.prod(schema.sizes(columns))
             raise BadInput(
-                f"Over so many cells only linear inequalities are counted, and {text!r} is none. "
-                "Nothing was read or charged."
+                f"its columns {', '.join(columns)} have {cells:,} combinations of cells, and at most "
+                f"{MOST_CELLS:,} are told apart, as {text!r} needs. Declare the conditions on fewer "
+                "columns as a class of their own, or wider cells. Nothing was read or charged."
             )
         check_single_values(schema, condition)
         found.append(condition)
