@@ -45,6 +45,8 @@ class Estimates:
     """What else a reader should know."""
     is_model: bool = False
     """Whether a model filled the table in: the interval then covers what it left out, too."""
+    leaves_no_row_out: bool = False
+    """Whether rows without a value count all the same; `note` then says as what."""
     is_declared: bool = False
     """Whether cells that the schema declares impossible were taken to be empty."""
 

@@ -71,6 +71,7 @@ def command(
     from discreet.cli.files import refuse_overwriting
     from discreet.cli.keys import private_key
     from discreet.cli.output import plain_number, print_json, print_table, progress_bar, say
+    from discreet.privacy.guidance import guidance
     from discreet.releases import release_to_file
     from discreet.releases.left_out import left_out_note
     from discreet.releases.trivial_claims import drowned
@@ -83,6 +84,8 @@ def command(
     if epsilon is None and rho is None:
         raise click.UsageError("Give a budget for the whole release: --epsilon or --rho.")
     budget = budget_of(epsilon, delta, rho)
+    for warning in guidance(budget, people=schema.people):
+        say(warning)
     with progress_bar() as advance:
         made = release_to_file(
             table,
