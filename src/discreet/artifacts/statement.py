@@ -85,7 +85,10 @@ def _how_much(release: Release) -> str:
             + (f", but for a probability of {float(budget.delta):.3g}." if budget.delta else ".")
         )
     epsilon = float(budget.epsilon)
-    factor = f"{math.exp(epsilon):.3g}" if epsilon < 50 else f"e^{epsilon:.3g}"
+    factor = f"e^{epsilon:.3g}"
+    if epsilon < 20:
+        times = math.exp(epsilon)
+        factor = f"{times:.3g}" if times < 100 else f"{times:,.0f}"
     slack = f", but for a probability of {float(budget.delta):.3g}" if budget.delta else ""
     return (
         f"The release is differentially private with {budget}: whatever anyone concludes from it is at "
