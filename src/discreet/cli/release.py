@@ -84,8 +84,6 @@ def command(
     if epsilon is None and rho is None:
         raise click.UsageError("Give a budget for the whole release: --epsilon or --rho.")
     budget = budget_of(epsilon, delta, rho)
-    for warning in guidance(budget, people=schema.people):
-        say(warning)
     with progress_bar() as advance:
         made = release_to_file(
             table,
@@ -119,6 +117,7 @@ def command(
                 "charged": made.budget.to_dict(),
                 "accounting": made.accounting.value,
                 "signed_by": signed_by,
+                "warnings": guidance(made.budget, people=schema.people),
                 "left_out": [
                     text for part in made.parts if (text := left_out_note(part.query_class, schema))
                 ],
@@ -151,6 +150,8 @@ def command(
         title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",
         right=[1, 3],
     )
+    for warning in guidance(made.budget, people=schema.people):
+        say(warning)
     for part in made.parts:
         left_out = left_out_note(part.query_class, schema)
         if left_out:

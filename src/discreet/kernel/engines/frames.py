@@ -62,6 +62,11 @@ def frame_for_engine(source: Source, schema: Schema, found: Sequence[SourceColum
         return frame.select([column.place for column in found]).rename_columns(names)
     except BadSource:
         raise
+    except ModuleNotFoundError:
+        raise BadSource(
+            f"A {source.format} table is read through pyarrow, which is not installed: install "
+            "discreet[arrow], or write the table to a Parquet file. Nothing was read or charged."
+        ) from None
     except Exception as error:  # a message of these packages may quote a value
         raise BadSource(
             f"The {source.format} table cannot be read ({type(error).__name__}). Write its columns "
