@@ -328,18 +328,3 @@ def test_an_identifier_that_cannot_tell_people_apart_is_refused() -> None:
         open_engine(TABLE.append_column("id", pa.array([[1], [2], [3]])), schema)
     with pytest.raises(BadSource, match=r"lacks a column .*'id'"):
         open_engine(TABLE, schema)
-
-
-def test_a_polars_table_without_pyarrow_is_told_what_to_install(monkeypatch):
-    def missing(self):
-        raise ModuleNotFoundError("pa.Table requires 'pyarrow' module to be installed")
-
-    monkeypatch.setattr(pl.DataFrame, "to_arrow", missing)
-    schema = Schema(dataset="d", columns=(IntegerColumn("age", 0, 9),))
-    with (
-        pytest.raises(
-            BadSource, match=r"read through pyarrow.*discreet\[arrow\].*Nothing was read"
-        ),
-        open_engine(pl.DataFrame({"age": [1, 2]}), schema),
-    ):
-        pass

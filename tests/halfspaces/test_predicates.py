@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from discreet import plan, release
 from discreet.answers.predicates import PredicateReader
 from discreet.answers.sources import Library
-from discreet.answers.verify import verify
 from discreet.artifacts.files import read_release, write_release
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, NotAnswerable
@@ -31,6 +30,7 @@ from discreet.queries.predicates import Predicates, partition
 from discreet.queries.sql import parse_question
 from discreet.queries.strategy import InequalityCounts, StrategyCounts, column_moves
 from discreet.releases import predicates_mwem
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
 PEOPLE = """

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader, open_release, verify
+from discreet.answers import ReleaseReader, open_release
 from discreet.answers.counting import count_rows
 from discreet.answers.linear_tables import ModelTable, WeightedTable
 from discreet.answers.selecting import select
@@ -32,6 +32,7 @@ from discreet.queries.sql import parse_question
 from discreet.releases import release
 from discreet.releases.pair_choice import Candidate, choose
 from discreet.releases.preparing import prepare
+from discreet.releases.verifying import verify
 from discreet.schema import CategoryColumn, Schema
 
 SCHEMA = """

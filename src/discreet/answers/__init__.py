@@ -7,7 +7,7 @@ from discreet.answers.batch import ManyCounts
 from discreet.answers.reader import ReleaseReader, open_release
 from discreet.answers.signing import new_signing_key, sign_release
 from discreet.answers.sources import ANSWERERS
-from discreet.answers.verify import Verification, verify
+from discreet.answers.verify import Verification, verify_costs
 
 __all__ = [
     "ANSWERERS",
@@ -17,5 +17,5 @@ __all__ = [
     "new_signing_key",
     "open_release",
     "sign_release",
-    "verify",
+    "verify_costs",
 ]

@@ -20,6 +20,7 @@ from discreet.answers.sources import Library
 from discreet.artifacts.answer import Covers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.inference.combination import half_widths
+from discreet.inference.kept import Kept
 from discreet.inference.rounding import plausible_counts
 from discreet.queries.impossible import covers_box, impossible_rows, rules_over
 from discreet.queries.measurable import MOST_CELLS
@@ -33,7 +34,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManyCounts:
-    """Counts as arrays, one number a question."""
+    """Counts as arrays, one number a question. Thread safe: it never changes."""
 
     estimate: Floats
     lower: Floats
@@ -55,12 +56,15 @@ class ManyCounts:
 
 
 class Batch:
-    """The vectorised path of one release; derived arrays are kept."""
+    """The vectorised path of one release; derived arrays are kept.
+
+    Thread safe: an array that is kept never changes; a longer one is put in its place.
+    """
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._prefixes: dict[str, Floats] = {}
-        self._extents: dict[str, tuple[Floats, Floats]] = {}
+        self._prefixes: Kept[str, Floats] = Kept()
+        self._extents: Kept[str, tuple[Floats, Floats]] = Kept()
         self._widths: dict[tuple[tuple[str, ...], float], Floats] = {}
         self._weighted: dict[tuple[tuple[str, ...], float], tuple[Floats, Floats]] = {}
 
@@ -92,10 +96,9 @@ class Batch:
                 "would be needed."
             )
         table = self._library.table((column,))
-        prefix = self._prefixes.get(column)
-        if prefix is None:
-            prefix = np.concatenate([[0.0], np.cumsum(table.counts)])
-            self._prefixes[column] = prefix
+        prefix = self._prefixes.get(
+            column, lambda: np.concatenate([[0.0], np.cumsum(table.counts)])
+        )
         low_array, high_array = _numbers(low, "low"), _numbers(high, "high")
         if low_array.shape != high_array.shape or low_array.ndim != 1:
             raise BadInput("low and high must be two lists of the same length.")
@@ -107,10 +110,7 @@ class Batch:
             stops = np.maximum(np.clip(np.floor(high_array) + 1, 0, cells).astype(np.int64), starts)
             first, last = starts, stops
         else:
-            edges = self._extents.get(column)
-            if edges is None:
-                edges = self._extents[column] = extents(declared)
-            begin, end = edges
+            begin, end = self._extents.get(column, lambda: extents(declared))
             if not isinstance(declared, NumberColumn):
                 if max(abs(begin[0]), abs(end[-1])) >= 2.0**53:
                     raise BadInput(

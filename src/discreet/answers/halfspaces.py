@@ -66,7 +66,7 @@ MOST_GROUP_BOXES = 1 << 25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManyHalfspaces:
-    """Counts as arrays, one number a halfspace."""
+    """Counts as arrays, one number a halfspace. Thread safe: it never changes."""
 
     estimate: Floats
     lower: Floats

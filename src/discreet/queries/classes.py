@@ -53,7 +53,10 @@ MOST_OF_ALL = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Marginals:
-    """Contingency tables: all of `degree` columns, the one over `columns`, or those over `tables`."""
+    """Contingency tables: all of `degree` columns, the one over `columns`, or those over `tables`.
+
+    Thread safe: it never changes.
+    """
 
     degree: int | None = None
     columns: tuple[str, ...] | None = None
@@ -189,14 +192,20 @@ class _OneNumber:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Means(_OneNumber):
-    """The mean of a numeric column over its non-null rows, values clamped to the schema's bounds."""
+    """The mean of a numeric column over its non-null rows, values clamped to the schema's bounds.
+
+    Thread safe: it never changes.
+    """
 
     name: ClassVar[str] = "means"
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Sums(_OneNumber):
-    """The sum of a numeric column, values clamped to the schema's bounds."""
+    """The sum of a numeric column, values clamped to the schema's bounds.
+
+    Thread safe: it never changes.
+    """
 
     name: ClassVar[str] = "sums"
 
