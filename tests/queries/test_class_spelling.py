@@ -11,12 +11,12 @@ from discreet.queries.classes import parse_class
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("marginals(2", "more are opened than closed"),
-        ("marginals((age, sex)", "more are opened than closed"),
-        ("marginals(age))", "more are closed than opened"),
-        ('means("net (income)"', "more are opened than closed"),
+        ("marginals(2", "as many brackets closed as opened"),
+        ("marginals((age, sex)", "as many brackets closed as opened"),
+        ("marginals(age))", "as many brackets closed as opened"),
+        ('means("net (income)"', "as many brackets closed as opened"),
         ("marginals", r"write marginals\(\.\.\.\)"),
-        ("intervals(age) * many", "with a weight behind it"),
+        ("intervals(age) * many", "as many brackets closed as opened"),
     ],
 )
 def test_a_known_name_with_brackets_that_do_not_match_is_not_taken_for_an_unknown_one(text, said):

@@ -152,28 +152,6 @@ class PrivacyLoss:
             raise BadInput(f"times is {times!r}; it must be a whole number of at least 1.")
         return self if times == 1 else compose_all([(self, times)])
 
-    def plot_data(self, points: int = 200) -> LossCurve:
-        """Curves for a chart: `points` equally spaced losses from the first to the last that matter."""
-        if points < 2:
-            raise BadInput(f"points is {points}; a curve needs at least 2.")
-        total = np.cumsum(self.probabilities)
-        first = self.points[min(int(np.searchsorted(total, 1e-4)), len(total) - 1)]
-        last = self.points[min(int(np.searchsorted(total, total[-1] - 1e-9)), len(total) - 1)]
-        low, high = min(float(first), 0.0), max(float(last), 0.0)
-        grid = np.linspace(low, high if high > low else low + 1, points)
-        tail = self.tail(grid)
-        delta = self.delta(np.maximum(grid, 0.0))
-        return LossCurve(tuple(grid.tolist()), tuple(tail.tolist()), tuple(delta.tolist()))
-
-
-@dataclass(frozen=True, slots=True)
-class LossCurve:
-    """`tail[i]` is P(loss > loss[i]); `delta[i]` is delta at epsilon = max(0, loss[i])."""
-
-    loss: tuple[float, ...]
-    tail: tuple[float, ...]
-    delta: tuple[float, ...]
-
 
 def split_atoms(points: Floats, masses: Floats, step: float) -> tuple[int, Floats]:
     """Each atom to the grid points (multiples of `step`) around it, keeping its mass under P and Q.

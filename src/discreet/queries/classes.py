@@ -267,6 +267,9 @@ CLASSES: dict[str, Callable[[list[str]], QueryClass]] = {
     "predicates": parse_predicates,
 }
 
+INCOMPLETE = (
+    "The query class {!r} is not complete: write {}(...), as many brackets closed as opened."
+)
 _CALL = re.compile(
     r"\s*([A-Za-z_]+)\s*\((.*)\)\s*(?:\*\s*(\d+(?:\.\d+)?|\d+/[1-9]\d*))?\s*", re.DOTALL
 )
@@ -289,15 +292,15 @@ def parse_class(text: str) -> QueryClass:
     if call is None or call[1].lower() not in CLASSES:
         named = call[1] if call is not None else text.partition("(")[0].strip()
         if named.lower() in CLASSES:
-            raise BadInput(_misspelt(named, text))
+            raise BadInput(INCOMPLETE.format(text, named))
         raise BadInput(
             f"The query class {text!r} is not known.{did_you_mean(named, CLASSES)} Classes: "
             + ", ".join(f"{name}(...)" for name in CLASSES)
             + "."
         )
-    opened, closed = _brackets(text)
-    if opened != closed:
-        raise BadInput(_misspelt(call[1], text))
+    bare = re.sub(r'"(?:[^"]|"")*"', "", text)
+    if bare.count("(") != bare.count(")"):
+        raise BadInput(INCOMPLETE.format(text, call[1]))
     name, groups = call[1].lower(), _arguments(call[2], text)
     if len(groups) == 1:
         parsed = CLASSES[name](_names(groups[0]))
@@ -308,23 +311,6 @@ def parse_class(text: str) -> QueryClass:
     if call[3]:
         object.__setattr__(parsed, "weight", checked_weight(Fraction(call[3])))
     return parsed
-
-
-def _brackets(text: str) -> tuple[int, int]:
-    """How many are opened and closed outside of quoted names."""
-    bare = re.sub(r'"(?:[^"]|"")*"', "", text)
-    return bare.count("("), bare.count(")")
-
-
-def _misspelt(name: str, text: str) -> str:
-    """What is wrong with a class whose name is known."""
-    opened, closed = _brackets(text)
-    if opened == closed == 0:
-        return f"The query class {text!r} lacks its columns; write {name}(...)."
-    if opened != closed:
-        more = "more are opened than closed" if opened > closed else "more are closed than opened"
-        return f"The brackets of {text!r} do not match: {more}."
-    return f"The query class {text!r} is not readable; write {name}(...), with a weight behind it as * 3."
 
 
 def _arguments(inside: str, text: str) -> list[list[_Argument]]:
