@@ -95,10 +95,8 @@ def _how_much(release: Release) -> str:
             + (f", but for a probability of {float(budget.delta):.3g}." if budget.delta else ".")
         )
     epsilon = float(budget.epsilon)
-    factor = f"e^{epsilon:.3g}"
-    if epsilon < 20:
-        times = math.exp(epsilon)
-        factor = f"{times:.3g}" if times < 100 else f"{times:,.0f}"
+    digits = ".3g" if epsilon < 4.6 else ",.0f"
+    factor = f"{math.exp(epsilon):{digits}}" if epsilon < 20 else f"e^{epsilon:.3g}"
     slack = f", but for a probability of {float(budget.delta):.3g}" if budget.delta else ""
     return (
         f"The release is differentially private with {budget}: whatever anyone concludes from it is at "

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import comb, prod
+from math import prod
 from typing import ClassVar, NamedTuple, Protocol
 
 from discreet.errors import BadInput, did_you_mean
@@ -128,18 +128,13 @@ class Marginals:
         return tuple(each for each in combinations(names, self.degree) if each not in large)
 
     def left_out(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
-        """The sets of `degree` columns that have too many cells to be among all others.
-
-        One such table would decide for all of them how they are released. It can be asked for by its
-        columns' names. Where every table is that large none is left out.
-        """
+        """Sets too large to decide how all others are released; none where every set is that large."""
         if self.degree is None:
             return ()
-        names = [column.name for column in schema.columns]
         sizes = {column.name: column.cells for column in schema.columns}
-        every = combinations(names, self.degree)
-        large = tuple(each for each in every if prod(map(sizes.__getitem__, each)) > MOST_OF_ALL)
-        return large if len(large) < comb(len(names), self.degree) else ()
+        every = list(combinations(sizes, self.degree))
+        large = [each for each in every if prod(sizes[name] for name in each) > MOST_OF_ALL]
+        return tuple(large) if len(large) < len(every) else ()
 
     def weights(self, schema: Schema) -> tuple[Fraction, ...]:
         """How much each of `sets` matters."""
