@@ -625,6 +625,11 @@ def _ledger_drills() -> Iterator[Drill]:
         "spent": lambda shared, _: shared[0].spent(shared[1]),
         "cap": lambda shared, _: shared[0].cap(shared[1]),
         "entries": lambda shared, _: len(shared[0].entries(shared[1])),
+        "changes": lambda shared, _: len(shared[0].changes(shared[1])),
+        "protects": lambda shared, _: shared[0].protects(shared[1]),
+        "declare_unit": lambda shared, _: shared[0].declare_unit(
+            shared[1], Protected(), reason="drill"
+        ),
         "datasets": lambda shared, _: shared[1] in shared[0].datasets(),
         "path": lambda shared, _: shared[0].path.name,
         "verify": lambda shared, _: shared[0].verify(),

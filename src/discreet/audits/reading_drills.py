@@ -257,6 +257,8 @@ def _arguments() -> dict[str, Callable[[World, Any, int], Any]]:
             {column.name: column for column in w.made.schema.columns}
         ),
         "ManyCounts.covers": lambda w, v, n: v.covers(0),
+        "Protected.by": lambda w, v, n: v.by(v.adjacency, PrivacyUnit("person", n + 1)),
+        "Protected.is_same": lambda w, v, n: v.is_same(v.by(v.adjacency, v.unit)),
         "Marginals.check": lambda w, v, n: v.check(w.made.schema),
         "Marginals.sets": lambda w, v, n: v.sets(w.made.schema),
         "Marginals.weights": lambda w, v, n: v.weights(w.made.schema),

@@ -50,7 +50,10 @@ LARGEST_EXPONENT = 300
 
 @dataclass(frozen=True, slots=True)
 class Protected:
-    """One row, or all rows of one identifier; added or removed, or changed."""
+    """One row, or all rows of one identifier; added or removed, or changed.
+
+    Thread safe: it never changes.
+    """
 
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     identifier: str | None = None

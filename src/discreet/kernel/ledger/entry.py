@@ -67,7 +67,7 @@ class EntryView:
 
 
 class ChangeKind(StrEnum):
-    """What was done to a cap."""
+    """What was done to a cap. Thread safe: it never changes."""
 
     DECLARED = "declared"
     RAISED = "raised"
@@ -76,7 +76,10 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CapChange:
-    """A cap that was set, or a rule about it that somebody changed, with who and why."""
+    """A cap that was set, or a rule about it that somebody changed, with who and why.
+
+    Thread safe: it never changes.
+    """
 
     at: str
     dataset: str

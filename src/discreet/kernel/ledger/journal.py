@@ -129,14 +129,22 @@ class Journal:
             yield self._book, store
 
     @contextmanager
-    def _using(self) -> Iterator[Store]:
-        """The connection, for one thread at a time, with errors in plain words."""
+    def _using(self, *, to_finish: bool = False) -> Iterator[Store]:
+        """The connection, for one thread at a time, with errors in plain words.
+
+        Once another thread has closed the journal, it serves only `to_finish` an event that is
+        written: else that event would be charged and its caller told that it was not.
+        """
         with self._lock, plain_errors(self.path):
-            if self._closed:
+            if self._closed and not to_finish:
                 raise LedgerError(f"The ledger {self.path} is closed. Open it again.")
             if self._store is None:
                 self._store = Store(self.path, patience=self._patience)
-            yield self._store
+            try:
+                yield self._store
+            finally:
+                if self._closed:
+                    self._let_go()
 
     def _start_afresh(self) -> None:
         """In a forked child: the locks of other threads are the parent's."""
@@ -256,7 +264,7 @@ class Journal:
             ) from error
         if found.seq > mark.seq:
             # Others went on meanwhile: from our event, or from another one of the same number?
-            with self._using() as store:
+            with self._using(to_finish=True) as store:
                 self._refresh(store)
 
 
