@@ -15,6 +15,7 @@
     │   ├── AlreadyAsked      the very same question was charged and read before
     │   └── AnswerLost        it was charged, and its answer never came to be; it is not drawn again
     ├── EngineFailed          the engine stopped for a reason that no row decides
+    ├── NotWritten            charged and read, and its file could not be written where it should be
     └── LedgerError
         ├── LedgerBusy
         └── LedgerDamaged     a broken chain, a flipped byte, or an older copy put back
@@ -138,6 +139,10 @@ class AnswerLost(Refused):
 
 class EngineFailed(DiscreetError):
     """The engine stopped (memory, disk, interruption). The charge stands."""
+
+
+class NotWritten(DiscreetError):
+    """A release was charged and measured, and its file could not be written. The charge stands."""
 
 
 class LedgerError(DiscreetError):

@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.errors import BadInput
 from discreet.inference import combination
@@ -101,7 +103,24 @@ def test_plausible_counts_stay_inside_their_interval() -> None:
     )
     assert estimate.tolist() == [0, 3, 99, 0, 100]
     assert lower.tolist() == [0, 1, 80, 0, 85]
-    assert upper.tolist() == [1, 5, 100, 2, 100]  # [-5, -1] has missed: not [0, 0], as if certain
+    assert upper.tolist() == [5, 5, 100, 2, 100]  # [-5, -1] has missed: not [0, 0], as if certain
+
+
+@given(
+    estimate=st.floats(-200, 300),
+    below=st.floats(0, 100),
+    above=st.floats(0, 100),
+    rows=st.sampled_from([None, 100]),
+)
+def test_no_count_has_an_interval_narrower_than_the_noise_on_one_side(
+    estimate, below, above, rows
+) -> None:
+    ends = (np.array([each]) for each in (estimate, estimate - below, estimate + above))
+    _, (lower,), (upper,) = plausible_counts(*ends, rows=rows)
+    least = min(below, above, rows or np.inf)
+    assert upper - lower >= np.floor(least) - 1  # each end is rounded to a whole count
+    if rows is None and estimate < 0:
+        assert upper >= np.floor(above)
 
 
 def test_public_randomness_repeats_with_its_seed() -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from discreet import Budget, Schema, plan
+from discreet.cli.application import EPILOG
+from discreet.demo import schema_text
 from tests.cli.conftest import RELEASE, Done
 
 Run = Callable[..., Done]
@@ -325,3 +328,22 @@ def test_a_ledger_without_its_mark_is_refused_until_it_is_accepted(
     assert discreet("ledger", "verify").code == 1
     assert discreet("ledger", "accept-mark", "--reason", "the mark was lost").code == 0
     assert discreet("ledger", "verify").code == 0
+
+
+def test_a_large_budget_is_warned_of(discreet: Callable[..., Done], people: Path) -> None:
+    text = (people / "people.toml").read_text().replace('epsilon = "2"', 'epsilon = "20"')
+    (people / "people.toml").write_text(text)
+    words = ("release", "people.csv", "--schema", "people.toml", "--for", "marginals(sex)")
+    done = discreet(*words, "--epsilon", "8", "-o", "large.release")
+    assert done.code == 0 and "epsilon is 8, above 5" in done.err
+    done = discreet(*words, "--epsilon", "1", "-o", "small.release")
+    assert done.code == 0 and done.err == ""
+
+
+def test_the_first_walk_of_the_help_claims_far_less_than_the_table() -> None:
+    """Its release: 50,000 people by age and sex, each count off by some tens at most."""
+    (line,) = [each for each in EPILOG.splitlines() if each.strip().startswith("discreet release")]
+    assert "--for 'marginals(age, sex)'" in line and "--epsilon 1 " in line
+    schema = Schema.loads(schema_text())
+    (row,) = plan(schema, budget=Budget(epsilon=1), workload="marginals(age, sex)").classes
+    assert row.error.simultaneous is not None and row.error.simultaneous < 50

@@ -10,6 +10,7 @@ from typing import Any
 import click
 import pytest
 
+from discreet.cli.application import application
 from discreet.cli.failures import run, wants_json
 from discreet.errors import BadInput
 
@@ -106,3 +107,19 @@ def test_a_reader_that_went_away_is_no_error(
 def test_json_is_wanted_only_before_a_double_dash() -> None:
     assert wants_json(["ask", "--json"])
     assert not wants_json(["ask", "--", "--json"])
+
+
+@pytest.mark.parametrize(
+    ("command", "charges"), [("report", False), ("synthesize", False), ("release", True)]
+)
+def test_an_interruption_speaks_of_charges_only_where_there_may_be_one(
+    command: str, charges: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(application, "main", interrupted)
+    assert run(application, [command, "x"]) == 130
+    said = capfd.readouterr().err
+    assert "No file was half-written" in said
+    assert ("charge" in said) is charges

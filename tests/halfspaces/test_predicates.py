@@ -19,6 +19,7 @@ from discreet.answers.sources import Library
 from discreet.artifacts.files import read_release, write_release
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, NotAnswerable
+from discreet.inference.multiplicative import foreseen_error
 from discreet.inference.strategies import strategies
 from discreet.kernel.noise import DrawnNoise
 from discreet.kernel.vault import Grant
@@ -28,6 +29,7 @@ from discreet.queries.classes import parse_class
 from discreet.queries.predicates import Predicates, partition
 from discreet.queries.sql import parse_question
 from discreet.queries.strategy import InequalityCounts, StrategyCounts, column_moves
+from discreet.releases import predicates_mwem
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
@@ -416,6 +418,54 @@ def test_mwem_is_chosen_where_it_expects_less_and_only_there():
         assert row.error.expected <= min(expected)
     assert chosen["1/200"] == "mwem"
     assert chosen["20"] != "mwem"
+
+
+ONE_COLUMN = """
+dataset = "people"
+people = 50000
+[columns.age]
+kind = "integer"
+range = [0, 99]
+"""
+
+
+def test_a_single_count_is_never_planned_below_its_noise():
+    """Whatever table a run is simulated on, by luck some threshold fits it: none may look better for that."""
+    schema, budget = Schema.loads(ONE_COLUMN), Budget(epsilon="1/10")
+    for low in range(5, 100, 5):
+        asked = Predicates([f"age >= {low}"])
+        (row,) = plan(schema, workload=asked, budget=budget).classes
+        assert row.algorithm == "independent"
+        assert row.error.expected >= 0.99 * np.sqrt(2 / np.pi) * np.sqrt(2) * 10
+
+
+def test_a_model_that_is_named_is_never_planned_below_the_noise_of_one_count(monkeypatch):
+    """Even where every simulated run were right by luck."""
+    monkeypatch.setattr(predicates_mwem, "foreseen_error", lambda *_, **__: 0.0)
+    predicates_mwem._foreseen.cache_clear()
+    asked = Predicates(["age >= 20", "age >= 21"])
+    named = {asked.text: "mwem"}
+    for epsilon, rows, least in (("1/10", None, 11.2), ("1/10", 40, 10.0), ("1/100", None, 112.0)):
+        (row,) = plan(
+            Schema.loads(ONE_COLUMN), workload=asked, budget=Budget(epsilon=epsilon),
+            algorithms=named, rows=rows,
+        ).classes  # fmt: skip
+        assert row.error.expected >= least
+    predicates_mwem._foreseen.cache_clear()
+
+
+def test_an_error_is_foreseen_on_several_tables():
+    """Without a round nothing is learnt: on one table an even spread is right by luck for some threshold,
+    on many tables it is right for none.
+    """
+    part = np.arange(10)
+    errors = {}
+    for low in range(1, 10):
+        workload = (part >= low)[None, :]
+        errors[low] = foreseen_error(
+            workload, part, [(10, 10)], rows=1000, rounds=0, selecting=1.0, noise=0.0
+        )
+    assert min(errors.values()) >= 80, errors
 
 
 def test_a_null_in_one_predicates_column_takes_no_row_from_another(tmp_path: Path) -> None:

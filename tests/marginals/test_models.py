@@ -6,13 +6,15 @@ import csv
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
 
 from discreet.answers import ReleaseReader, open_release
+from discreet.answers.counting import count_rows
 from discreet.answers.linear_tables import ModelTable, WeightedTable
+from discreet.answers.selecting import select
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.files import write_release
 from discreet.errors import BadInput, NotAnswerable
@@ -26,11 +28,12 @@ from discreet.kernel.mechanisms import DiscreteLaplace
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.sql import parse_question
 from discreet.releases import release
 from discreet.releases.pair_choice import Candidate, choose
 from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify
-from discreet.schema import Schema
+from discreet.schema import CategoryColumn, Schema
 
 SCHEMA = """
 dataset = "people"
@@ -183,6 +186,46 @@ def test_a_model_and_the_tables_that_cap_it_share_the_risk_of_an_interval():
     (level,) = set(asked)
     by_ceilings = len(table.margins) * (1 - level) / 2
     assert by_ceilings + (1 - table.model_level("0.95")) == Fraction(1, 20)
+
+
+@pytest.mark.parametrize("total", [None, 40.0])
+def test_a_measured_distance_below_zero_leaves_the_noise_in_every_interval(total):
+    """Noise of scale 10 that fell to -500 bounds the distance by its quantile; no chance here."""
+    law = DiscreteLaplaceLaw(scale=Fraction(10))
+    table = ModelTable(("a", "b"), np.full((2, 2), 10.0), -500.0, law)
+    table.total = total
+    noise = law.half_width(0.9)
+    weights = np.array([[1.0, 0.0], [0.0, 0.0]])
+    width, std = table.reach(weights, "0.95")
+    assert width >= (noise if total is None else noise / 2) and std > 0
+    at_zero = replace(table, distance=0.0)
+    assert (width, std) == at_zero.reach(weights, "0.95")
+
+
+def test_a_ceiling_below_zero_or_below_the_model_leaves_the_noise_in_every_interval():
+    class Margin(WeightedTable):
+        columns, counts = ("a",), np.array([-30.0, 4.0])
+
+        def reach(self, weights, confidence):
+            return 7.0, 3.0
+
+    schema = Schema(
+        dataset="d",
+        columns=tuple(CategoryColumn(name, ("x", "y"), False, "exclude") for name in "ab"),
+    )
+    table = ModelTable(("a", "b"), np.full((2, 2), 500.0), 0.0, DiscreteLaplaceLaw(Fraction(10)))
+    table.margins = {0: Margin()}
+    most = table.ceilings(np.ones((2, 2), dtype=bool), (0,), "0.95")
+    assert most.tolist() == [7.0, 11.0], "a count of -30 shows a count of 0 at most, and its noise"
+    assert table.ceilings(np.array([[True, True], [False, False]]), (), "0.95") == 7.0
+    assert table.ceilings_of_cells([np.array([0]), np.array([1])], "0.95") == 7.0
+    question = parse_question("SELECT a, b, count(*) FROM d GROUP BY a, b", schema)
+    chosen = select(question.condition, schema, keep=["a", "b"])
+    found = count_rows(table, chosen, group_axes=(0, 1), confidence=0.95, public_rows=None)
+    assert (found.upper <= most[:, None]).all()
+    assert (found.lower == 0).all(), (
+        "the model says 500 +- 30: as wide as that, down from the ceiling"
+    )
 
 
 def test_a_question_beyond_the_workload_is_refused_not_guessed(table, schema, tmp_path):
@@ -391,6 +434,21 @@ def test_moving_rows_brings_the_counts_of_pairs_to_what_is_wanted():
     before = missed()
     settle(rows, (3, 2, 4), 3000 * model._pairs(model.table), source)
     assert missed() < 0.4 * before
+
+
+def test_rows_of_a_large_table_are_moved_however_often_that_works():
+    """336,776 rows that all start in one cell: every step brings them nearer, sixty times for each column."""
+    many, sizes = 336_776, (12, 16, 24)
+    edges = np.cumsum((0, *sizes))
+    shares = np.concatenate([np.full(size, 1 / size) for size in sizes])
+    wanted = many * np.outer(shares, shares)
+    for low, high in pairwise(edges):
+        wanted[low:high, low:high] = np.diag(many * shares[low:high])
+    rows = np.zeros((many, 3), dtype=np.int64)
+    settle(rows, sizes, wanted, generator(2))
+    assert (rows >= 0).all() and (rows < sizes).all()
+    moved = [int((column > 0).sum()) for column in rows.T]
+    assert min(moved) >= 50 * 256, "at each of sixty steps about all rows that are looked at"
 
 
 def test_shares_that_noise_alone_could_have_made_stay_even():

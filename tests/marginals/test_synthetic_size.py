@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 
+import numpy as np
 import pytest
 
 from discreet.answers import ReleaseReader
+from discreet.answers.synthetic import SyntheticTable
 from discreet.privacy.budget import Budget
 from discreet.releases import release
-from discreet.schema import Schema
+from discreet.schema import CategoryColumn, Schema
 
 SCHEMA = """
 dataset = "d"
@@ -108,3 +110,17 @@ def test_an_algorithm_is_found_however_its_class_is_spaced(tmp_path):
         ledger=tmp_path / "ledger.db",
     )
     assert [part.algorithm for part in made.parts] == ["residuals"]
+
+
+def test_a_synthetic_file_can_be_read_by_whom_the_umask_lets(tmp_path):
+    schema = Schema(dataset="d", columns=(CategoryColumn("a", ("x", "y")),))
+    made = SyntheticTable(
+        schema=schema,
+        names=("a",),
+        codes=np.zeros((3, 1), dtype=np.int64),
+        places=np.zeros((3, 1), dtype=np.int64),
+    )
+    (tmp_path / "plain").write_text("")
+    for ending in ("csv", "parquet"):
+        made.write(tmp_path / f"rows.{ending}")
+        assert (tmp_path / f"rows.{ending}").stat().st_mode == (tmp_path / "plain").stat().st_mode

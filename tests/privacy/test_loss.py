@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadInput
 from discreet.privacy.conversion import discrete_gaussian_delta_one_coordinate, gaussian_delta
-from discreet.privacy.loss import PrivacyLoss, split_atoms
+from discreet.privacy.loss import PrivacyLoss, compose_all, split_atoms
 from discreet.privacy.loss_mechanisms import (
     discrete_gaussian_loss,
     discrete_laplace_loss,
@@ -154,6 +154,23 @@ def test_compositions_on_the_grid_bound_the_exact_ones(monkeypatch: pytest.Monke
     assert np.allclose(gridded.delta(levels), exact.delta(levels), rtol=1e-4, atol=1e-12)
 
 
+def test_many_losses_composed_at_once_stay_within_their_largest() -> None:
+    """In pairs the grid doubled with each loss; at once it is as wide as the losses, and never below them."""
+    parts = [(discrete_laplace_loss(scale=20 + place), 1 + place % 2) for place in range(30)]
+    largest = sum(times / (20 + place) for place, (_, times) in enumerate(parts))
+    total = compose_all(parts)
+    assert total.largest == pytest.approx(largest, rel=1e-12)
+    assert total.tail(total.largest) == 0 and total.delta(total.largest) == 0
+    assert total.points[-2] < 4 * largest
+    assert total.mean == pytest.approx(sum(times * part.mean for part, times in parts), rel=1e-3)
+    alone = discrete_laplace_loss(scale=20)
+    levels = np.linspace(0, 1 / 20, 9)
+    assert np.all(total.delta(levels) >= alone.delta(levels))
+    assert compose_all([(alone, 1)]) is alone
+    with pytest.raises(BadInput, match="Nothing to compose"):
+        compose_all([])
+
+
 @settings(deadline=None)
 @given(
     atoms=st.lists(st.tuples(st.floats(-3, 3), st.floats(0.01, 1)), min_size=1, max_size=8),
@@ -187,10 +204,8 @@ def test_epsilon_inverts_delta(name: str) -> None:
 
 def test_the_tail_and_the_curve_fall_as_they_should() -> None:
     loss = gaussian_loss(sigma_squared=4)
-    curve = loss.plot_data(50)
-    assert len(curve.loss) == len(curve.tail) == len(curve.delta) == 50
-    assert all(a >= b for a, b in zip(curve.tail, curve.tail[1:], strict=False))
-    assert all(a >= b for a, b in zip(curve.delta, curve.delta[1:], strict=False))
+    losses = np.linspace(-2, 4, 50)
+    assert np.all(np.diff(loss.tail(losses)) <= 0) and np.all(np.diff(loss.delta(losses)) <= 0)
     # The loss is normal with mean 1/8 and standard deviation 1/2.
     assert loss.tail(0.125 + 0.5 * 1.959964) == pytest.approx(0.025, rel=2e-3)
     assert loss.largest == math.inf
@@ -208,7 +223,6 @@ def test_the_tail_and_the_curve_fall_as_they_should() -> None:
         lambda: pure_loss(epsilon=0),
         lambda: pure_loss(epsilon=1).self_compose(0),
         lambda: pure_loss(epsilon=1).epsilon(1.0),
-        lambda: pure_loss(epsilon=1).plot_data(1),
         lambda: discrete_laplace_loss(scale=1, shift=0),
         lambda: randomised_response_loss(epsilon=1, answers=1),
     ],

@@ -12,7 +12,7 @@ from discreet.errors import BadInput, BadSource, BudgetExceeded, EngineFailed
 from discreet.kernel.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import Marginals, Means
-from discreet.releases import run
+from discreet.releases import output_file, run
 from discreet.releases.run import STEPS, release, release_to_file
 
 HALF = Budget(epsilon="1/2")
@@ -90,7 +90,7 @@ def test_an_interruption_while_writing_leaves_no_file_and_nothing_published(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "write_members", interrupted)
+    monkeypatch.setattr(output_file, "write_members", interrupted)
     path = tmp_path / "people.release"
     with pytest.raises(KeyboardInterrupt):
         release_to_file(

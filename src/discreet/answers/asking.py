@@ -120,8 +120,11 @@ class Asking:
         codes = np.argwhere(present) if groups else np.zeros((1, 0), dtype=np.int64)
         columns: list[AnswerColumn] = []
         notes: dict[str, None] = {}
+        named: set[str] = set()
         for aggregate in question.aggregates:
             found = self._aggregate(aggregate, question.condition, question.group_by)
+            if aggregate.column is not None and not found.leaves_no_row_out:
+                named.add(aggregate.column)
             columns.append(answer_column(aggregate.name, found, present if groups else None))
             if not found.is_exact:
                 notes[CELL_NOTE] = None
@@ -137,7 +140,7 @@ class Asking:
                 ] = None
             if found.is_model:
                 notes[MODEL_NOTE] = None
-        for name in self._losing(question, selection):
+        for name in self._losing(named, selection):
             if self.library.spreads_evenly and not found.is_model:
                 notes[EVEN_NOTE.format(name=name)] = None
                 continue
@@ -155,8 +158,8 @@ class Asking:
             notes=tuple(notes),
         )
 
-    def _losing(self, question: Question, selection: Selection) -> list[str]:
-        named = {one.column for one in question.aggregates if one.column is not None}
+    def _losing(self, named: set[str], selection: Selection) -> list[str]:
+        """The columns, among those asked about, of which some rows may count nowhere."""
         involved = [column for column in self.schema.columns if column.name in named]
         losing = [column.name for column in involved if not keeps_every_row(column)]
         return sorted({*selection.loses_rows, *losing})
@@ -177,18 +180,20 @@ class Asking:
             return self.count(condition, group_by, not_null=column)
         assert column is not None
         if aggregate.kind == "quantile":
-            raise NotAnswerable(self._no_quantile(column))
+            raise NotAnswerable(self._no_quantile(column, condition, group_by))
         direct = self._direct(aggregate.kind, column, condition) if not group_by else None
         if direct is not None:
             return direct
         return self._from_table(aggregate.kind, column, condition, group_by)
 
-    def _no_quantile(self, column: str) -> str:
+    def _no_quantile(self, column: str, condition: Condition, group_by: tuple[str, ...]) -> str:
         needed = Intervals(column).text
         if needed in self.library.release.workload:
+            written = ["WHERE"] * (not _is_always(condition)) + ["GROUP BY"] * bool(group_by)
+            advice = f"take {' and '.join(written)} out" if written else "ask it alone"
             return (
-                f"The release cannot answer this: its {needed} has the quantiles of the whole column alone; "
-                "take WHERE and GROUP BY out."
+                f"The release cannot answer this: its {needed} has the quantiles of the whole column alone, "
+                f"each as a question of its own; {advice}."
             )
         return self.library.lacks(needed)
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from discreet.answers.buckets import BucketSource
 from discreet.answers.cut_cells import complement, partial_cells
 from discreet.answers.joined_ranges import JoinedSource
-from discreet.answers.linear_tables import ModelTable, WeightedTable
+from discreet.answers.linear_tables import ModelTable, WeightedTable, below_a_ceiling
 from discreet.answers.range_ends import Ends, value_codes, whole_codes
 from discreet.answers.ranges import CountedRanges, count_between
 from discreet.answers.sources import Library
@@ -294,9 +294,9 @@ class Batch:
                 level = float(table.model_level(confidence))
             wide, std = self._weighted_widths(table, cells, level)
             middle = inner_sum if partial is None else inner_sum + partial
-            ends = [inner_sum - wide[inner], outer_sum + wide[outer]]
+            ends = inner_sum - wide[inner], outer_sum + wide[outer]
             if most is not None:
-                ends = [np.minimum(end, most) for end in ends]
+                ends = below_a_ceiling(*ends, wide[inner], most)
             estimate, lower, upper = plausible_counts(middle, *ends, rows=rows)
             models = np.full(exact.shape, table.is_model)
             return ManyCounts(

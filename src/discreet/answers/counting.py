@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.linear_tables import ModelTable, WeightedTable
+from discreet.answers.linear_tables import ModelTable, WeightedTable, below_a_ceiling
 from discreet.answers.selecting import Selection
 from discreet.answers.sources import CombinedTable
 from discreet.inference.combination import half_widths
@@ -45,6 +45,8 @@ class Estimates:
     """What else a reader should know."""
     is_model: bool = False
     """Whether a model filled the table in: the interval then covers what it left out, too."""
+    leaves_no_row_out: bool = False
+    """Whether rows without a value count all the same; `note` then says as what."""
     is_declared: bool = False
     """Whether cells that the schema declares impossible were taken to be empty."""
 
@@ -165,8 +167,7 @@ def _weighted_count(
         inside = low + np.sum(table.counts * np.where(inner, 0.0, selection.share()), axis=axes)
     estimate, lower, upper = plausible_counts(
         inside,
-        np.minimum(low - width, most),
-        np.minimum(high + above, most),
+        *below_a_ceiling(low - width, high + above, width, most),
         rows=public_rows,
         whole=whole,
     )

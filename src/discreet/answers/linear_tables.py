@@ -37,6 +37,18 @@ CEILING_RISK = Fraction(1, 10)
 """The part of an interval's risk that goes to the tables of single columns above it."""
 
 
+def below_a_ceiling(
+    lower: Floats, upper: Floats, width: Floats, most: Floats
+) -> tuple[Floats, Floats]:
+    """An interval, cut at what the count cannot exceed.
+
+    A ceiling below the interval shows that one of the two has missed. The interval is then as wide as
+    the noise from the ceiling down: cut to a single number, it would look certain.
+    """
+    cut = np.minimum(upper, most)
+    return np.minimum(lower, cut - width), cut
+
+
 class WeightedTable(ABC):
     """A table over exactly some columns that knows the noise of any weighted sum of its cells."""
 
@@ -222,14 +234,15 @@ class ModelTable(WeightedTable):
         margin = self.margins[axis]
         first = np.zeros(margin.counts.shape)
         first[0] = 1.0  # all cells of a column are alike to the noise
-        return np.asarray(margin.counts + margin.reach(first, self._one_sided(confidence))[0])
+        reach, _ = margin.reach(first, self._one_sided(confidence))
+        return np.asarray(np.maximum(margin.counts, 0.0) + reach)
 
     def _ceiling(self, axis: int, touched: npt.NDArray[np.bool_], confidence: Exactable) -> float:
         margin, weights = self.margins[axis], touched.astype(np.float64)
         if not touched.any():
             return 0.0
         reach, _ = margin.reach(weights, self._one_sided(confidence))
-        return float((margin.counts * weights).sum()) + reach
+        return max(0.0, float((margin.counts * weights).sum())) + reach
 
     def _one_sided(self, confidence: Exactable) -> Fraction:
         risk = CEILING_RISK * (1 - exact(confidence, name="confidence")) / len(self.margins)
@@ -250,6 +263,10 @@ class ModelTable(WeightedTable):
         return width, largest * max(self.distance, self.law.std) / 2
 
     def _most_off(self, level: Fraction) -> float:
-        """What the distance is below, with probability `level`: one side of its noise."""
+        """What the distance is below, with probability `level`: one side of its noise.
+
+        No distance is below 0. A measured one that is below 0 shows nothing but its noise, and must
+        not take the noise out of the bound: that would leave intervals of no width.
+        """
         two_sided = max(2 * level - 1, Fraction(1, 2))
-        return max(0.0, self.distance + self.law.half_width(float(two_sided)))
+        return max(0.0, self.distance) + self.law.half_width(float(two_sided))

@@ -105,7 +105,7 @@ def _excesses(
             weights = np.zeros(margin.counts.shape)
             weights[asked] = np.maximum(excess, 0.0)
             reach = margin.reach(weights, level)[0] if weights.any() else 0.0
-            sums.append(max(0.0, float(weights @ margin.counts) + reach))
+            sums.append(max(0.0, float(weights @ margin.counts)) + reach)
         found.append((threshold, sums[0], sums[1]))
     return found
 

@@ -12,6 +12,7 @@ also lies between the least and the greatest value that the condition allows, wh
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -221,7 +222,7 @@ def direct_mean(
     width = half_width(terms, confidence) / divisor + (step / 2 if measured.rounds else 0.0)
     lower, upper = (min(max(end, hull[0]), hull[1]) for end in (estimate - width, estimate + width))
     std = math.sqrt(sum(w * w * law.variance * n for w, law, n in terms)) / divisor
-    return _single(
+    found = _single(
         min(max(estimate, lower), upper),
         lower,
         upper,
@@ -229,6 +230,7 @@ def direct_mean(
         is_exact=not measured.rounds,
         note=note,
     )
+    return replace(found, leaves_no_row_out=measured.count is None)
 
 
 def _single(

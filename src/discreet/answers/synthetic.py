@@ -92,6 +92,9 @@ class SyntheticTable:
                 self._write_csv(Path(partial))
             else:
                 self._write_arrow(Path(partial), ending)
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(partial).chmod(0o666 & ~mask)  # as open() would have made it
             Path(partial).replace(place)
         except BaseException:  # an interruption too must leave nothing behind
             Path(partial).unlink(missing_ok=True)

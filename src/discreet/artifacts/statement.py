@@ -91,7 +91,8 @@ def _how_much(release: Release) -> str:
             + (f", but for a probability of {float(budget.delta):.3g}." if budget.delta else ".")
         )
     epsilon = float(budget.epsilon)
-    factor = f"{math.exp(epsilon):.3g}" if epsilon < 50 else f"e^{epsilon:.3g}"
+    digits = ".3g" if epsilon < 4.6 else ",.0f"
+    factor = f"{math.exp(epsilon):{digits}}" if epsilon < 20 else f"e^{epsilon:.3g}"
     slack = f", but for a probability of {float(budget.delta):.3g}" if budget.delta else ""
     return (
         f"The release is differentially private with {budget}: whatever anyone concludes from it is at "

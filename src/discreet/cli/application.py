@@ -34,8 +34,8 @@ EPILOG = """\b
 A first walk:
   discreet demo; cd demo-output
   discreet schema draft people.csv
-  discreet plan people.toml --epsilon 1 --for 'marginals(2)'
-  discreet release people.csv --schema people.toml --epsilon 1 --for 'marginals(2)' -o mine.release
+  discreet plan people.toml --epsilon 1 --for 'marginals(age, sex)'
+  discreet release people.csv --schema people.toml --epsilon 1 --for 'marginals(age, sex)' -o mine.release
   discreet ask mine.release "SELECT count(*) FROM people WHERE age >= 65"
 """
 

@@ -26,7 +26,10 @@ from discreet.errors import DiscreetError, LargeCap
 DONE, CHECK_FAILED, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
 DEBUG_VARIABLE = "DISCREET_DEBUG"
 
-INTERRUPTED_TEXT = "Interrupted. No file was half-written. A charge already made stands: see `discreet ledger show`."
+INTERRUPTED_TEXT = "Interrupted. No file was half-written."
+CHARGE_STANDS = " A charge already made stands: see `discreet ledger show`."
+CHARGING = ("release", "curator", "demo")
+"""Commands that may have charged a ledger when they are interrupted."""
 
 
 class CheckFailed(click.ClickException):
@@ -56,7 +59,9 @@ def run(application: click.Group, words: Sequence[str]) -> int:
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _say("Interrupted", INTERRUPTED_TEXT, INTERRUPTED, as_json)
+        charging = any(word in CHARGING for word in words[:1])
+        text = INTERRUPTED_TEXT + (CHARGE_STANDS if charging else "")
+        return _say("Interrupted", text, INTERRUPTED, as_json)
     except click.ClickException as error:
         return _say(type(error).__name__, _usage_text(error, as_json), error.exit_code, as_json)
     except DiscreetError as error:

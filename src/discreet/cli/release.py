@@ -78,7 +78,9 @@ def command(
     from discreet.cli.files import refuse_overwriting
     from discreet.cli.keys import private_key
     from discreet.cli.output import plain_number, print_json, print_table, progress_bar, say
+    from discreet.privacy.guidance import guidance
     from discreet.releases import release_to_file
+    from discreet.releases.left_out import left_out_note
     from discreet.releases.trivial_claims import drowned
     from discreet.schema import Schema
 
@@ -107,8 +109,15 @@ def command(
     signed_by = None
     if key is not None:
         from discreet.answers import sign_release
+        from discreet.errors import BadInput, NotWritten
 
-        signed_by = sign_release(output, key)
+        try:
+            signed_by = sign_release(output, key)
+        except BadInput as error:
+            raise NotWritten(
+                f"{output} is written and charged, but not signed: {error} Do not pay for it again; sign "
+                "it with `discreet.answers.sign_release` once there is room."
+            ) from None
     if as_json:
         print_json(
             {
@@ -117,6 +126,10 @@ def command(
                 "charged": made.budget.to_dict(),
                 "accounting": made.accounting.value,
                 "signed_by": signed_by,
+                "warnings": guidance(made.budget, people=schema.people),
+                "left_out": [
+                    text for part in made.parts if (text := left_out_note(part.query_class, schema))
+                ],
                 "claims": [
                     {
                         "class": claim.query_class,
@@ -146,6 +159,12 @@ def command(
         title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",
         right=[1, 3],
     )
+    for warning in guidance(made.budget, people=schema.people):
+        say(warning)
+    for part in made.parts:
+        left_out = left_out_note(part.query_class, schema)
+        if left_out:
+            say(left_out)
     for text in sorted(drowned(made)):
         say(
             f"{text}: that is as much as the {schema.people:,} people of the schema or more, so answers "

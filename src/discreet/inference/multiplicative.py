@@ -15,6 +15,8 @@ Floats = npt.NDArray[np.float64]
 
 PASSES = 20
 """Times that all answers seen so far are gone through after each new one."""
+TABLES = 12
+"""Public tables on which a run is simulated: on a single one a first guess may be right by luck."""
 
 
 def reweighted(
@@ -46,21 +48,45 @@ def foreseen_error(
     selecting: float,
     noise: float,
 ) -> float:
-    """The mean absolute error to expect over the predicates, in rows: the algorithm run on a public table.
+    """The mean absolute error to expect over the predicates, in rows: of runs on `TABLES` public tables.
 
-    In that table columns are independent, and each is a cascade: every halving of its values gives one
+    In such a table columns are independent, and each is a cascade: every halving of its values gives one
     half `BIAS` of the rows. `shape` is each column's cells, and how many of them are values. `selecting`
     is the epsilon of one selection, for scores that one row moves by 1; `noise` the standard deviation
     of one measured number. All draws are public ones.
     """
-    draw = generator(rounds)
     cells = np.bincount(part, minlength=workload.shape[1]).astype(np.float64)
+    errors = []
+    for table in range(TABLES):
+        truth = rows * _public_table(workload.shape[1], part, shape, table)
+        errors.append(_simulated(workload, cells, truth, rows, rounds, selecting, noise, table))
+    return float(np.mean(errors))
+
+
+def _public_table(
+    parts: int, part: npt.NDArray[np.int64], shape: Sequence[tuple[int, int]], table: int
+) -> Floats:
+    """The share of the rows that each part holds, in one public table."""
     mass: Floats = np.ones(1)
     for place, (all_cells, values) in enumerate(shape):
         own = np.zeros(all_cells)
-        own[:values] = _cascade(values, place)
+        own[:values] = _cascade(values, table * len(shape) + place)
         mass = np.multiply.outer(mass, own).reshape(-1)
-    truth = np.bincount(part, mass * rows, workload.shape[1])
+    return np.asarray(np.bincount(part, mass, parts), dtype=np.float64)
+
+
+def _simulated(
+    workload: npt.NDArray[np.bool_],
+    cells: Floats,
+    truth: Floats,
+    rows: float,
+    rounds: int,
+    selecting: float,
+    noise: float,
+    seed: int,
+) -> float:
+    """The mean absolute error over the predicates of one run."""
+    draw = generator(seed)
     scale = noise / math.sqrt(2)
     total = max(0.0, rows + scale * float(draw.laplace()))  # it is measured, too
     weights = cells * (total / cells.sum())

@@ -2,7 +2,7 @@
 
 The interval comes from the noisy number as it was measured; the estimate moves inside it. A true
 count is a whole number of at least 0, so an interval may be cut down to those without losing any
-of its coverage; it is never cut down to nothing.
+of its coverage; but it is never cut down to less than the noise on one side.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ def plausible_counts(
 ) -> tuple[Floats, Floats, Floats]:
     """Estimate, lower and upper end, made plausible for counts. `rows` is the public total, if any."""
     most = np.inf if rows is None else float(rows)
-    # An interval wholly beyond what a count can be has missed already. Cut down it would be a single
-    # number, and look certain; as wide as the noise from there on, it says what is known.
-    half = (upper - lower) / 2
-    lower, upper = (
-        np.clip(np.where(lower > most, most - half, lower), 0.0, most),
-        np.clip(np.where(upper < 0, half, upper), 0.0, most),
-    )
+    # An interval around an impossible count would be cut to almost nothing, and look certain, only
+    # because the noise went too far. Its farther end keeps its distance from the nearest possible count.
+    middle = np.clip(estimate, lower, upper)
+    beyond = middle - np.clip(middle, 0.0, most)
+    lower = np.clip(lower - np.maximum(beyond, 0.0), 0.0, most)
+    upper = np.clip(upper - np.minimum(beyond, 0.0), 0.0, most)
     lower = np.ceil(lower - SLACK * np.maximum(1.0, np.abs(lower))) + 0.0  # no -0.0
     upper = np.floor(upper + SLACK * np.maximum(1.0, np.abs(upper)))
     # No whole number inside: such an interval had missed already, wherever it is put.

@@ -140,7 +140,7 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Floats, generator: Gen
             if _distance(after, own) < _distance(block, own):
                 missing[:, own], missing[own, :] = after, after.T
                 places[looked[chosen], column] = came
-                batch[column] = 2 * batch[column]
+                batch[column] = min(2 * batch[column], LOOKED_AT)  # no more are looked at
             else:
                 batch[column] = max(1, batch[column] // 4)
     drawn[:] = places - edges[:-1]

@@ -17,6 +17,7 @@ Blackwell's theorem delta(epsilon) can only grow, also under composition. (This 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -92,9 +93,13 @@ class PrivacyLoss:
     @overload
     def tail(self, t: Floats) -> Floats: ...
     def tail(self, t: float | Floats) -> float | Floats:
-        """P(loss > t), exact for the atoms held (a grid moves each by less than one step)."""
+        """P(loss > t), exact for the atoms held (a grid moves each by less than one step).
+
+        From the ceiling on it is the mass at infinity: what a grid puts above lies below in truth.
+        """
         above = np.append(np.cumsum(self.probabilities[::-1])[::-1], 0.0) + self.infinite
         found = np.minimum(above[np.searchsorted(self.points, t, side="right")], 1.0)
+        found = np.where(np.asarray(t) >= self.ceiling, self.infinite, found)
         return found if isinstance(t, np.ndarray) else float(found)
 
     @overload
@@ -139,35 +144,13 @@ class PrivacyLoss:
 
     def compose(self, other: PrivacyLoss) -> PrivacyLoss:
         """The loss of both mechanisms together (independent noise, also when chosen adaptively)."""
-        return _compose([(self, 1), (other, 1)])
+        return compose_all([(self, 1), (other, 1)])
 
     def self_compose(self, times: int) -> PrivacyLoss:
         """The loss of `times` uses: an upper bound, see the module's docstring."""
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise BadInput(f"times is {times!r}; it must be a whole number of at least 1.")
-        return self if times == 1 else _compose([(self, times)])
-
-    def plot_data(self, points: int = 200) -> LossCurve:
-        """Curves for a chart: `points` equally spaced losses from the first to the last that matter."""
-        if points < 2:
-            raise BadInput(f"points is {points}; a curve needs at least 2.")
-        total = np.cumsum(self.probabilities)
-        first = self.points[min(int(np.searchsorted(total, 1e-4)), len(total) - 1)]
-        last = self.points[min(int(np.searchsorted(total, total[-1] - 1e-9)), len(total) - 1)]
-        low, high = min(float(first), 0.0), max(float(last), 0.0)
-        grid = np.linspace(low, high if high > low else low + 1, points)
-        tail = self.tail(grid)
-        delta = self.delta(np.maximum(grid, 0.0))
-        return LossCurve(tuple(grid.tolist()), tuple(tail.tolist()), tuple(delta.tolist()))
-
-
-@dataclass(frozen=True, slots=True)
-class LossCurve:
-    """`tail[i]` is P(loss > loss[i]); `delta[i]` is delta at epsilon = max(0, loss[i])."""
-
-    loss: tuple[float, ...]
-    tail: tuple[float, ...]
-    delta: tuple[float, ...]
+        return self if times == 1 else compose_all([(self, times)])
 
 
 def split_atoms(points: Floats, masses: Floats, step: float) -> tuple[int, Floats]:
@@ -191,7 +174,15 @@ def _gathered(places: NDArray[np.int64], masses: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(places, weights=masses, minlength=size), dtype=np.float64)
 
 
-def _compose(parts: list[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
+def compose_all(parts: Sequence[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
+    """The loss of many mechanisms together, each used so many times.
+
+    All at once, on one grid: composed in pairs, each step would put a grid on the grid before it.
+    """
+    if not parts:
+        raise BadInput("Nothing to compose: give at least one privacy loss.")
+    if len(parts) == 1 and parts[0][1] == 1:
+        return parts[0][0]
     survival = sum(n * math.log1p(-min(p.infinite, 1 - 1e-16)) for p, n in parts)
     infinite = max(0.0, -math.expm1(survival))
     if sum(n * math.log(len(part.points)) for part, n in parts) <= math.log(EXACT_ATOMS):
@@ -230,7 +221,7 @@ def _compose(parts: list[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
     )
 
 
-def _compose_exactly(parts: list[tuple[PrivacyLoss, int]], infinite: float) -> PrivacyLoss:
+def _compose_exactly(parts: Sequence[tuple[PrivacyLoss, int]], infinite: float) -> PrivacyLoss:
     points, masses = np.zeros(1), np.ones(1)
     for part, times in parts:
         for _ in range(times):
@@ -251,7 +242,7 @@ def _compose_binary(part: PrivacyLoss, times: int, infinite: float) -> PrivacyLo
     return PrivacyLoss.of_atoms(up * high + (times - up) * low, masses, infinite)
 
 
-def _extent(parts: list[tuple[PrivacyLoss, int]], sign: int) -> float:
+def _extent(parts: Sequence[tuple[PrivacyLoss, int]], sign: int) -> float:
     """A bound b with P(sign * total > sign * b) <= LOST, by Chernoff's bound."""
     total = sum(times * float(part.points[-1 if sign > 0 else 0]) for part, times in parts)
     spread = math.sqrt(sum(times * _variance(part) for part, times in parts))

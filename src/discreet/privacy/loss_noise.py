@@ -13,7 +13,6 @@ import numpy as np
 from scipy.special import ndtr
 
 from discreet.errors import BadInput
-from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.conversion_rounding import positive
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws.gaussian import LOSS_REACH as REACH
@@ -41,19 +40,11 @@ def noise_loss(law: NoiseLaw, shift: int) -> PrivacyLoss:
             return listed_loss(law, shift)
 
 
-def charted_loss(law: NoiseLaw, sensitivity: Sensitivity, *, two_cells: bool) -> PrivacyLoss:
-    """The loss of one measurement for the person who moves it most, for a chart.
-
-    In a table under change-one (`two_cells`) two cells move by half the L1 sensitivity each;
-    otherwise one number moves by all of it.
-    """
-    joint = law.joint_loss_shape(sensitivity)
-    if joint is not None:
-        return _gaussian(joint)
-    shift = sensitivity.l1
+def charted_loss(law: NoiseLaw, shift: int) -> PrivacyLoss:
+    """The loss when one number moves by `shift`, for a chart: large shifts in coarser steps."""
     if shift > FINEST_SHIFT:
         shift, law = FINEST_SHIFT, law.scaled(Fraction(FINEST_SHIFT, shift))
-    return noise_loss(law, shift // 2).self_compose(2) if two_cells else noise_loss(law, shift)
+    return noise_loss(law, shift)
 
 
 def _gaussian(shape: GaussianLoss) -> PrivacyLoss:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from math import prod
 from typing import ClassVar, NamedTuple, Protocol
 
 from discreet.errors import BadInput, did_you_mean
@@ -42,6 +43,10 @@ class QueryClass(Protocol):
     def check(self, schema: Schema) -> None:
         """Refuse columns that the schema lacks, or whose kind does not fit."""
         ...
+
+
+MOST_OF_ALL = 1 << 22
+"""Cells of a table up to which it is among all tables of so many columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,17 @@ class Marginals:
             chosen = [{schema.column(name).name for name in each} for each in named]
             return tuple(tuple(sorted(each, key=names.index)) for each in chosen)
         assert self.degree is not None
-        return tuple(combinations(names, self.degree))
+        large = set(self.left_out(schema))
+        return tuple(each for each in combinations(names, self.degree) if each not in large)
+
+    def left_out(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
+        """Sets too large to decide how all others are released; none where every set is that large."""
+        if self.degree is None:
+            return ()
+        sizes = {column.name: column.cells for column in schema.columns}
+        every = list(combinations(sizes, self.degree))
+        large = [each for each in every if prod(sizes[name] for name in each) > MOST_OF_ALL]
+        return tuple(large) if len(large) < len(every) else ()
 
     def weights(self, schema: Schema) -> tuple[Fraction, ...]:
         """How much each of `sets` matters."""
@@ -245,6 +260,9 @@ CLASSES: dict[str, Callable[[list[str]], QueryClass]] = {
     "predicates": parse_predicates,
 }
 
+INCOMPLETE = (
+    "The query class {!r} is not complete: write {}(...), as many brackets closed as opened."
+)
 _CALL = re.compile(
     r"\s*([A-Za-z_]+)\s*\((.*)\)\s*(?:\*\s*(\d+(?:\.\d+)?|\d+/[1-9]\d*))?\s*", re.DOTALL
 )
@@ -266,11 +284,16 @@ def parse_class(text: str) -> QueryClass:
     call = _CALL.fullmatch(text)
     if call is None or call[1].lower() not in CLASSES:
         named = call[1] if call is not None else text.partition("(")[0].strip()
+        if named.lower() in CLASSES:
+            raise BadInput(INCOMPLETE.format(text, named))
         raise BadInput(
             f"The query class {text!r} is not known.{did_you_mean(named, CLASSES)} Classes: "
             + ", ".join(f"{name}(...)" for name in CLASSES)
             + "."
         )
+    bare = re.sub(r'"(?:[^"]|"")*"', "", text)
+    if bare.count("(") != bare.count(")"):
+        raise BadInput(INCOMPLETE.format(text, call[1]))
     name, groups = call[1].lower(), _arguments(call[2], text)
     if len(groups) == 1:
         parsed = CLASSES[name](_names(groups[0]))

@@ -72,6 +72,8 @@ ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
     "predicates": (BestPredicates(), IndependentPredicates(), MwemPredicates()),
 }
 
+CHOOSERS = (AutomaticMarginals, BestTree, BestHalfspaces, BestPredicates)
+"""Those that choose among the other algorithms of their class."""
 UNTOUCHED = "Nothing was read or charged."
 
 
@@ -100,7 +102,9 @@ def algorithm_for(
         if refusal is None:
             return each
         refusals.append(refusal)
-    refusal = refusals[-1].removesuffix(UNTOUCHED).strip()
+    # An algorithm that chooses among the others knows why none of them serves.
+    reason = refusals[0] if isinstance(options[0], CHOOSERS) else refusals[-1]
+    refusal = reason.removesuffix(UNTOUCHED).strip()
     raise BadInput(f"{query_class.text}: {refusal} {UNTOUCHED}")
 
 

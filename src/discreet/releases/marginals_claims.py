@@ -38,7 +38,7 @@ def model_claim(
     rows = float(public_rows or 0)
     if public_rows is None:
         reach = cell_half_width(tables, (), float(1 - ROWS_RISK * risk))
-        rows = max(0.0, float(tables.table(())) + reach)
+        rows = max(0.0, float(tables.table(()))) + reach
     bounds, theorem = [0.0], AUDITED
     for model in found.models:
         if tables.determines(model.columns):

@@ -17,6 +17,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import Exactable, confidence_level, exact
 from discreet.privacy.guidance import guidance
+from discreet.releases.left_out import left_out_note
 from discreet.releases.preparing import Prospect, Workload, prepare
 from discreet.releases.protocol import ClassError, Prepared
 from discreet.releases.targets import (
@@ -207,13 +208,15 @@ def _plan(
         people=prospect.schema.people,
         rows_each=prospect.schema.unit.max_rows,
         confidence=confidence,
-        classes=tuple(_class_plan(part, rows, confidence) for part in prospect.parts),
+        classes=tuple(
+            _class_plan(part, prospect.schema, rows, confidence) for part in prospect.parts
+        ),
         warnings=tuple(guidance(prospect.charge, people=prospect.schema.people)),
         solved=solved,
     )
 
 
-def _class_plan(part: Prepared, rows: int | None, confidence: float) -> ClassPlan:
+def _class_plan(part: Prepared, schema: Schema, rows: int | None, confidence: float) -> ClassPlan:
     error = part.error(rows=rows, confidence=confidence)
     if (
         rows is not None
@@ -225,6 +228,9 @@ def _class_plan(part: Prepared, rows: int | None, confidence: float) -> ClassPla
             "A larger budget is needed, or fewer or coarser columns."
         )
         error = replace(error, note=f"{error.note} {drowned}".strip())
+    left_out = left_out_note(part.query_class, schema)
+    if left_out:
+        error = replace(error, note=f"{error.note} {left_out}".strip())
     return ClassPlan(
         query_class=part.query_class.text,
         algorithm=part.algorithm,

@@ -29,7 +29,7 @@ from discreet.artifacts.measurement import Measurement, Selection
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.inference.halfspace_reference import BIAS
 from discreet.inference.model_bound import model_bound
-from discreet.inference.multiplicative import foreseen_error, reweighted
+from discreet.inference.multiplicative import TABLES, foreseen_error, reweighted
 from discreet.kernel.mechanisms import Exponential
 from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
@@ -72,10 +72,8 @@ class MwemPredicates:
         asked = predicates(query_class)
         if accounting is Accounting.BASIC:
             share = Budget(epsilon=share.epsilon)
-        found = partition(schema, asked.conditions)
-        parts = found.parts
         people = schema.people or USUAL_PEOPLE
-        one = StrategyCounts.of(schema, asked.conditions, np.ones((1, parts), dtype=np.int64))
+        one = _all_rows(asked, schema)
         options = []
         for rounds in ROUNDS:
             piece = _piece(share, rounds)
@@ -95,6 +93,26 @@ class MwemPredicates:
         best = min(options, key=lambda option: option.foreseen(people))
         check_drawable(best.law, what=asked.text[:200])
         return best
+
+
+def least_error(
+    asked: Predicates, schema: Schema, *, share: Budget, accounting: Accounting, rows: int
+) -> float:
+    """No model of what was measured can be expected to err less, on average over all tables.
+
+    That is the noise of one count with the whole share. Where it is more than a quarter of the rows,
+    it is that: a guess of half the rows is off by so much on average, if a count may be anything.
+    """
+    one = _all_rows(asked, schema)
+    alone = mechanism_for(one, schema, share=share, accounting=accounting)
+    noise = alone.law(one.sensitivity(schema), size=1).std
+    return min(math.sqrt(2 / math.pi) * noise, rows / 4)
+
+
+def _all_rows(asked: Predicates, schema: Schema) -> StrategyCounts:
+    """The count of all rows, whatever part they are in."""
+    parts = partition(schema, asked.conditions).parts
+    return StrategyCounts.of(schema, asked.conditions, np.ones((1, parts), dtype=np.int64))
 
 
 def _piece(share: Budget, rounds: int) -> Budget:
@@ -175,15 +193,26 @@ class PreparedMwem:
             simultaneous=None,
             scale=None if rows is None else float(rows),
             note=(
-                f"MWEM in {self.rounds} rounds; the mean error is that of a run on a public table that gives "
-                f"{BIAS:.0%} of the rows to one half at every halving. The theorem's bound on the largest "
-                f"error is {bound:,.0f}; the release carries its own."
+                f"MWEM in {self.rounds} rounds; the mean error is that of runs on {TABLES} public tables that "
+                f"give {BIAS:.0%} of the rows to one half at every halving, and never below the noise of a "
+                f"single count. The theorem's bound on the largest error is {bound:,.0f}; the release "
+                "carries its own."
             ),
         )
 
     def foreseen(self, rows: int) -> float:
-        """The mean absolute error to expect of a predicate, in rows."""
-        return _foreseen(
+        """The mean absolute error to expect of a predicate, in rows.
+
+        Simulated tables may suit the model by luck, so never less than `least_error` is promised.
+        """
+        least = least_error(
+            self.query_class,
+            self.schema,
+            share=self.share,
+            accounting=self.accounting,
+            rows=rows,
+        )
+        simulated = _foreseen(
             self.schema.dumps(),
             self.query_class.conditions,
             rows,
@@ -191,6 +220,7 @@ class PreparedMwem:
             float(self._selecting.epsilon) / self.schema.unit.max_rows,
             self.law.std,
         )
+        return max(simulated, least)
 
     def finish(
         self,

@@ -59,7 +59,7 @@ class BestPredicates:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> Prepared:
-        from discreet.releases.predicates_mwem import MwemPredicates
+        from discreet.releases.predicates_mwem import MwemPredicates, least_error
 
         asked = predicates(query_class)
         options: list[PreparedStrategy] = []
@@ -74,10 +74,13 @@ class BestPredicates:
                 query = StrategyCounts.of(schema, asked.conditions, strategy.matrix)
                 options.append(_prepared(asked, schema, query, strategy, share, accounting))
         best = min(options, key=lambda option: option.expected)
-        mwem = MwemPredicates()
-        if schema.people is not None and mwem.refusal(asked, schema) is None:
+        mwem, people = MwemPredicates(), schema.people
+        if people is None or mwem.refusal(asked, schema) is not None:
+            return best
+        least = least_error(asked, schema, share=share, accounting=accounting, rows=people)
+        if least < best.expected:
             other = mwem.prepare(asked, schema, share=share, accounting=accounting)
-            if other.foreseen(schema.people) < best.expected:
+            if other.foreseen(people) < best.expected:
                 return other
         return best
 
@@ -194,9 +197,12 @@ def _inequalities(asked: Predicates, schema: Schema) -> InequalityCounts:
     read = read_conditions(schema, asked.conditions)
     for text, condition in zip(asked.conditions, read, strict=True):
         if not isinstance(condition, Inequality):
+            columns = columns_of(schema, read)
+            cells = math.prod(schema.sizes(columns))
             raise BadInput(
-                f"Over so many cells only linear inequalities are counted, and {text!r} is none. "
-                "Nothing was read or charged."
+                f"its columns {', '.join(columns)} have {cells:,} combinations of cells, and at most "
+                f"{MOST_CELLS:,} are told apart, as {text!r} needs. Declare the conditions on fewer "
+                "columns as a class of their own, or wider cells. Nothing was read or charged."
             )
         check_single_values(schema, condition)
         found.append(condition)

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from discreet.answers.signing import content_digest
-from discreet.artifacts.files import release_members, write_members
+from discreet.artifacts.files import release_members
 from discreet.artifacts.release import SOFTWARE, ErrorClaim, Part, Release
-from discreet.errors import BadInput
 from discreet.kernel.engines import open_engine
 from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.ledger import Ledger
@@ -26,6 +24,7 @@ from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.budget import Budget
 from discreet.privacy.exact import confidence_level
 from discreet.releases.large_caps import warn_of_large_cap
+from discreet.releases.output_file import OutputFile
 from discreet.releases.preparing import Prospect, Workload, prepare, purpose
 from discreet.releases.trivial_claims import no_more_than_all_rows
 from discreet.schema import Schema
@@ -85,17 +84,23 @@ def release_to_file(
     """As `release`, and written to `path`, whole or not at all, before the ledger says `published`.
 
     A file that is there already is refused before anything is charged, unless `overwrite`: it may
-    be a release that was paid for.
+    be a release that was paid for. So is one that another run is about to write. If the disk fills
+    up after the charge, the release is kept in another directory, and `NotWritten` says where.
     """
     run = _Run(schema, budget, workload, confidence, algorithms, progress, convert_unit)
-    place = _checked_place(path, overwrite=overwrite)
+    output = OutputFile(path, overwrite=overwrite)
+    output.check_room(run.prospect)
 
     def written(made: Release) -> str:
         members = release_members(made)
-        write_members(members, place)
+        output.write(members)
         return content_digest(members).hex()
 
-    return run.go(source, ledger, memory_limit=memory_limit, threads=threads, publish=written)
+    with output.reserved():
+        made = run.go(source, ledger, memory_limit=memory_limit, threads=threads, publish=written)
+    if output.not_written is not None:
+        raise output.not_written
+    return made
 
 
 class _Run:
@@ -212,25 +217,6 @@ def _opened(ledger: Ledger | Path | str | None) -> Iterator[Ledger]:
         return
     with Ledger.open(ledger) as book:
         yield book
-
-
-def _checked_place(path: Path | str, *, overwrite: bool) -> Path:
-    """A path that can be written, as far as can be known beforehand."""
-    place = Path(path)
-    if place.is_dir():
-        raise BadInput(f"{place} is a directory; name a file. Nothing was read or charged.")
-    if place.exists() and not overwrite:
-        raise BadInput(
-            f"{place} exists, and may be a release that was paid for. Nothing was read or charged. "
-            "Name another file, or allow overwriting."
-        )
-    if not place.parent.is_dir():
-        raise BadInput(f"The directory {place.parent} does not exist. Nothing was read or charged.")
-    if not os.access(place.parent, os.W_OK):
-        raise BadInput(
-            f"The directory {place.parent} cannot be written to. Nothing was read or charged."
-        )
-    return place
 
 
 __all__ = ["STEPS", "Progress", "release", "release_to_file", "request_digest"]

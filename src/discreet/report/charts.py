@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from discreet.report.scale import Axis, axis_over, brief, shown
+from discreet.report.scale import Axis, axis_over, brief, round_ticks, shown
 from discreet.report.svg import element, number, picture, rectangles
 
 WIDTH = 720.0
@@ -50,7 +50,7 @@ def columns(name: str, title: str, bars: Sequence[Bar]) -> Markup:
     gap = min(2.0, step * 0.15)
     boxes: dict[bool, list[tuple[float, float, float, float]]] = {False: [], True: []}
     whiskers, hovers, labels = [], [], []
-    every = max(1, math.ceil(sum(not bar.special for bar in bars) / 9))
+    written = round_ticks([bar.tick for bar in bars if not bar.special])
     zero, cap = axis.at(0), min(3.0, step * 0.25)
     for index, bar in enumerate(bars):
         x = left + (index + (apart if bar.special else 0)) * step
@@ -61,7 +61,7 @@ def columns(name: str, title: str, bars: Sequence[Bar]) -> Markup:
         whiskers.append(_upright_whisker(x + step / 2, axis.at(bar.lower), axis.at(bar.upper), cap))
         if bar.special:
             labels.append(_tick(bar.label, x + step / 2, bottom))
-        elif index % every == 0:
+        elif index in written:
             labels.append(_tick(bar.tick, x if bar.tick != bar.label else x + step / 2, bottom))
         hovers.append(_hover(bar, x, top, step, bottom - top))
     return picture(
@@ -167,11 +167,16 @@ class Heat:
     """One sequence for each of `down`."""
 
 
-def level_of(value: float, top: float) -> int:
-    """0 where noise alone explains the cell, else 1 to `LEVELS` by the square root of its share."""
+def level_of(value: float, top: float, bottom: float = 0.0) -> int:
+    """0 where noise alone explains the cell, else 1 to `LEVELS` by the square root of its share.
+
+    `bottom` is where the shades begin: were all cells about as full, they would be one colour.
+    """
     if value <= 0 or top <= 0:
         return 0
-    return max(1, min(LEVELS, math.ceil(LEVELS * math.sqrt(value / top))))
+    if top <= bottom:
+        return LEVELS
+    return max(1, min(LEVELS, math.ceil(LEVELS * math.sqrt((value - bottom) / (top - bottom)))))
 
 
 def heat_map(
@@ -184,9 +189,11 @@ def heat_map(
     tall = min(max(260.0 / max(len(heat.down), 1), 4.0), 28.0)
     bottom = top + tall * len(heat.down)
     largest = max((value for line in heat.values for value in line), default=0.0)
+    smallest = min((value for line in heat.values for value in line), default=0.0)
+    least = smallest if smallest > largest / 4 else 0.0
     boxes: dict[int, list[tuple[float, float, float, float]]] = {}
     for row, line in enumerate(heat.values):
-        for level, start, stop in _runs([level_of(value, largest) for value in line]):
+        for level, start, stop in _runs([level_of(value, largest, least) for value in line]):
             boxes.setdefault(level, []).append(
                 (left + start * wide, top + row * tall, (stop - start) * wide, tall)
             )
@@ -216,7 +223,7 @@ def heat_map(
         element("path", d=rectangles([(left, top, right - left, bottom - top)]), class_="frame"),
         *labels,
     )
-    edges = [largest * (level / LEVELS) ** 2 for level in range(LEVELS + 1)]
+    edges = [least + (largest - least) * (level / LEVELS) ** 2 for level in range(LEVELS + 1)]
     used = sorted(level for level in boxes if level)
     return drawn, [(level, edges[level - 1], edges[level]) for level in used]
 

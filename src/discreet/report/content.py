@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -26,8 +26,12 @@ class Table:
     note: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "headers", tuple(map(clipped, self.headers)))
-        object.__setattr__(self, "rows", tuple(tuple(map(clipped, row)) for row in self.rows))
+        rows = tuple(tuple(map(clipped, row)) for row in self.rows)
+        # A column that is empty in every row says nothing.
+        kept = [at for at in range(len(self.headers)) if not rows or any(row[at] for row in rows)]
+        object.__setattr__(self, "headers", tuple(clipped(self.headers[at]) for at in kept))
+        object.__setattr__(self, "rows", tuple(tuple(row[at] for at in kept) for row in rows))
+        object.__setattr__(self, "right", tuple(kept.index(at) for at in self.right if at in kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +83,17 @@ class Content:
     software: str
     left_out: str = field(default="")
 
-    def with_figures(self, kept: int) -> Content:
-        """The first `kept` figures, and a sentence about the others."""
-        missing = [figure.title for figure in self.figures[kept:]]
+    def with_figures(self, kept: Collection[int]) -> Content:
+        """The figures at these places, and a sentence about the others."""
+        missing = [each.title for place, each in enumerate(self.figures) if place not in kept]
         if not missing:
             return self
         named = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
         more = f"Not drawn here, and open to every question: {named}."
         return replace(
-            self, figures=self.figures[:kept], left_out=f"{self.left_out} {more}".strip()
+            self,
+            figures=[self.figures[place] for place in kept],
+            left_out=f"{self.left_out} {more}".strip(),
         )
 
     def shortened(self, lines: int) -> Content:

@@ -75,8 +75,8 @@ def _special(column: Column) -> str:
     )
 
 
-def heat_figure(name: str, down: Column, across: Column, answers: Answers) -> Figure:
-    """Counts by two columns; what noise alone could explain is left blank."""
+def heat_figure(name: str, down: Column, across: Column, answers: Answers) -> Figure | None:
+    """Counts by two columns; what noise alone could explain is left blank. `None` where that is all."""
     counted = answers.columns[0]
     estimates = [[0.0] * across.cells for _ in range(down.cells)]
     clear = [[0.0] * across.cells for _ in range(down.cells)]
@@ -84,6 +84,8 @@ def heat_figure(name: str, down: Column, across: Column, answers: Answers) -> Fi
         estimates[row][column] = float(counted.estimate[place])
         if counted.lower[place] > 0:
             clear[row][column] = estimates[row][column]
+    if not any(map(any, clear)):
+        return None
     labels_down = [clipped(edge_text(down, code)) for code in range(down.cells)]
     labels_across = [clipped(edge_text(across, code)) for code in range(across.cells)]
     below, beside = clipped(down.name), clipped(across.name)

@@ -20,7 +20,7 @@ from discreet.report.drawing import heat_figure, histogram_figure
 from discreet.report.loss import loss_figure
 from discreet.report.plane import plane_figure
 from discreet.report.ranges import range_figures
-from discreet.report.scale import shown
+from discreet.report.scale import shown, shown_beside
 from discreet.report.tables import Line, lines_of, table_sets, tables_table, together_figure
 from discreet.schema import OrderedColumn, Schema
 
@@ -58,7 +58,12 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
         claims=_claims(release),
         numbers=_numbers(reader, confidence),
         tables=tables_table(lines),
-        figures=[*_figures(reader, lines, confidence), *range_figures(reader, confidence)],
+        figures=[
+            *range_figures(reader, confidence),  # these and planes were asked for by name
+            *_planes(reader),
+            *_histograms(reader, confidence),
+            *_heat_maps(reader, lines, confidence),
+        ],
         confidence=_percent(confidence),
         questions=_questions(release, file_name),
         python=(
@@ -80,8 +85,16 @@ def _belief(release: Release) -> list[str]:
     most = 1 / (1 + math.exp(-epsilon))
     return [
         "In other words: someone who thought it as likely as not that one person's data is as it is, and "
-        f"knows everything else, can be at most {100 * most:.3g}% sure after reading this release."
+        f"knows everything else, can be at most {_sure(most)} sure after reading this release."
     ]
+
+
+def _sure(most: float) -> str:
+    """A chance below 1, never rounded up to it."""
+    if most > 1 - 1e-6:
+        return "99.9999% and more"
+    digits = max(1, 1 - math.floor(math.log10(100 * (1 - most))))
+    return f"{100 * most:.{digits}f}%"
 
 
 def quoted(name: str) -> str:
@@ -232,8 +245,10 @@ def _numbers(reader: ReleaseReader, confidence: float) -> Table:
             ).only
         except NotAnswerable:
             continue
-        interval = f"{shown(answer.lower)} to {shown(answer.upper)}"
-        rows.append((question, shown(answer.estimate), interval, answer.covers.value))
+        ends = answer.lower, answer.upper
+        interval = " to ".join(shown_beside(end, *ends, answer.estimate) for end in ends)
+        estimate = shown_beside(answer.estimate, *ends)
+        rows.append((question, estimate, interval, answer.covers.value))
     return Table(
         ("question", "estimate", f"{_percent(confidence)} interval", "interval covers"),
         rows,
@@ -241,9 +256,8 @@ def _numbers(reader: ReleaseReader, confidence: float) -> Table:
     )
 
 
-def _figures(reader: ReleaseReader, lines: list[Line], confidence: float) -> Iterator[Figure]:
-    """Histograms of single columns first, then which of them go together, then tables of two
-    columns, then planes of halfspaces."""
+def _histograms(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
+    """Of single columns whose tables were released."""
     schema = reader.release.schema
     sets = [
         each.query.columns
@@ -263,6 +277,12 @@ def _figures(reader: ReleaseReader, lines: list[Line], confidence: float) -> Ite
         except NotAnswerable:
             continue  # its tables leave rows out on account of another column
         yield histogram_figure(f"hist{place}", column, answers)
+
+
+def _heat_maps(reader: ReleaseReader, lines: list[Line], confidence: float) -> Iterator[Figure]:
+    """Which columns go together, then tables of two columns where some cell stands out from the noise."""
+    schema = reader.release.schema
+    table = quoted(schema.dataset)
     together = together_figure(reader, lines)
     if together is not None:
         yield together
@@ -277,8 +297,15 @@ def _figures(reader: ReleaseReader, lines: list[Line], confidence: float) -> Ite
         across, down = sorted(pair, key=lambda column: column.cells, reverse=True)
         by = f"{quoted(down.name)}, {quoted(across.name)}"
         sql = f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"
-        yield heat_figure(f"heat{place}", down, across, reader.ask(sql, confidence=confidence))
-        place += 1
+        figure = heat_figure(f"heat{place}", down, across, reader.ask(sql, confidence=confidence))
+        if figure is not None:
+            yield figure
+            place += 1
+
+
+def _planes(reader: ReleaseReader) -> Iterator[Figure]:
+    """Of halfspaces over two columns."""
+    schema = reader.release.schema
     planes = {
         part.query_class.named(schema)
         for part in reader.release.parts

@@ -3,47 +3,53 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.artifacts.measurement import Measurement
+from discreet.privacy.budget import Notion
 from discreet.privacy.laws import NoiseLaw
-from discreet.privacy.loss import PrivacyLoss
-from discreet.privacy.loss_noise import charted_loss
+from discreet.privacy.loss import PrivacyLoss, compose_all
+from discreet.privacy.loss_mechanisms import pure_loss
+from discreet.privacy.loss_noise import charted_loss, gaussian_loss
 from discreet.queries.measurable import Marginal
 from discreet.report.charts import Curve, curves
 from discreet.report.content import Figure, Table
 
 if TYPE_CHECKING:
     from discreet.artifacts.release import Release
-    from discreet.privacy.adjacency import Sensitivity
 
-MOST_KINDS = 40
+MOST_KINDS = 400
 """Different measurements whose losses are still added up for the plot."""
-ROUNDING = 1e-9
-"""More than sums of floats are off by, so that nothing seems to exceed the largest loss."""
+POINTS = 160
+LIKELY_LOSS, RARE = 1e-4, 1e-9
+"""The curve begins where it has fallen by so much, and ends where it is below so much."""
 TABLE_POINTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+WORST_CASES = (
+    " Selections and adaptive trees are drawn at the worst that their part of the budget allows."
+)
 
 
 def loss_figure(release: Release) -> Figure | None:
     """The loss of all measurements together, or `None` where there are too many kinds of them."""
-    kinds: Counter[tuple[NoiseLaw, Sensitivity, bool]] = Counter()
-    for part in release.parts:
-        for each in part.measurements:
-            if not isinstance(each, Measurement):
-                return None
-            kinds[each.law, each.sensitivity, _moves_two_cells(each)] += 1
-    if not 0 < len(kinds) <= MOST_KINDS:
+    found = _losses(release)
+    if found is None:
         return None
-    total: PrivacyLoss | None = None
-    for (law, sensitivity, two_cells), times in kinds.items():
-        loss = charted_loss(law, sensitivity, two_cells=two_cells).self_compose(times)
-        total = loss if total is None else total.compose(loss)
-    assert total is not None
-    data = total.plot_data(160)
-    top = max(data.loss)
-    tail = Curve("tail", "c1", [(x, 100 * y) for x, y in zip(data.loss, data.tail, strict=True)])
+    parts, has_worst_cases = found
+    total = compose_all(parts)
+    is_pure = total.infinite == 0 and release.budget.notion is Notion.EPSILON
+    largest = total.largest
+    if is_pure and not release.budget.delta:
+        largest = min(largest, float(release.budget.epsilon))
+    low, top = _extent(total, largest)
+    grid = np.linspace(low, top, POINTS)
+    tails = np.where(grid >= largest, 0.0, total.tail(grid))
+    tail = Curve(
+        "tail", "c1", [(float(x), 100 * float(y)) for x, y in zip(grid, tails, strict=True)]
+    )
     limit = Curve("limit", "c2", [(top, 0.0), (top, 100.0)])
-    low = min(data.loss)
     points = [low + part * (top - low) for part in TABLE_POINTS]
     return Figure(
         title="The privacy loss, whole",
@@ -51,6 +57,7 @@ def loss_figure(release: Release) -> Figure | None:
             "How likely it is (up) that what was published speaks for one person's presence by more than "
             "a given loss (across). At a loss of x, it is e to the x times as likely with that person "
             "as without. The budget bounds the worst case; most of the time much less is lost."
+            + (WORST_CASES if has_worst_cases else "")
         ),
         picture=curves(
             "loss",
@@ -64,20 +71,67 @@ def loss_figure(release: Release) -> Figure | None:
             ("c1", "chance that the loss exceeds x"),
             (
                 "c2",
-                f"the largest loss there is, {total.largest:.4g}"
-                if total.infinite == 0
+                f"the largest loss there is, {largest:.4g}"
+                if top == largest
                 else "chance below one in a billion",
             ),
         ],
         table=Table(
             ("loss", "chance of more"),
-            [(f"{x:+.2f}", f"{100 * total.tail(x + ROUNDING):.3g}%") for x in points],
+            [(f"{x:+.2f}", _chance(0.0 if x >= largest else total.tail(x))) for x in points],
             right=(0, 1),
         ),
     )
 
 
-def _moves_two_cells(each: Measurement) -> bool:
-    """Whether one person moves two cells of a table by the same number: under change-one."""
-    moved = each.sensitivity
-    return isinstance(each.query, Marginal) and moved.l1**2 == 2 * moved.l2_squared
+def _chance(share: float) -> str:
+    """A chance in words that need no exponent."""
+    if share == 0:
+        return "0%"
+    if share < RARE:
+        return "below 0.0000001%"
+    return f"{100 * share:.3g}%" if share >= 1e-6 else f"{100 * share:.7f}%".rstrip("0")
+
+
+def _extent(total: PrivacyLoss, largest: float) -> tuple[float, float]:
+    """From where the curve begins to fall to the largest loss, or to where it is next to nothing."""
+    begun = np.searchsorted(np.cumsum(total.probabilities), LIKELY_LOSS)
+    low = min(float(total.points[min(int(begun), len(total.points) - 1)]), 0.0)
+    if np.isfinite(largest):
+        return low, max(largest, low + 1e-9)
+    rare = np.flatnonzero(np.asarray(total.tail(total.points)) < RARE)
+    top = float(total.points[rare[0]] if len(rare) else total.points[-1])
+    return low, max(top, low + 1e-9, 0.0)
+
+
+def _losses(release: Release) -> tuple[list[tuple[PrivacyLoss, int]], bool] | None:
+    """The losses of all measurements, equal ones together, and whether some are worst cases.
+
+    Gaussian ones add up to a single one. What is no table of noisy numbers counts as the worst that
+    its epsilon allows.
+    """
+    gaussian = Fraction(0)
+    kinds: Counter[tuple[NoiseLaw, int]] = Counter()
+    worst: Counter[Fraction] = Counter()
+    for part in release.parts:
+        for each in part.measurements:
+            if isinstance(each, Measurement):
+                moved = each.sensitivity
+                if (joint := each.law.joint_loss_shape(moved)) is not None:
+                    gaussian += Fraction(joint.l2_squared) / Fraction(joint.sigma_squared)
+                    continue
+                # In a table under change-one two cells move by half the L1 sensitivity each;
+                # otherwise one number moves by all of it.
+                two = isinstance(each.query, Marginal) and moved.l1**2 == 2 * moved.l2_squared
+                kinds[each.law, moved.l1 // 2 if two else moved.l1] += 2 if two else 1
+            elif each.cost.epsilon is not None and not each.cost.delta:
+                worst[each.cost.epsilon] += 1
+            else:
+                return None
+    if not 0 < len(kinds) + len(worst) + bool(gaussian) <= MOST_KINDS:
+        return None
+    found = [(charted_loss(law, shift), times) for (law, shift), times in kinds.items()]
+    found += [(pure_loss(epsilon=epsilon), times) for epsilon, times in worst.items() if epsilon]
+    if gaussian:
+        found.append((gaussian_loss(sigma_squared=1, l2_squared=gaussian), 1))
+    return (found, bool(worst)) if found else None

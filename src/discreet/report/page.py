@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -28,26 +29,31 @@ def render_report(
     Charts come first to last until the page is full; the page says how many were left out.
     """
     content = gather(reader, confidence=confidence, file_name=file_name)
-    for kept in _counts_down(content):
+    for kept in _ever_fewer(content):
         text = _rendered(content.with_figures(kept))
         if len(text.encode()) <= LARGEST:
             return text
     for lines in (300, 100, 30):
-        text = _rendered(content.with_figures(0).shortened(lines))
+        text = _rendered(content.with_figures(()).shortened(lines))
         if len(text.encode()) <= LARGEST:
             return text
-    return _rendered(content.with_figures(0).shortened(8))
+    return _rendered(content.with_figures(()).shortened(8))
 
 
-def _counts_down(content: Content) -> list[int]:
-    """First as many figures as should fit, then ever fewer."""
-    room, kept = LARGEST - _ROOM_FOR_TEXT, 0
-    for figure in content.figures:
-        room -= figure.size
-        if room < 0:
-            break
-        kept += 1
-    return [*range(kept, 0, -2), 0]
+def _ever_fewer(content: Content) -> Iterator[list[int]]:
+    """First the figures that should fit, by their places, then ever fewer.
+
+    One that is too large for what is left of the page does not keep smaller ones off it.
+    """
+    room, kept = LARGEST - _ROOM_FOR_TEXT, []
+    for place, figure in enumerate(content.figures):
+        if figure.size <= room:
+            room -= figure.size
+            kept.append(place)
+    while kept:
+        yield kept
+        kept = kept[:-2]
+    yield []
 
 
 def _rendered(content: Content) -> str:

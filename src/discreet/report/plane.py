@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.answers import ReleaseReader
 
 LEVELS = 8
-MOST_BLOCKS = 5_000
+MOST_BLOCKS, MOST_OUTLINED = 5_000, 400
 STEPS = 64
 SIZE, LEFT, TOP, BELOW = 420.0, 64.0, 30.0, 44.0
 
@@ -157,6 +157,11 @@ def _crossings(
     return tuple(found[:2]) if len(found) >= 2 else ()
 
 
+def _snapped(value: float, low: float, high: float) -> float:
+    """0 where only the rounding of floats is left of it."""
+    return 0.0 if abs(value) < 1e-9 * (high - low) else value
+
+
 def plane_picture(name: str, plane: Plane) -> Markup:
     """The blocks shaded by their rows, those inside outlined, and the line."""
 
@@ -177,10 +182,12 @@ def plane_picture(name: str, plane: Plane) -> Markup:
     marks: dict[str, list[tuple[float, float, float, float]]] = {"inside": [], "cut": []}
     for block in plane.blocks:
         level = min(LEVELS, int((LEVELS + 1) * (block.density / most) ** 0.5))
-        shades.setdefault(level, []).append(box(block))
-        if block.place in marks:
+        if level:
+            shades.setdefault(level, []).append(box(block))
+        if block.place == "cut" or (block.place == "inside" and len(plane.blocks) <= MOST_OUTLINED):
             marks[block.place].append(box(block))
-    children = [
+    children = [element("path", d=rectangles([(LEFT, TOP, SIZE, SIZE)]), class_="h0")]
+    children += [
         element("path", d=rectangles(boxes), class_=f"h{level}")
         for level, boxes in sorted(shades.items())
     ]
@@ -195,11 +202,23 @@ def plane_picture(name: str, plane: Plane) -> Markup:
         children.append(element("path", d=path, class_="curve c2"))
     for value in (plane.low[0], plane.high[0]):
         children.append(
-            element("text", brief(value), x=across(value), y=TOP + SIZE + 16, text_anchor="middle")
+            element(
+                "text",
+                brief(_snapped(value, plane.low[0], plane.high[0])),
+                x=across(value),
+                y=TOP + SIZE + 16,
+                text_anchor="middle",
+            )
         )
     for value in (plane.low[1], plane.high[1]):
         children.append(
-            element("text", brief(value), x=LEFT - 8, y=up(value) + 4, text_anchor="end")
+            element(
+                "text",
+                brief(_snapped(value, plane.low[1], plane.high[1])),
+                x=LEFT - 8,
+                y=up(value) + 4,
+                text_anchor="end",
+            )
         )
     children.append(
         element(

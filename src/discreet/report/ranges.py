@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from discreet.queries.ranges import Ranges
 from discreet.report.charts import WIDTH, Bar, Heat, columns, heat_map
 from discreet.report.content import Figure, Table, clipped
 from discreet.report.drawing import MOST_LINES, MOST_MATRIX, edge_text
-from discreet.report.scale import axis_over, brief, shown
+from discreet.report.scale import axis_over, brief, round_ticks, shown
 from discreet.report.svg import element, number, picture
 from discreet.schema import Column
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST_BARS, MOST_SQUARES = 64, 48
 """Along a column: of a histogram, and of a heat map."""
-MOST_TICKS = 9
 
 
 def range_figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
@@ -128,7 +126,7 @@ def _band(
 
     origin = f"{number(left)} {number(axis.at(0))}"
     area = "M" + "L".join([origin, *line(1), *reversed(line(2))]) + "z"
-    every = max(1, math.ceil(len(starts) / MOST_TICKS))
+    written = round_ticks(starts)
     grid = "".join(f"M{number(left)} {number(axis.at(mark))}H{number(right)}" for mark in marks)
     return picture(
         name,
@@ -146,7 +144,7 @@ def _band(
         *(
             element("text", text[:14], x=left + place * step, y=bottom + 18, text_anchor="middle")
             for place, text in enumerate(starts)
-            if place % every == 0
+            if place in written
         ),
     )
 

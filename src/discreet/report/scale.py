@@ -27,12 +27,52 @@ def shown(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
+def shown_beside(value: float, *others: float) -> str:
+    """A number with as many digits as tell it and the ends of its interval apart."""
+    finite = [each for each in (value, *others) if math.isfinite(each)]
+    width = max(finite) - min(finite) if finite else 0.0
+    whole = all(each == int(each) for each in finite)
+    if whole or width == 0 or not math.isfinite(value):
+        return shown(value)
+    return f"{value:,.{min(max(0, 1 - math.floor(math.log10(width))), 12)}f}"
+
+
 def brief(value: float) -> str:
     """A number for an axis: 15k rather than 15,000."""
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= 10 * unit or (abs(value) >= unit and value % unit == 0):
             return f"{value / unit:g}{letter}"
     return f"{value:,.6g}"
+
+
+MOST_TICKS = 9
+
+
+def round_ticks(texts: Sequence[str]) -> set[int]:
+    """Which of the cells' edges to write: those at round numbers, or evenly some of them."""
+    every = max(1, math.ceil(len(texts) / MOST_TICKS))
+    evenly = set(range(0, len(texts), every))
+    values = [_number(text) for text in texts]
+    known = [value for value in values if value is not None]
+    if every == 1 or len(known) < len(values):
+        return evenly
+    marks = ticks(min(known), max(known), about=MOST_TICKS - 1)
+    step = marks[1] - marks[0]
+    found = {
+        place
+        for place, value in enumerate(known)
+        if abs(value / step - round(value / step)) < 1e-9 * max(1.0, abs(value / step))
+    }
+    return found if 3 <= len(found) <= 2 * MOST_TICKS else evenly
+
+
+def _number(text: str) -> float | None:
+    """What `brief` wrote."""
+    factor = {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1:], 1.0)
+    try:
+        return factor * float((text[:-1] if factor > 1 else text).replace(",", ""))
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 VERIFYING = "tests/answers/test_verifying.py"
+OUTPUT = "tests/releases/test_output_file.py"
 FORGING = (
     "tests/audits/test_forgery.py::test_an_altered_release_of_any_class_and_algorithm_is_refused"
 )
@@ -168,6 +169,24 @@ FILES_AND_SIGNATURES = (
         old="    if not plain or count * dtype.itemsize != len(data) - start:\n",
         new="    if fortran:\n",
         tests=(f"{FILES}::test_a_hostile_file_is_refused_in_a_sentence",),
+    ),
+    Mutant(
+        name="two-runs-write-to-one-name",
+        trap=41,
+        file="src/discreet/releases/output_file.py",
+        old="        descriptor = _locked(beside)\n",
+        new="        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT)\n",
+        tests=(
+            f"{OUTPUT}::test_a_name_that_another_run_holds_is_refused_before_anything_is_charged",
+        ),
+    ),
+    Mutant(
+        name="a-full-disk-loses-what-was-paid-for",
+        trap=41,
+        file="src/discreet/releases/output_file.py",
+        old="            kept = self._rescued(members)\n",
+        new="            kept = None\n",
+        tests=(f"{OUTPUT}::test_a_disk_that_fills_up_after_the_charge_loses_no_number",),
     ),
     Mutant(
         name="an-interruption-leaves-half-a-file",

@@ -12,6 +12,17 @@ TREE_CELLS = "src/discreet/inference/halfspace_tree.py"
 
 HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
+        name="a-model-is-planned-below-the-noise-of-one-count",
+        trap=42,
+        file="src/discreet/releases/predicates_mwem.py",
+        old="        return max(simulated, least)\n",
+        new="        return simulated\n",
+        tests=(
+            f"{PREDICATES}::"
+            "test_a_model_that_is_named_is_never_planned_below_the_noise_of_one_count",
+        ),
+    ),
+    Mutant(
         name="a-strategys-sensitivity-forgets-the-row-that-has-no-cell",
         trap=1,
         file=STRATEGY,

@@ -67,6 +67,47 @@ MARGINALS = (
         ),
     ),
     Mutant(
+        name="a-batch-of-rows-doubles-until-it-overflows",
+        trap=9,
+        file="src/discreet/inference/settling.py",
+        old="min(2 * batch[column], LOOKED_AT)",
+        new="2 * batch[column]",
+        tests=(f"{MODELS}::test_rows_of_a_large_table_are_moved_however_often_that_works",),
+    ),
+    Mutant(
+        name="a-distance-below-zero-takes-the-noise-out-of-the-bound",
+        trap=42,
+        file="src/discreet/answers/linear_tables.py",
+        old="        return max(0.0, self.distance) + self.law.half_width(float(two_sided))\n",
+        new="        return max(0.0, self.distance + self.law.half_width(float(two_sided)))\n",
+        tests=(
+            f"{MODELS}::test_a_measured_distance_below_zero_leaves_the_noise_in_every_interval",
+        ),
+        quick=True,
+    ),
+    Mutant(
+        name="a-ceiling-below-zero-leaves-a-single-number",
+        trap=42,
+        file="src/discreet/answers/linear_tables.py",
+        old="        return np.asarray(np.maximum(margin.counts, 0.0) + reach)\n",
+        new="        return np.asarray(margin.counts + reach)\n",
+        tests=(
+            f"{MODELS}::"
+            "test_a_ceiling_below_zero_or_below_the_model_leaves_the_noise_in_every_interval",
+        ),
+    ),
+    Mutant(
+        name="a-count-below-zero-is-cut-to-almost-nothing",
+        trap=42,
+        file="src/discreet/inference/rounding.py",
+        old="    upper = np.clip(upper - np.minimum(beyond, 0.0), 0.0, most)\n",
+        new="    upper = np.clip(upper, 0.0, most)\n",
+        tests=(
+            "tests/answers/test_combination.py::"
+            "test_no_count_has_an_interval_narrower_than_the_noise_on_one_side",
+        ),
+    ),
+    Mutant(
         name="rows-without-a-cell-spread-unasked",
         trap=42,
         file="src/discreet/releases/marginals_adaptive.py",

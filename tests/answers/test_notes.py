@@ -1,0 +1,53 @@
+"""What is said beside an answer: nothing that contradicts itself, no advice that cannot be followed."""
+
+from __future__ import annotations
+
+import polars
+import pytest
+
+from discreet import Budget, Schema, release
+from discreet.errors import NotAnswerable
+
+TEXT = """
+dataset = "d"
+adjacency = "change-one"
+[columns.age]
+kind = "integer"
+range = [0, 99]
+nulls = "exclude"
+[columns.sex]
+kind = "category"
+values = ["f", "m"]
+"""
+TABLE = polars.DataFrame({"age": [20, 30, 40, 50] * 5, "sex": ["f", "m"] * 10})
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    return release(
+        TABLE, Schema.loads(TEXT), budget=Budget(epsilon=20),
+        workload=["means(age)", "intervals(age)", "marginals(age, sex)"],
+        ledger=tmp_path_factory.mktemp("notes") / "l.db",
+    )  # fmt: skip
+
+
+def test_a_mean_over_all_rows_does_not_say_that_some_are_not_counted(reader):
+    found = reader.ask("SELECT avg(age) FROM d")
+    assert any("over all 20 rows" in note for note in found.notes)
+    assert not any("not counted" in note for note in found.notes)
+    mixed = reader.ask("SELECT avg(age), count(age) FROM d").notes
+    assert any("not counted" in note for note in mixed), "the count leaves them out"
+
+
+@pytest.mark.parametrize(
+    ("question", "advice", "not_advice"),
+    [
+        ("SELECT avg(age), median(age) FROM d", "ask it alone", "WHERE"),
+        ("SELECT median(age) FROM d WHERE sex = 'f'", "take WHERE out", "GROUP BY"),
+        ("SELECT sex, median(age) FROM d GROUP BY sex", "take GROUP BY out", "WHERE"),
+    ],
+)
+def test_advice_names_only_what_was_written(reader, question, advice, not_advice):
+    with pytest.raises(NotAnswerable) as told:
+        reader.ask(question)
+    assert advice in str(told.value) and not_advice not in str(told.value)

@@ -1,0 +1,92 @@
+"""A table with too many cells does not decide how all the others are released; it is left out, and said."""
+
+from __future__ import annotations
+
+import polars
+import pytest
+
+from discreet import Budget, Schema, plan, release
+from discreet.errors import BadInput, NotAnswerable
+from discreet.queries.classes import Marginals
+from discreet.releases.left_out import left_out_note
+from discreet.releases.preparing import prepare
+
+TEXT = """
+dataset = "trips"
+[columns.minute]
+kind = "integer"
+range = [0, {top}]
+[columns.metres]
+kind = "integer"
+range = [0, {top}]
+[columns.carrier]
+kind = "category"
+values = ["a", "b", "c"]
+[columns.day]
+kind = "integer"
+range = [1, 7]
+"""
+WIDE, NARROW = Schema.loads(TEXT.format(top=2999)), Schema.loads(TEXT.format(top=1999))
+PAIR = ("minute", "metres")
+
+
+def test_a_pair_with_too_many_cells_is_left_out_and_the_others_are_released_as_without_it():
+    every = Marginals(2)
+    assert every.left_out(WIDE) == (PAIR,) and every.left_out(NARROW) == ()
+    assert len(every.sets(WIDE)) == 5 and len(every.sets(NARROW)) == 6
+    (wide,) = prepare(WIDE, budget=Budget(epsilon=1), workload="marginals(2)").parts
+    named = Marginals(tables=every.sets(WIDE))
+    (listed,) = prepare(WIDE, budget=Budget(epsilon=1), workload=named).parts
+    assert wide.algorithm == listed.algorithm
+    assert wide.requests == listed.requests
+    (residuals,) = prepare(
+        WIDE, budget=Budget(epsilon=1), workload="marginals(2)",
+        algorithms={"marginals(2)": "residuals"},
+    ).parts  # fmt: skip
+    assert residuals.algorithm == "residuals", "one pair alone had too many cells for it"
+
+
+def test_what_is_left_out_is_said_and_can_be_had_by_name():
+    (row,) = plan(WIDE, workload="marginals(2)", budget=Budget(epsilon=1)).classes
+    assert "minute x metres (9,006,001 cells)" in row.error.note
+    assert "marginals(minute, metres)" in row.error.note
+    (row,) = plan(NARROW, workload="marginals(2)", budget=Budget(epsilon=1)).classes
+    assert "Left out" not in row.error.note
+    assert Marginals(*PAIR).sets(WIDE) == (PAIR,)
+    assert left_out_note(Marginals(*PAIR), WIDE) == ""
+    two = Marginals(tables=[PAIR, ("carrier", "day")])
+    assert two.sets(WIDE)[0] == PAIR
+
+
+def test_a_question_about_the_pair_that_was_left_out_is_refused_in_words(tmp_path):
+    table = polars.DataFrame(
+        {"minute": [1, 2], "metres": [5, 6], "carrier": ["a", "b"], "day": [1, 2]}
+    )
+    made = release(
+        table, WIDE, budget=Budget(epsilon=1), workload="marginals(2)", ledger=tmp_path / "l.db"
+    )
+    made.ask("SELECT count(*) FROM trips WHERE minute < 5 AND carrier = 'a'")
+    with pytest.raises(NotAnswerable, match=r"marginals\(minute, metres\)"):
+        made.ask("SELECT count(*) FROM trips WHERE minute < 5 AND metres < 9")
+
+
+def test_where_every_table_is_too_large_none_is_left_out():
+    both = Schema.loads(TEXT.format(top=2999).split("[columns.carrier]")[0])
+    assert Marginals(2).left_out(both) == ()
+    assert Marginals(2).sets(both) == (PAIR,)
+
+
+def test_very_many_columns_are_refused_for_their_number():
+    text = 'dataset = "d"\n' + "".join(
+        f'[columns.c{place}]\nkind = "category"\nvalues = ["a", "b", "c"]\n' for place in range(151)
+    )
+    with pytest.raises(BadInput, match=r"11,325 column sets, and at most 10,000") as told:
+        prepare(Schema.loads(text), budget=Budget(epsilon=1), workload="marginals(2)")
+    assert "Fourier" not in str(told.value)
+
+
+def test_predicates_over_too_many_cells_are_refused_for_those():
+    asked = 'predicates("minute >= 100 AND metres < 50", "carrier = \'a\'")'
+    with pytest.raises(BadInput, match=r"minute, metres, carrier have .* combinations") as told:
+        prepare(WIDE, budget=Budget(epsilon=1), workload=asked)
+    assert "linear" not in str(told.value) and "at most 4,194,304" in str(told.value)
