@@ -19,8 +19,8 @@ from discreet.schema import (
     NumberColumn,
     Schema,
     check,
-    draft,
 )
+from discreet.schema.drafting import draft
 
 GOOD = 'dataset = "people"\n[columns.age]\nkind = "integer"\nrange = [0, 119]\n'
 
