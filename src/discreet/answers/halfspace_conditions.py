@@ -5,8 +5,6 @@ Comparisons look at the pieces of their column's cells; inequalities compare the
 in integers, without rounding. AND and OR of boxes inside are inside; NOT stands at the atoms, where
 it swaps the comparison. A row with a null satisfies no comparison, and the boxes hold none: so a
 condition that such a row could satisfy is refused, for it would be missed.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -252,3 +250,15 @@ def _summed(terms: Sequence[_Terms], scale: int, goal: int) -> Any:
     for term, table in zip(terms, tables, strict=True):
         total = total + np.array(table, dtype=kind)[term.place]
     return total
+
+
+def lone_inequality(condition: Condition) -> Inequality | None:
+    """The inequality that a condition is, negations taken in: a null satisfies it neither way."""
+    if isinstance(condition, Opposite):
+        inside = lone_inequality(condition.part)
+        if inside is None:
+            return None
+        return negated(inside)
+    if isinstance(condition, Every) and len(condition.parts) == 1:
+        return lone_inequality(condition.parts[0])
+    return condition if isinstance(condition, Inequality) else None

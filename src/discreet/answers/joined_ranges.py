@@ -14,8 +14,6 @@ Which leaves there are is taken as given, as for a tree alone; which of them an 
 decided by variances, never by values. Where a leaf is cut a tree's own bracket (leaves inside, leaves
 touched) must hold too: it is the narrower one where the leaf is wide and nearly empty, so an interval
 is what lies in both.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -40,17 +38,6 @@ Codes = npt.NDArray[np.uint64]
 
 LEAST_SHARE = 1e-3
 """A source that makes up less than this of an estimate is not counted as one of those combined."""
-
-
-COMBINED = "measurements whose noises are independent, by the inverse of their variances."
-
-
-def combined_note(sources: int) -> str:
-    return f"The answer combines {sources} {COMBINED}"
-
-
-def is_combined(note: str) -> bool:
-    return note.endswith(COMBINED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,8 +10,6 @@ with value a, for any threshold v
 thresholds are fixed by the schema and the question, and share a part of the interval's risk. Another
 part says how few rows c can be: those in a cell of one column, less those outside of the cells asked for
 in the others.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.counting import Estimates
+from discreet.answers.estimates import Estimates
 from discreet.answers.linear_tables import ModelTable
 from discreet.answers.selecting import Selection
 from discreet.privacy.exact import Exactable, exact

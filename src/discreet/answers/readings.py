@@ -5,8 +5,6 @@ or as a variance and a kurtosis. Readings are combined only if no draw is in two
 the parts of the release that it was read off, and of two that name the same part the less noisy stays.
 Which one that is, and every weight, follows from noise laws and shapes, never from a noisy value, so
 the interval of the combination holds like that of one reading.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -16,9 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-import numpy as np
-import numpy.typing as npt
-
 from discreet.inference.combination import (
     Terms,
     half_width,
@@ -26,11 +21,8 @@ from discreet.inference.combination import (
     scaled,
     variance_of,
 )
-from discreet.inference.rounding import plausible_counts
 from discreet.privacy import laws_sums
 from discreet.privacy.exact import Exactable, exact
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,28 +55,20 @@ class Reading:
         z = NormalDist().inv_cdf((1 + level) / 2)
         return max(z + self.kurtosis * (z**3 - 3 * z) / 24, z) * math.sqrt(self.variance)
 
-    def bounded(
-        self, confidence: Exactable, *, rows: int | None, whole: bool
-    ) -> tuple[Floats, Floats, Floats]:
-        """Estimate, lower and upper end of a count."""
-        width = self.half_width(confidence)
-        return plausible_counts(
-            np.array(self.value),
-            np.array(self.value - width),
-            np.array(self.value + width),
-            rows=rows,
-            whole=whole,
-        )
 
-
-def combined(readings: Sequence[Reading]) -> Reading:
-    """The inverse-variance combination of those readings whose noises are independent."""
+def independent(readings: Sequence[Reading]) -> list[tuple[float, Reading]]:
+    """Those readings whose noises are independent, each with its weight by inverse variance."""
     kept: list[Reading] = []
     for each in sorted(readings, key=lambda reading: reading.variance):
         if not any(each.parts & other.parts for other in kept):
             kept.append(each)
     weights = inverse_variance_weights([each.variance for each in kept])
-    used = [(weight, each) for weight, each in zip(weights, kept, strict=True) if weight]
+    return [(weight, each) for weight, each in zip(weights, kept, strict=True) if weight]
+
+
+def combined(readings: Sequence[Reading]) -> Reading:
+    """The inverse-variance combination of those readings whose noises are independent."""
+    used = independent(readings)
     variance = math.fsum(weight**2 * each.variance for weight, each in used)
     fourth = math.fsum(weight**4 * each.kurtosis * each.variance**2 for weight, each in used)
     terms: Terms | None = ()

@@ -3,8 +3,6 @@
 Post-processing: rows are drawn from a model of published numbers with public randomness, so any
 number of them may be made and a seed makes them again. A cell becomes a value inside it; nulls stay
 nulls. A row like one of the original's is a coincidence: nobody's row is in the release.
-
-May import errors, privacy, schema, queries, artifacts, inference.
 """
 
 from __future__ import annotations
@@ -21,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
+from discreet.answers.library import Library
 from discreet.answers.range_pictures import drawn_codes, rows_with_values, share_of_nulls
 from discreet.answers.ranges import RangeSource
 from discreet.answers.repairing import possible_rows
-from discreet.answers.sources import Library
 from discreet.answers.table_models import model_of_tables
 from discreet.artifacts.answer import Answer
 from discreet.errors import BadInput, NotAnswerable
