@@ -314,6 +314,18 @@ def test_a_public_number_of_rows_is_counted_down_from_in_one_place():
     assert named == ["public_total"]
 
 
+def test_most_cells_are_counted_as_a_public_total_less_the_others():
+    """Without noise the count is the truth, and with noise one cell's noise is in it, not that of all others."""
+    quiet = ReleaseReader(release_of_tables(SCHEMA, [["age"]], ROWS, public_rows=len(ROWS)))
+    question = "SELECT count(*) FROM people WHERE age <> 3 OR age IS NULL"
+    assert quiet.ask(question).only.estimate == sum(row["age"] != 3 for row in ROWS)
+    assert quiet.count_many("age", [0], [14]).estimate.tolist() == [
+        sum(row["age"] is not None and row["age"] <= 14 for row in ROWS)
+    ]
+    noisy = reader(("table",), len(ROWS)).ask(question).only
+    assert noisy.std == pytest.approx(WIDE.std)
+
+
 def test_the_answer_of_no_group_is_an_empty_table():
     found = reader(("levels",), None).ask(
         "SELECT age, count(*) FROM people WHERE age > 99 GROUP BY age"
