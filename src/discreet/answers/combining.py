@@ -32,9 +32,9 @@ def settled(found: Sequence[Found], region: Region, schema: Schema, confidence: 
     offers = [each for each in found if isinstance(each, Estimates)]
     if not offers:
         raise best_reason([each for each in found if isinstance(each, Refusal)])
-    for each in offers:
-        if each.is_certain:
-            return each
+    certain = [each for each in offers if each.is_certain]
+    if certain:
+        return max(certain, key=lambda each: each.is_direct)
     offers = _overlaid(offers, region, schema)
     return _combination(offers, region, confidence) or _least_noise(offers)
 
