@@ -4,18 +4,22 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+QUICK := tests/privacy tests/schema tests/queries tests/artifacts tests/docs tests/tools tests/test_public_names.py tests/test_rooms.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench trust mutants audit clean
+.PHONY: help demo test one quick check format bench trust mutants audit house clean
 
 help:
 	@echo "make demo     set up, then publish a bundled table and ask it questions"
 	@echo "make test     set up, then check and run all tests"
-	@echo "make check    format, ruff, mypy --strict, import contracts, privacy lint"
+	@echo "make one T=.. run the tests whose names hold a word: make one T=ledger"
+	@echo "make quick    the checks and the fast tests, for every save"
+	@echo "make check    format, ruff, mypy --strict, import contracts, privacy lint, trusted lines"
 	@echo "make bench    measure speed and error; prints a table"
 	@echo "make trust    the long statistical and crash runs"
 	@echo "make mutants  plant every bug of the catalogue, and see the tests catch it"
 	@echo "make audit    lower bounds on the epsilon of every mechanism and release"
+	@echo "make house    the size of the code, what must be trusted, what a question passes through"
 	@echo "make clean    remove everything that make created"
 
 # A virtual environment needs Debian's python3-venv, which a bare machine may lack.
@@ -48,6 +52,7 @@ check: $(VENV)/.test
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
 	@$(BIN)/python tools/privacy_lint.py
+	@$(BIN)/python tools/trusted.py --check > $(VENV)/trusted.log || { cat $(VENV)/trusted.log; exit 1; }
 
 format: $(VENV)/.test
 	@$(BIN)/ruff format src tests benchmarks tools
@@ -55,6 +60,16 @@ format: $(VENV)/.test
 
 test: check
 	@$(BIN)/python -m pytest -q -n $(WORKERS)
+
+one: $(VENV)/.test
+	@test -n "$(T)" || { echo "Say which tests: make one T=word"; exit 2; }
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -k "$(T)"
+
+quick: check
+	@$(BIN)/python -m pytest -q -n $(WORKERS) $(QUICK)
+
+house: $(VENV)/.test
+	@$(BIN)/python tools/house.py
 
 bench: $(VENV)/.bench
 	@$(BIN)/python benchmarks/run_all.py
@@ -67,6 +82,7 @@ mutants: $(VENV)/.test
 
 audit: $(VENV)/.test
 	@$(BIN)/python -m discreet.audits
+	@$(BIN)/python -m discreet.audits.concurrency --fast
 
 clean:
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

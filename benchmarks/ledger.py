@@ -23,18 +23,20 @@ from discreet.kernel.ledger import Ledger
 from discreet.kernel.ledger.chain import draft
 from discreet.kernel.ledger.loss import Loss
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 
 COST = Budget(epsilon="1/10", delta="1e-12")
 RACER = """
 import sys
 from discreet.kernel.ledger import Ledger
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 cost = Budget(epsilon="1/10", delta="1e-12")
 with Ledger.open(sys.argv[1]) as ledger:
     print("ready", flush=True)
     sys.stdin.readline()
     for number in range(int(sys.argv[3])):
-        ledger.charge("race", cost, purpose="bench", request=f"{sys.argv[2]} {number}")
+        ledger.charge("race", cost, protects=Protected(), purpose="bench", request=f"{sys.argv[2]} {number}")
     print("done", flush=True)
 """
 
@@ -55,7 +57,9 @@ def charges_per_second(path: Path, *, charges: int = 500) -> float:
         ledger.declare("people", COST.times(charges))
         started = time.perf_counter()
         for number in range(charges):
-            ledger.charge("people", COST, purpose="bench", request=str(number))
+            ledger.charge(
+                "people", COST, protects=Protected(), purpose="bench", request=str(number)
+            )
         seconds = time.perf_counter() - started
         assert ledger.spent("people") == ledger.cap("people")
     return charges / seconds

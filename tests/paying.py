@@ -6,10 +6,13 @@ import sqlite3
 
 from discreet.kernel.ledger import Entry, Ledger
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 
 
 def pay(ledger: Ledger, cost: Budget, request: str, dataset: str = "people", **more: str) -> Entry:
-    return ledger.charge(dataset, cost, purpose="a test", request=request, **more)
+    return ledger.charge(
+        dataset, cost, purpose="a test", request=request, protects=Protected(), **more
+    )
 
 
 def events(ledger: Ledger) -> int:

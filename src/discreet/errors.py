@@ -9,6 +9,7 @@
     │   └── BadRelease        a release file that is damaged, foreign, newer or hostile
     ├── Refused               it makes sense, and is refused by a guarantee
     │   ├── BudgetExceeded
+    │   ├── WrongUnit         a charge that protects others than the cap does
     │   ├── NotAnswerable     names the query class that the release would have needed
     │   ├── EntryTaken        another run took over the ledger entry; this one may not read
     │   ├── AlreadyAsked      the very same question was charged and read before
@@ -17,6 +18,8 @@
     └── LedgerError
         ├── LedgerBusy
         └── LedgerDamaged     a broken chain, a flipped byte, or an older copy put back
+
+`LargeCap` is a warning and no error: `warnings.filterwarnings("error", category=LargeCap)` makes it one.
 
 A message says what was refused, the numbers, what was not done, and what to do
 next. It never depends on a row's value: such a message would itself be a release.
@@ -42,8 +45,15 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
     return f" Did you mean {folded[near[0]]!r}?" if near else ""
 
 
+class LargeCap(UserWarning):
+    """A cap above epsilon 10, or a rho that amounts to it: such a cap protects nobody to speak of."""
+
+
 class DiscreetError(Exception):
-    """The root: everything that discreet raises on purpose."""
+    """The root: everything that discreet raises on purpose.
+
+    Thread safe: an error is raised to one thread, and never changes.
+    """
 
 
 class BadInput(DiscreetError, ValueError):
@@ -100,6 +110,10 @@ class BudgetExceeded(Refused):
             f"Refused: this costs {asked}, and {spent} of {of}, {total}, is spent. "
             "No row was read. Ask with a smaller budget, or drop a query."
         )
+
+
+class WrongUnit(Refused):
+    """The charge protects others than the dataset's cap does, so the two cannot be added."""
 
 
 class NotAnswerable(Refused):

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.answers import open_release, verify
+from discreet.answers import open_release
 from discreet.artifacts.files import DATE, release_bytes
 from discreet.audits.leaks import (
     FAR,
@@ -44,6 +44,7 @@ from discreet.kernel.engines import column_names_and_types
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.releases.run import release, release_to_file
+from discreet.releases.verifying import verify
 from discreet.report import render_report
 from discreet.schema import Schema
 from tests.audits.bad_tables import bad_tables, corrupt

@@ -21,6 +21,7 @@ import pytest
 
 from discreet.errors import DiscreetError, EngineFailed
 from discreet.kernel.engines import open_engine
+from discreet.kernel.engines.duckdb_session import SIDE_BY_SIDE
 from discreet.kernel.engines.spill import PREFIX, SpillDirectory
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import IntegerColumn, Schema
@@ -39,9 +40,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return spills
 
 
-def inside(engine: Any, query: str) -> Any:
+def inside(engine: Any, query: str, connection: int = 0) -> Any:
     """Runs SQL behind the engine's back."""
-    return engine._session._connection.execute(query)
+    return engine._session._connections[connection].execute(query)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +69,10 @@ def test_an_open_engine_reaches_nothing_but_its_source(place: Path, query: str) 
     pq.write_table(TABLE, place.parent / "other.parquet")
     TABLE_OUTSIDE = TABLE  # noqa: N806, F841 (a replacement scan would find it by this name)
     with open_engine(place.parent / "t.parquet", SCHEMA) as engine:
-        with pytest.raises(duckdb.Error):
-            inside(engine, query.format(place=place.parent, other=place.parent / "other.parquet"))
+        asked = query.format(place=place.parent, other=place.parent / "other.parquet")
+        for connection in range(SIDE_BY_SIDE):
+            with pytest.raises(duckdb.Error):
+                inside(engine, asked, connection)
         assert engine.row_count() == 3
 
 

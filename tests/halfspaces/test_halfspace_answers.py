@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from discreet import plan, release
 from discreet.answers.halfspace_cells import Grid
-from discreet.answers.verify import verify
 from discreet.artifacts.files import read_release, write_release
 from discreet.errors import BadQuestion, NotAnswerable
 from discreet.inference.halfspace_cells import Boxes, Sweep, exact_masks
@@ -26,6 +25,7 @@ from discreet.queries.classes import parse_class
 from discreet.queries.grid_counts import GridCounts
 from discreet.queries.halfspaces import Halfspaces, Inequality
 from discreet.queries.sql import parse_question
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
 PLANE = """

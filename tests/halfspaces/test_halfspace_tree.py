@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from discreet import plan, release
 from discreet.answers.halfspace_cells import Leaves
 from discreet.answers.ranges import RangeSource
-from discreet.answers.verify import verify
 from discreet.artifacts.files import read_release, write_release
 from discreet.artifacts.release import Part
 from discreet.errors import NotAnswerable
@@ -28,6 +27,7 @@ from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.pieces import extents
 from discreet.releases.halfspaces_tree import HalfspaceTree, leaf_estimates
 from discreet.releases.ranges_adaptive import StoppingRule, thresholds
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
 SQUARE = """

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from discreet import plan, release
 from discreet.answers.predicates import PredicateSource
 from discreet.answers.regions import Region
-from discreet.answers.verify import verify
 from discreet.artifacts.files import read_release, write_release
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, NotAnswerable
@@ -29,6 +28,7 @@ from discreet.queries.classes import parse_class
 from discreet.queries.predicates import Predicates, partition
 from discreet.queries.sql import parse_question
 from discreet.queries.strategy import InequalityCounts, StrategyCounts, column_moves
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
 PEOPLE = """

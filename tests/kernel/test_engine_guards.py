@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import stat
+import sys
 import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +19,8 @@ from discreet.errors import BadSource, DiscreetError, EngineFailed
 from discreet.kernel.engines import SumRequest, open_engine
 from discreet.kernel.engines.protocol import bounding_key
 from discreet.kernel.engines.spill import PREFIX
+from discreet.queries.expressions import TRUE, Call, ColumnValue, Constant
+from discreet.queries.tallies import Rows, Tally
 from discreet.schema import Schema
 
 SCHEMA = """
@@ -156,10 +160,29 @@ def test_a_moment_beyond_the_calendar_makes_no_verb_fail(kind, unit):
         assert engine.marginals([("x",)])[0].sum() == 4
 
 
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_milliseconds_in_parquet_are_read_however_far_they_are(tmp_path, zone, files):
+    schema = Schema.loads(
+        'dataset = "d"\nadjacency = "add-remove"\n'
+        '[columns.x]\nkind = "date"\nrange = ["2020-01-01", "2020-12-31"]\ngranularity = "month"\n'
+    )
+    march = 1_584_000_000_000
+    for number in range(files):
+        moments = pa.array([march, 2**62, -(2**62), None], type=pa.timestamp("ms", zone))
+        pq.write_table(pa.table({"y": [1] * 4, "x": moments}), tmp_path / f"{number}.parquet")
+    with open_engine(tmp_path, schema) as engine:
+        for _ in range(2):
+            counts = engine.marginals([("x",)])[0]
+            assert counts.tolist() == [files, 0, files, *[0] * 8, files, files]
+
+
 @pytest.mark.parametrize("far", [0, 2**62])
-def test_milliseconds_in_parquet_are_refused_by_their_type_before_a_row_can_break_them(
-    tmp_path, far
+def test_milliseconds_in_parquet_are_refused_by_their_type_where_arrow_is_not_there_to_read_them(
+    tmp_path, far, monkeypatch
 ):
+    monkeypatch.setitem(sys.modules, "pyarrow.dataset", None)
+    monkeypatch.delattr(pa, "dataset", raising=False)
     schema = Schema.loads(
         'dataset = "d"\nadjacency = "add-remove"\n'
         '[columns.x]\nkind = "date"\nrange = ["2020-01-01", "2020-12-31"]\ngranularity = "month"\n'
@@ -172,6 +195,54 @@ def test_milliseconds_in_parquet_are_refused_by_their_type_before_a_row_can_brea
     pq.write_table(pa.table({"x": pa.array([0, 1], type=pa.timestamp("us"))}), path)
     with open_engine(path, schema) as engine:
         assert engine.marginals([("x",)])[0].sum() == 2
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_no_moment_as_an_identifier_makes_a_verb_fail(tmp_path, unit):
+    """DuckDB cannot spell a timestamp before its calendar's first day."""
+    moments = pa.array([-(2**63), -(2**63) + 2, 2**63 - 2, 0, None], type=pa.timestamp(unit))
+    path = parquet(tmp_path, id=moments, age=[1] * 5, sex=["f"] * 5, pay=[1.0] * 5)
+    for source in (path, pq.read_table(path)):
+        with open_engine(source, TWO_EACH) as engine:
+            assert engine.row_count() == 4, "a null identifier is nobody's"
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Kolkata"])
+def test_a_moment_beyond_the_calendar_lies_outside_of_every_range(unit, zone):
+    schema = Schema.loads(
+        'dataset = "d"\nadjacency = "add-remove"\n[columns.x]\nkind = "datetime"\n'
+        'range = ["2020-01-01", "2020-01-02"]\ngranularity = "day"\noutside = "edge"\n'
+    )
+    moments = pa.array([2**62, -(2**62), 2**62, None], type=pa.timestamp(unit, zone))
+    for source in (pa.table({"x": moments}), pa.table({"x": moments}).to_pandas()):
+        with open_engine(source, schema) as engine:
+            assert engine.marginals([("x",)])[0].tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize("collation", ["NOCASE", "NOACCENT", "NOCASE.NOACCENT", "de"])
+def test_a_collation_makes_no_two_texts_one(tmp_path, collation):
+    """Else the spelling of one row could become the name of a group."""
+    schema = Schema.loads(
+        'dataset = "d"\nadjacency = "add-remove"\n[unit]\nidentifier = "id"\nmax_rows = 1\n'
+        '[columns.x]\nkind = "category"\nvalues = ["Flu", "FLU"]\n'
+    )
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            f"CREATE TABLE t (x VARCHAR COLLATE {collation}, id VARCHAR COLLATE NOCASE)"
+        )
+        connection.execute(
+            "INSERT INTO t VALUES ('flú', 'A'), ('FLU', 'a'), ('Flu', 'b'), ('flu', 'B')"
+        )
+    with open_engine(path, schema) as engine:
+        keys, held = engine.held_keys(("x",), TRUE)
+        assert dict(zip(keys, held.tolist(), strict=True)) == dict.fromkeys(
+            [("flú",), ("FLU",), ("Flu",), ("flu",)], 1
+        )
+        assert engine.marginals([("x",)])[0].tolist() == [1, 1, 2, 0]
+        condition = Call("=", (ColumnValue("x", "text"), Constant("flu", "text")), "boolean")
+        assert engine.tally([Tally(Rows(), (), condition)])[0].tolist() == [1]
 
 
 def test_a_table_of_no_rows_or_of_nulls_alone_is_counted_like_any_other(tmp_path):

@@ -18,6 +18,7 @@ from discreet.errors import (
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.ledger.loss import GRAINS, Loss, loss_in
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 from tests.paying import events, pay
 
 
@@ -200,7 +201,9 @@ def test_names_that_look_alike_or_cannot_be_stored_are_refused(ledger, name):
 def test_names_and_purposes_in_any_script_come_back_as_they_were(ledger):
     for name in ("населення", "人口", "O'Brien; DROP TABLE event", "a/b.parquet", "🙂"):
         ledger.declare(name, Budget(epsilon=1))
-        ledger.charge(name, Budget(epsilon=1), purpose='"обід"\n\t漢', request="q")
+        ledger.charge(
+            name, Budget(epsilon=1), protects=Protected(), purpose='"обід"\n\t漢', request="q"
+        )
     with Ledger.open(ledger.path) as other:
         assert other.entries() == ledger.entries()
         assert {entry.purpose for entry in other.entries()} == {'"обід"\n\t漢'}

@@ -10,16 +10,21 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerDamaged, LedgerError
-from discreet.kernel.ledger import Ledger, accept_mark
+from discreet.kernel.ledger import Ledger
 from discreet.kernel.ledger.chain import ORIGIN, SCHEMA, draft, link
 from discreet.kernel.ledger.mark import Mark, MarkFile
+from discreet.kernel.ledger.repair import accept_mark
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 
 FILES = ("ledger.db", "ledger.db-wal", "ledger.db.mark")
 
 
 def write_history(path: Path) -> None:
     """Every kind of event, at least once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discreet.kernel.ledger.journal.FORMAT", 1)
+        Ledger.open(path).close()
     with Ledger.open(path) as ledger:
         ledger.declare("people", Budget(epsilon=1, delta="1e-9"))
         ledger.declare_analyst_cap("people", "ann", Budget(epsilon=1))
@@ -29,13 +34,26 @@ def write_history(path: Path) -> None:
         ledger.record_answer(entry, b"the answer is 42 \x00\x01\x02")
         ledger.publish(entry, "digest")
         ledger.raise_cap("people", Budget(epsilon=2, delta="1e-9"), reason="more questions")
-        ledger.charge("people", Budget(epsilon="1/3"), purpose="p", request="q2", analyst="ann")
+        ledger.charge(
+            "people",
+            Budget(epsilon="1/3"),
+            protects=Protected(),
+            purpose="p",
+            request="q2",
+            analyst="ann",
+        )
+        ledger.declare("firms", Budget(epsilon=1))
+        ledger.declare_unit("firms", Protected(), reason="as in firms.toml")
     accept_mark(path, reason="to have such an event")
 
 
 def charge(ledger: Ledger, request: str):
     return ledger.charge(
-        "people", Budget(epsilon="1/10", delta="1e-10"), purpose="p", request=request
+        "people",
+        Budget(epsilon="1/10", delta="1e-10"),
+        protects=Protected(),
+        purpose="p",
+        request=request,
     )
 
 
@@ -150,14 +168,14 @@ def changes_of(value: object) -> list[object]:
 def test_a_changed_event_with_a_hash_to_match_breaks_the_chain_after_it(sound, tmp_path):
     sql = sqlite3.connect(sound)
     rows = dict(sql.execute("SELECT seq, hash FROM event"))
-    (body,) = sql.execute("SELECT body FROM event WHERE seq = 4").fetchone()
+    (body,) = sql.execute("SELECT body FROM event WHERE seq = 5").fetchone()
     sql.close()
     forged = body.replace("a test", "no test").replace('"p"', '"other"')
     assert forged != body
     path = copy_to(tmp_path / "copy", sound)
-    new_hash = link(rows[3], 4, forged)
-    edit(path, "UPDATE event SET body = ?, hash = ? WHERE seq = 4", forged, new_hash)
-    with pytest.raises(LedgerDamaged, match="event 5 was altered"):
+    new_hash = link(rows[4], 5, forged)
+    edit(path, "UPDATE event SET body = ?, hash = ? WHERE seq = 5", forged, new_hash)
+    with pytest.raises(LedgerDamaged, match="event 6 was altered"):
         Ledger.open(path)
 
 
@@ -312,7 +330,7 @@ def test_a_foreign_file_is_not_taken_for_a_ledger(tmp_path):
 
 
 def test_a_ledger_of_a_later_format_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.kernel.ledger.journal.FORMAT", 2)
+    monkeypatch.setattr("discreet.kernel.ledger.journal.FORMAT", 3)
     with pytest.raises(LedgerError, match="newer version"):
         Ledger.open(tmp_path / "ledger.db")
 
@@ -369,7 +387,9 @@ def test_another_ledger_in_its_place_is_detected(sound, tmp_path):
     with Ledger.open(tmp_path / "other.db") as other:
         other.declare("people", Budget(epsilon=1000))
         for request in range(20):
-            other.charge("people", Budget(epsilon=1), purpose="p", request=str(request))
+            other.charge(
+                "people", Budget(epsilon=1), protects=Protected(), purpose="p", request=str(request)
+            )
     shutil.copyfile(tmp_path / "other.db", path)
     with pytest.raises(LedgerDamaged, match="disagree"):
         Ledger.open(path)
@@ -420,11 +440,20 @@ def test_a_mark_that_was_cut_short_while_written_falls_back_to_the_one_before(so
 def test_a_mark_only_moves_forward(tmp_path):
     marks = MarkFile(tmp_path / "mark", lock=tmp_path / "lock", patience=1)
     marks.replace(Mark(7, "7" * 64))
-    for seq in (6, 7, 1):
-        marks.advance(Mark(seq, "f" * 64))
+    for mark in (Mark(6, "f" * 64), Mark(7, "7" * 64), Mark(1, "f" * 64)):
+        assert marks.advance(mark) == Mark(7, "7" * 64)
         assert marks.read() == Mark(7, "7" * 64)
     marks.advance(Mark(9, "9" * 64))
     assert marks.read() == Mark(9, "9" * 64)
+
+
+def test_a_mark_of_the_same_number_and_another_hash_is_refused(tmp_path):
+    """Two processes that each wrote event 7 wrote to two copies: one of them must hear of it."""
+    marks = MarkFile(tmp_path / "mark", lock=tmp_path / "lock", patience=1)
+    marks.replace(Mark(7, "7" * 64))
+    with pytest.raises(LedgerDamaged, match="Event 7 was written twice"):
+        marks.advance(Mark(7, "f" * 64))
+    assert marks.read() == Mark(7, "7" * 64)
 
 
 def test_a_mark_cut_short_anywhere_is_the_new_one_or_the_one_before(tmp_path):
@@ -480,8 +509,8 @@ def test_an_old_copy_can_be_accepted_on_purpose_and_the_record_says_so(sound, tm
 
 def test_a_damaged_ledger_cannot_be_accepted(sound, tmp_path):
     path = copy_to(tmp_path / "now", sound)
-    edit(path, "UPDATE event SET body = replace(body, '1/10', '1/99') WHERE seq = 4")
-    with pytest.raises(LedgerDamaged, match="event 4"):
+    edit(path, "UPDATE event SET body = replace(body, '1/10', '1/99') WHERE seq = 5")
+    with pytest.raises(LedgerDamaged, match="event 5"):
         accept_mark(path, reason="please")
 
 
@@ -504,12 +533,12 @@ def test_verify_finds_damage_that_came_after_opening(sound, tmp_path):
     path = copy_to(tmp_path / "now", sound)
     with Ledger.open(path) as ledger:
         ledger.verify()
-        edit(path, "UPDATE event SET body = replace(body, '1/10', '1/99') WHERE seq = 4")
+        edit(path, "UPDATE event SET body = replace(body, '1/10', '1/99') WHERE seq = 5")
         charge(ledger, "this process knows the true totals")
         assert ledger.spent("people").amount == Budget(epsilon="8/15").amount
-        with pytest.raises(LedgerDamaged, match="event 4"):
+        with pytest.raises(LedgerDamaged, match="event 5"):
             ledger.verify()
-        with pytest.raises(LedgerDamaged, match="event 4"):
+        with pytest.raises(LedgerDamaged, match="event 5"):
             charge(ledger, "and now it refuses")
 
 

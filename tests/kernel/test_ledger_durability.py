@@ -23,6 +23,7 @@ from discreet.errors import (
 from discreet.kernel.ledger import EntryState, Ledger, default_place
 from discreet.kernel.ledger.store import Store
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 from tests.paying import pay
 
 
@@ -64,7 +65,13 @@ def test_an_answer_that_another_process_wrote_a_moment_ago_is_waited_for(
     """The other was stopped between its commit and its wait: what it wrote is visible, and may be lost."""
     ledger.declare("people", Budget(epsilon=9))
     entry = ledger.charge(
-        "people", Budget(epsilon=1), purpose="p", request="q", once=True, reading=True
+        "people",
+        Budget(epsilon=1),
+        protects=Protected(),
+        purpose="p",
+        request="q",
+        once=True,
+        reading=True,
     )
 
     class Stopped(Exception):
@@ -98,7 +105,9 @@ def test_a_mark_is_advanced_at_opening_only_when_the_events_below_it_are_on_disk
     with monkeypatch.context() as patch:
         patch.setattr(Store, "wait_for_disk", stop)
         with pytest.raises(Stopped):
-            ledger.charge("people", Budget(epsilon=1), purpose="p", request="q")
+            ledger.charge(
+                "people", Budget(epsilon=1), protects=Protected(), purpose="p", request="q"
+            )
     synced.clear()
     with Ledger.open(ledger.path):
         assert synced.index(f"{ledger.path.name}-wal") < synced.index(f"{ledger.path.name}.mark")
@@ -248,7 +257,9 @@ def test_a_full_disk_is_said_plainly_and_charges_nothing(ledger):
         pages = store.sql.execute("PRAGMA page_count").fetchone()[0]
         store.sql.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(LedgerError, match="disk is full") as caught:
-            ledger.charge("people", Budget(epsilon=1), purpose="x" * 9000, request="q")
+            ledger.charge(
+                "people", Budget(epsilon=1), protects=Protected(), purpose="x" * 9000, request="q"
+            )
         assert not isinstance(caught.value, LedgerDamaged)
         store.sql.execute("PRAGMA max_page_count = 1000000")
     assert ledger.entries() == []

@@ -23,6 +23,7 @@ import discreet
 from discreet.kernel.ledger import EntryState, Ledger, steps
 from discreet.kernel.ledger.mark import MarkFile
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 
 ROOT = Path(discreet.__file__).parent
 COST = Budget(epsilon="1/10", delta="1e-12")
@@ -37,6 +38,7 @@ for name in ("discreet", "discreet.kernel", "discreet.privacy"):
 from discreet.errors import BudgetExceeded, EntryTaken
 from discreet.kernel.ledger import Ledger, steps
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 COST = Budget(epsilon="1/10", delta="1e-12")
 def say(*words):
     os.write(1, (" ".join(map(str, words)) + "\\n").encode())
@@ -52,7 +54,7 @@ for line in sys.stdin:
     granted = 0
     for number in range(int(attempts)):
         try:
-            entry = ledger.charge(dataset, COST, purpose="race", request=f"{os.getpid()} {number}")
+            entry = ledger.charge(dataset, COST, protects=Protected(), purpose="race", request=f"{os.getpid()} {number}")
         except BudgetExceeded:
             continue
         ledger.begin_reading(entry)
@@ -67,7 +69,7 @@ CLAIMER = (
 ledger = Ledger.open(sys.argv[2], patience=300)
 say("ready")
 for line in sys.stdin:
-    entry = ledger.charge("people", COST, purpose="same", request=line.strip())
+    entry = ledger.charge("people", COST, protects=Protected(), purpose="same", request=line.strip())
     try:
         ledger.begin_reading(entry)
         say(entry.id)
@@ -95,7 +97,7 @@ number = 0
 while True:
     request = f"{who} {number}"
     say("asked", request)
-    entry = ledger.charge("people", COST, purpose="victim", request=request)
+    entry = ledger.charge("people", COST, protects=Protected(), purpose="victim", request=request)
     say("granted", request)
     ledger.begin_reading(entry)
     say("reading", request)
@@ -297,7 +299,7 @@ def test_a_rerun_after_a_kill_pays_once_if_nothing_was_read(tmp_path, moment):
     with Ledger.open(path) as ledger:
         paid = moment not in ("before-begin", "after-begin", "after-insert")
         assert len(ledger.entries()) == paid
-        entry = ledger.charge("people", COST, purpose="rerun", request="0 0")
+        entry = ledger.charge("people", COST, protects=Protected(), purpose="rerun", request="0 0")
         assert entry.taken_over == paid
         assert ledger.spent("people") == COST
         ledger.begin_reading(entry)
@@ -310,7 +312,7 @@ def test_a_rerun_after_a_kill_pays_again_if_rows_may_have_been_read(tmp_path, mo
     with Ledger.open(path) as ledger:
         reading = moment not in ("before-begin", "after-begin", "after-insert")
         assert ledger.entries()[0].is_lost == reading
-        entry = ledger.charge("people", COST, purpose="rerun", request="0 0")
+        entry = ledger.charge("people", COST, protects=Protected(), purpose="rerun", request="0 0")
         assert entry.taken_over == (not reading)
         assert len(ledger.entries()) == 1 + reading
 

@@ -15,7 +15,6 @@ from scipy.stats import binomtest
 from discreet.errors import BadBudget, BadInput
 from discreet.kernel import samplers
 from discreet.kernel.mechanisms import (
-    MECHANISMS,
     AboveThreshold,
     AnalyticGaussian,
     DiscreteGaussian,
@@ -23,9 +22,10 @@ from discreet.kernel.mechanisms import (
     Exponential,
     FixedPoint,
     OneCountGaussian,
-    RandomisedResponse,
 )
 from discreet.kernel.mechanisms.additive import interval
+from discreet.kernel.mechanisms.randomised_response import RandomisedResponse
+from discreet.kernel.mechanisms.registry import MECHANISMS
 from discreet.kernel.noise import DrawnNoise
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.conversion import gaussian_delta

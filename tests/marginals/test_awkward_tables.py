@@ -6,12 +6,13 @@ import csv
 
 import pytest
 
-from discreet.answers import open_release, verify
+from discreet.answers import open_release
 from discreet.errors import BadInput, NotAnswerable
 from discreet.inference.public_random import generator
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.releases import release_to_file
+from discreet.releases.verifying import verify
 from discreet.report import LARGEST, render_report
 from discreet.schema import BooleanColumn, CategoryColumn, IntegerColumn, Schema
 

@@ -7,7 +7,7 @@ import csv
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader, open_release, verify
+from discreet.answers import ReleaseReader, open_release
 from discreet.answers.counting import DECLARED_NOTE
 from discreet.answers.repairing import possible_rows
 from discreet.artifacts.files import write_release
@@ -15,6 +15,7 @@ from discreet.inference.public_random import generator
 from discreet.privacy.budget import Budget
 from discreet.queries.impossible import covers_box, impossible_cells, impossible_rows, rules_over
 from discreet.releases import release
+from discreet.releases.verifying import verify
 from discreet.schema import Schema, check
 
 SCHEMA = """

@@ -11,7 +11,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader, open_release, verify
+from discreet.answers import ReleaseReader, open_release
 from discreet.answers.linear_tables import ModelTable, WeightedTable
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.files import write_release
@@ -29,6 +29,7 @@ from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.releases import release
 from discreet.releases.pair_choice import Candidate, choose
 from discreet.releases.preparing import prepare
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
 SCHEMA = """

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.answers import ReleaseReader, verify
+from discreet.answers import ReleaseReader
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.inference.linear_widths import linear_half_width, variance_of_linear
@@ -25,6 +25,7 @@ from discreet.queries.classes import Marginals
 from discreet.queries.residuals import ModelDistance, Residual, subsets
 from discreet.releases import release
 from discreet.releases.marginals_residual import ResidualMarginals
+from discreet.releases.verifying import verify
 from discreet.schema import IntegerColumn, Schema
 
 UNITS = [PrivacyUnit(), PrivacyUnit("person", 2)]

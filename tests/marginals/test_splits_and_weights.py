@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader, open_release, verify
+from discreet.answers import ReleaseReader, open_release
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, BadRelease, NotAnswerable
@@ -27,6 +27,7 @@ from discreet.releases.pair_choice import Candidate, choose
 from discreet.releases.parities_splits import parity_of_splits
 from discreet.releases.planning import plan
 from discreet.releases.preparing import prepare
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
 SCHEMA = """

@@ -7,9 +7,10 @@ import csv
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader, verify
+from discreet.answers import ReleaseReader
 from discreet.privacy.budget import Budget
 from discreet.releases import release
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
 

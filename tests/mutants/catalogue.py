@@ -7,6 +7,7 @@ that of the list in docs/trust.md; a guarantee that is added brings the bugs tha
 from __future__ import annotations
 
 from tests.mutants.bugs.accounting import ACCOUNTING
+from tests.mutants.bugs.concurrency import CONCURRENCY
 from tests.mutants.bugs.counting import COUNTING
 from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
@@ -19,6 +20,8 @@ from tests.mutants.bugs.randomness import RANDOMNESS
 from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
+from tests.mutants.bugs.units import UNITS_AND_LOCKS
+from tests.mutants.bugs.values import VALUES
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -28,6 +31,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *RANDOMNESS,
     *DATA_DEPENDENCE,
     *ACCOUNTING,
+    *UNITS_AND_LOCKS,
     *SIDE_CHANNELS,
     *FILES_AND_SIGNATURES,
     *HALFSPACES,
@@ -35,11 +39,13 @@ MUTANTS: tuple[Mutant, ...] = (
     *RANGES,
     *CURATOR,
     *JOINT_ANSWERS,
+    *VALUES,
+    *CONCURRENCY,
 )
 
 NOT_YET = {
     28: "amplification by sampling: nothing in the product samples rows",
 }
 """Numbers of the list that nothing can be planted for, and why."""
-LAST = 42
+LAST = 43
 """The highest number of the list."""

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
 from benchmarks.baselines.workload import histograms
-from discreet.answers import open_release, verify
+from discreet.answers import open_release
 from discreet.answers.buckets import BucketSource
 from discreet.answers.reader import ReleaseReader
 from discreet.artifacts.release import Release
@@ -29,6 +29,7 @@ from discreet.releases import TargetError, plan, release_to_file
 from discreet.releases.algorithms import algorithm_for
 from discreet.releases.ranges_search import NoisySearch
 from discreet.releases.ranges_theorem import Promise
+from discreet.releases.verifying import verify
 from tests.ranges.exact import counts_in
 
 RISK = 1e-8

@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from discreet.answers import open_release, verify
+from discreet.answers import open_release
 from discreet.answers.range_pictures import bars, synthetic_codes
 from discreet.answers.reader import ReleaseReader
 from discreet.artifacts.files import write_release
@@ -16,6 +16,7 @@ from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.errors import BadRelease, NotAnswerable
 from discreet.privacy.budget import Budget
 from discreet.releases import release
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from tests.ranges.people import PEOPLE
 

@@ -10,7 +10,6 @@ import pandas
 import pytest
 
 from benchmarks.baselines.histogram_engine import HistogramEngine, histogram_schema
-from discreet.answers import verify
 from discreet.answers.ranges import RangeSource
 from discreet.answers.reader import ReleaseReader
 from discreet.audits.observing import Divergence
@@ -26,6 +25,7 @@ from discreet.queries.ranges import Intervals, Rectangles, measured_cuts, range_
 from discreet.releases import plan, release
 from discreet.releases.algorithms import ALGORITHMS, algorithm_for
 from discreet.releases.ranges_adaptive import AdaptiveTree, StoppingRule, thresholds
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from tests.ranges.exact import drawing, prepared
 

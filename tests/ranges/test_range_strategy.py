@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import chi2
 
 from discreet.answers import ReleaseReader
-from discreet.answers.verify import verify
 from discreet.errors import BadInput, BadRelease
 from discreet.inference.cell_strategies import (
     cell_intervals,
@@ -24,6 +23,7 @@ from discreet.queries.ranges import Intervals, Rectangles
 from discreet.releases import plan, release
 from discreet.releases.ranges_strategy import RangeStrategy
 from discreet.releases.ranges_tree import FullTree
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
 SCHEMA = """

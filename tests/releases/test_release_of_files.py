@@ -10,11 +10,11 @@ import pytest
 
 from discreet.answers.reader import open_release
 from discreet.answers.signing import release_digest
-from discreet.answers.verify import verify
 from discreet.artifacts.files import read_release
 from discreet.kernel.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
 from discreet.releases.run import release, release_to_file
+from discreet.releases.verifying import verify
 
 WORKLOAD = ["marginals(0)", "marginals(2)", "means(age)", "means(income)", "sums(income)"]
 AGES = ["0", "17", "99", "140", "-3", "", "old", "41.7"]

@@ -163,6 +163,29 @@ def test_the_promise_stands_on_the_page_in_words(make: Make) -> None:
     assert "What is not promised" in text
 
 
+def test_rows_without_an_identifier_are_said_to_be_left_out_and_not_counted(tmp_path: Path) -> None:
+    schema = Schema.loads(
+        'dataset = "visits"\nadjacency = "add-remove"\n[unit]\nidentifier = "person"\nmax_rows = 2\n'
+        '[columns.sex]\nkind = "category"\nvalues = ["f", "m"]\n'
+    )
+    table = tmp_path / "visits.csv"
+    table.write_text("person,sex\n" + "a,f\n" * 50 + ",m\n" * 7_391, encoding="utf-8")
+    reader = release(
+        table,
+        schema,
+        budget=Budget(epsilon=1),
+        workload=["marginals(1)"],
+        ledger=tmp_path / "ledger.db",
+    )
+    text = "".join(Page(render_report(reader)).text)
+    assert (
+        "Rows without a 'person' belong to nobody: they were left out"
+        in reader.statement().words[0]
+    )
+    assert "rows without a person are left out" in text
+    assert "7,391" not in text and "7391" not in text
+
+
 @pytest.mark.parametrize(
     "budget", [Budget(epsilon=1, delta=1e-9), Budget(rho="1/10"), Budget(epsilon="1/1000")]
 )

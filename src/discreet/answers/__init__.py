@@ -4,7 +4,7 @@ from discreet.answers.many_counts import ManyCounts
 from discreet.answers.reader import ReleaseReader, open_release
 from discreet.answers.registry import ANSWERERS, register
 from discreet.answers.signing import new_signing_key, sign_release
-from discreet.answers.verify import Verification, verify
+from discreet.answers.verify import Verification, verify_costs
 
 __all__ = [
     "ANSWERERS",
@@ -15,5 +15,5 @@ __all__ = [
     "open_release",
     "register",
     "sign_release",
-    "verify",
+    "verify_costs",
 ]

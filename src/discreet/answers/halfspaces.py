@@ -31,6 +31,7 @@ from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.inference.combination import Terms, inverse_variance_weights, scaled, variance_of
 from discreet.inference.halfspace_net import lifted, nearest_median
 from discreet.inference.halfspace_prior import Comparison
+from discreet.inference.kept import Kept
 from discreet.queries.conditions import NullTest, leaves_of
 from discreet.queries.halfspaces import NUMERIC_KINDS, Halfspaces, Inequality
 from discreet.queries.spelling import quoted
@@ -54,7 +55,7 @@ MOST_GROUP_BOXES = 1 << 25
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ManyHalfspaces(ManyCounts):
-    """Counts as arrays, one number a halfspace."""
+    """Counts as arrays, one number a halfspace. Thread safe: it never changes."""
 
     prior: Floats
     """What would be said without data."""
@@ -66,14 +67,11 @@ class HalfspaceSource(Source):
     """The halfspaces of one release; their cells are kept."""
 
     def __init__(self, library: Library) -> None:
-        self._library, self._kept = library, dict[tuple[str, ...], Cells]()
+        self._library, self._kept = library, Kept[tuple[str, ...], Cells]()
 
     def cells(self, columns: tuple[str, ...]) -> Cells:
         """The best cells over exactly `columns`, in the schema's order, or a refusal."""
-        kept = self._kept.get(columns)
-        if kept is None:
-            kept = self._kept[columns] = self._best(columns)
-        return kept
+        return self._kept.get(columns, lambda: self._best(columns))
 
     def _best(self, columns: tuple[str, ...]) -> Cells:
         library = self._library

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 
 import numpy as np
@@ -16,14 +16,18 @@ from discreet.artifacts.release import Release
 from discreet.errors import NotAnswerable
 from discreet.inference.combination import inverse_variance_weights
 from discreet.inference.consistent import ConsistentTables, DirectTable
+from discreet.inference.kept import Kept
 from discreet.inference.residuals import ResidualTables
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import Marginals
 from discreet.schema.completeness import keeps_every_row
 
+MOST_KEPT = 64
+"""Tables that are kept for further questions."""
+
 
 class Library:
-    """The sources of one release, and tables derived from them, kept."""
+    """The evidence of one release, and tables derived from it, kept. Thread safe: see `Kept`."""
 
     def __init__(self, release: Release) -> None:
         self.release, self.schema = release, release.schema
@@ -46,8 +50,8 @@ class Library:
         self.residuals = ResidualTables(release.schema, residuals, rows=release.public_rows)
         self.consistent = ConsistentTables(self.residuals, self._overlapping(residuals))
         self.joined = joined_sources(self)
-        self._kept: dict[tuple[str, ...], WeightedTable] = {}
-        self._margins: dict[str, LinearTable] = {}
+        self._kept: Kept[tuple[str, ...], WeightedTable] = Kept(MOST_KEPT)
+        self._margins: Kept[str, LinearTable] = Kept()
 
     def _overlapping(self, residuals: list[Measurement]) -> list[DirectTable]:
         """Tables that have to agree with one another, or with residuals: columns that they share.
@@ -110,12 +114,7 @@ class Library:
 
     def table(self, columns: tuple[str, ...]) -> WeightedTable:
         """The table over `columns` (in the schema's order), or a refusal that names the class."""
-        kept = self._kept.get(columns)
-        if kept is None:
-            kept = self._kept[columns] = self._combined(columns)
-            if len(self._kept) > 64:
-                self._kept.pop(next(iter(self._kept)))
-        return kept
+        return self._kept.get(columns, lambda: self._combined(columns))
 
     def _combined(self, columns: tuple[str, ...]) -> WeightedTable:
         found = self.usable(columns)
@@ -141,11 +140,12 @@ class Library:
 
     def _with_margins(self, model: ModelTable) -> ModelTable:
         for axis, name in enumerate(model.columns):
-            if name not in self._margins and self.consistent.determines((name,)):
-                self._margins[name] = LinearTable((name,), self.consistent)
-            if name in self._margins:
-                model.margins[axis] = self._margins[name]
+            if self.consistent.determines((name,)):
+                model.margins[axis] = self._margins.get(name, partial(self._margin, name))
         return model
+
+    def _margin(self, name: str) -> LinearTable:
+        return LinearTable((name,), self.consistent)
 
     def _row_count(self) -> str:
         """What would have counted all rows: a table of any column that gives each of them a cell."""

@@ -16,7 +16,7 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManyCounts:
-    """Counts as arrays, one number a question."""
+    """Counts as arrays, one number a question. Thread safe: it never changes."""
 
     estimate: Floats
     lower: Floats

@@ -33,7 +33,10 @@ PLAIN = 2.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bars:
-    """Bars of a histogram: cells first..last, with the count of each and its interval."""
+    """Bars of a histogram: cells first..last, with the count of each and its interval.
+
+    Thread safe: it never changes.
+    """
 
     first: Codes
     last: Codes

@@ -32,7 +32,10 @@ from discreet.schema import Schema
 
 
 class ReleaseReader:
-    """A release, opened for questions. Asking costs no privacy, so there is no limit to it."""
+    """A release, opened for questions. Asking costs no privacy, so there is no limit to it.
+
+    Thread safe: the release never changes, and what is kept for later questions is kept under a lock.
+    """
 
     def __init__(self, release: Release) -> None:
         self.release = release

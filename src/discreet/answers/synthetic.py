@@ -46,7 +46,7 @@ WRITERS = (".csv", ".parquet", ".arrow", ".feather")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SyntheticTable:
-    """Rows as codes of cells, and the values they stand for."""
+    """Rows as codes of cells, and the values they stand for. Thread safe: it never changes."""
 
     schema: Schema
     names: tuple[str, ...]

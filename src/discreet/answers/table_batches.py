@@ -13,6 +13,7 @@ from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.public_total import counted_down
 from discreet.answers.regions import CellRegions, RangeRegions
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
+from discreet.inference.kept import Kept
 from discreet.queries.impossible import impossible_rows
 from discreet.queries.measurable import MOST_CELLS
 from discreet.queries.pieces import extents
@@ -24,12 +25,15 @@ Integers = npt.NDArray[np.int64]
 
 
 class TableBatches:
-    """The tables of one release, asked for whole arrays; derived arrays are kept."""
+    """The tables of one release, asked for whole arrays; derived arrays are kept.
+
+    Thread safe: an array that is kept never changes; a longer one is put in its place.
+    """
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._prefixes: dict[str, Floats] = {}
-        self._extents: dict[str, tuple[Floats, Floats]] = {}
+        self._prefixes: Kept[str, Floats] = Kept()
+        self._extents: Kept[str, tuple[Floats, Floats]] = Kept()
         self._widths: dict[tuple[tuple[str, ...], float], tuple[Floats, Floats]] = {}
 
     def ranges(self, asked: RangeRegions, confidence: float) -> Estimates:
@@ -45,10 +49,9 @@ class TableBatches:
                 "would be needed."
             )
         table = self._library.table((column,))
-        prefix = self._prefixes.get(column)
-        if prefix is None:
-            prefix = np.concatenate([[0.0], np.cumsum(table.counts)])
-            self._prefixes[column] = prefix
+        prefix = self._prefixes.get(
+            column, lambda: np.concatenate([[0.0], np.cumsum(table.counts)])
+        )
         low_array, high_array = asked.numbers()
         cells = declared.value_cells
         beyond: Integers = np.zeros(low_array.shape, dtype=np.int64)
@@ -58,10 +61,7 @@ class TableBatches:
             stops = np.maximum(np.clip(np.floor(high_array) + 1, 0, cells).astype(np.int64), starts)
             first, last = starts, stops
         else:
-            edges = self._extents.get(column)
-            if edges is None:
-                edges = self._extents[column] = extents(declared)
-            begin, end = edges
+            begin, end = self._extents.get(column, lambda: extents(declared))
             if not isinstance(declared, NumberColumn):
                 if max(abs(begin[0]), abs(end[-1])) >= 2.0**53:
                     raise BadInput(

@@ -1,32 +1,49 @@
-"""Verify a release: recompute what it cost from the noise laws on record.
+"""Verify what a release cost and what it promises, from what it records of its noise.
 
 Nothing that the file says about its own cost is believed. A query's sensitivity is derived again
-from the query and the schema, the cost follows from it and the law, and the sum must fit the
-budget. What this cannot see, and says: whether the noise was really drawn from that law.
+from the query and the schema, a selection's from its class, the cost follows from it and the law, and
+the sum must fit the budget. The words of the privacy statement must be those that follow.
+
+This needs no algorithm. `releases.verifying` goes on from here: it computes estimates and error claims
+again. What neither can see, and they say so: whether the noise was really drawn from its law.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from discreet.answers.signing import checked_public_key, public_part, signer
 from discreet.answers.verify_tree import tree_epsilon
-from discreet.artifacts.files import read_members, release_from_members
+from discreet.artifacts.differences import differing_places, shown
+from discreet.artifacts.files import (
+    FORMAT,
+    manifest_from_members,
+    read_members,
+    release_from_members,
+)
+from discreet.artifacts.manifest import manifest_of
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
-from discreet.artifacts.release import Release
-from discreet.errors import BadInput, BadRelease, DiscreetError
+from discreet.artifacts.release import FORMAT_VERSION, SOFTWARE, Part, Release
+from discreet.errors import BadBudget, BadInput, BadRelease, DiscreetError
 from discreet.privacy.budget import Budget
 from discreet.privacy.conversion import discrete_gaussian_delta_one_coordinate, gaussian_delta
 from discreet.privacy.cost import Accounting, Cost, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
+from discreet.queries.predicate_score import selected_among
+from discreet.queries.predicates import Predicates
 from discreet.schema import Schema
 
 LIMITS = (
-    "Recomputed: sensitivities from the queries and the schema, costs from the noise laws, their sum. "
-    "Not checkable from a file: that the noise was drawn from these laws, and what the ledger holds."
+    "Recomputed: sensitivities from the queries and the schema, costs from the noise laws, their sum, the "
+    "words of the privacy statement, and, unless said otherwise, estimates and error claims from the noisy "
+    "numbers. Not checkable from a file: that the schema and the queries are those that were run, that the "
+    "noise was drawn from these laws, and what the ledger holds. A signature says who vouches for them."
 )
+NOT_IN_OLDER_FILES = "privacy/data/schema_sha256"
 PRIVATE = (
     "The key that was given is the PRIVATE one that the release was signed with: it stays with its owner. "
     "Give the public key that belongs to it."
@@ -44,6 +61,8 @@ class Verification:
     problems: tuple[str, ...]
     signed_by: str | None
     """The public key of a valid signature, if there is one."""
+    unchecked: tuple[str, ...] = ()
+    """What was not computed again, and why: a sentence each."""
 
     @property
     def ok(self) -> bool:
@@ -61,6 +80,7 @@ class Verification:
             "measurements": self.measurements,
             "problems": list(self.problems),
             "signed_by": self.signed_by,
+            "unchecked": list(self.unchecked),
             "limits": LIMITS,
         }
 
@@ -69,31 +89,52 @@ class Verification:
         many = self.measurements
         cost = "1 measurement costs" if many == 1 else f"{many} measurements cost"
         found = f"{cost} {self.total}; the budget allows {self.allowed}."
-        verdict = "Verified." if self.ok else "NOT verified: " + " ".join(self.problems)
-        return "\n".join([verdict, found, signed, LIMITS])
+        verdict = "Verified in part." if self.unchecked else "Verified."
+        if self.problems:
+            verdict = "NOT verified: " + " ".join(self.problems)
+        return "\n".join([verdict, found, signed, *self.unchecked, LIMITS])
 
 
-def verify(source: Release | str | Path, *, public_key: str | None = None) -> Verification:
-    """Recompute the cost of a release; with `public_key`, also demand that key's signature.
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A release to be verified, with the manifest and the signature of its file, if it is in one."""
 
-    A file that is not a readable release, or whose signature does not fit, raises `BadRelease`.
+    release: Release
+    manifest: Mapping[str, Any] | None = None
+    signed_by: str | None = None
+
+
+def opened(source: Release | str | Path | Mapping[str, bytes]) -> Opened:
+    """Read a file, or its members, to be verified.
+
+    One that is no release, or whose signature does not fit, is a `BadRelease`.
     """
-    signed_by = None
     if isinstance(source, Release):
-        release = source
-        if public_key is not None:
-            raise BadInput("Only a file can carry a signature; give its path.")
-    else:
-        members = read_members(source)
-        release = release_from_members(members, where=str(source))
-        signed_by = signer(members)
+        return Opened(source)
+    members = source if isinstance(source, Mapping) else read_members(source)
+    where = "The release" if isinstance(source, Mapping) else str(source)
+    release = release_from_members(members, where=where)
+    return Opened(release, manifest_from_members(members, where=where), signer(members))
+
+
+def verify_costs(
+    source: Release | str | Path | Opened, *, public_key: str | None = None
+) -> Verification:
+    """Recompute the cost of a release and its statement; with `public_key`, demand that key's signature."""
+    known = source if isinstance(source, Opened) else opened(source)
+    release, signed_by = known.release, known.signed_by
+    if known.manifest is None and public_key is not None:
+        raise BadInput("Only a file can carry a signature; give its path.")
     problems: list[str] = []
     if public_key is not None and signed_by != checked_public_key(public_key):
         if signed_by is not None and signed_by == public_part(public_key):
             problems.append(PRIVATE)
         else:
             problems.append("It is not signed with the key that was given.")
-    allowed = allowance(release.budget, release.accounting)
+    try:
+        allowed = allowance(release.budget, release.accounting)
+    except BadBudget as error:
+        raise BadRelease(f"The release states a budget that cannot be spent: {error}") from None
     total = Budget.nothing(allowed.notion)
     count = 0
     for part in release.parts:
@@ -101,7 +142,9 @@ def verify(source: Release | str | Path, *, public_key: str | None = None) -> Ve
             count += 1
             where = f"Measurement {count}, of {part.query_class.text}:"
             try:
-                total = total + _counted(_recomputed(each, release.schema), release.accounting)
+                total = total + _counted(
+                    _recomputed(each, part, release.schema), release.accounting
+                )
             except _Mismatch as mismatch:
                 problems.append(f"{where} {mismatch}")
             except DiscreetError as error:
@@ -109,12 +152,17 @@ def verify(source: Release | str | Path, *, public_key: str | None = None) -> Ve
     if not allowed.covers(total):
         problems.append(f"The measurements cost {total}, more than the budget's {allowed}.")
     problems += _public_rows_problems(release)
+    unchecked: list[str] = []
+    if known.manifest is not None:
+        problems += _statement_problems(release, known.manifest)
+        unchecked += _other_words(release, known.manifest)
     return Verification(
         total=total,
         allowed=allowed,
         measurements=count,
         problems=tuple(problems),
         signed_by=signed_by,
+        unchecked=tuple(unchecked),
     )
 
 
@@ -132,18 +180,48 @@ def _public_rows_problems(release: Release) -> list[str]:
     return []
 
 
+def _statement_differences(release: Release, manifest: Mapping[str, Any]) -> list[str]:
+    """Where the manifest says something else than what its own measurements, budget and schema give."""
+    expected = {"format": FORMAT, "version": FORMAT_VERSION, **manifest_of(release)[0]}
+    return [
+        place
+        for place in differing_places(dict(manifest), expected)
+        if place != NOT_IN_OLDER_FILES or "schema_sha256" in manifest["privacy"]["data"]
+    ]
+
+
+def _statement_problems(release: Release, manifest: Mapping[str, Any]) -> list[str]:
+    places = _statement_differences(release, manifest)
+    if release.software != SOFTWARE:
+        places = [place for place in places if not place.startswith("privacy/words")]
+    if not places:
+        return []
+    return [
+        f"What it says of itself is not what follows from its measurements, budget and schema: {shown(places)}."
+    ]
+
+
+def _other_words(release: Release, manifest: Mapping[str, Any]) -> list[str]:
+    places = _statement_differences(release, manifest)
+    if release.software == SOFTWARE or not any(each.startswith("privacy/words") for each in places):
+        return []
+    return [
+        f"It was written by {release.software!r}, and this is {SOFTWARE!r}, which words the privacy "
+        "statement differently: read this version's, which `discreet report` shows."
+    ]
+
+
 def _counted(cost: Cost, accounting: Accounting) -> Budget:
     return cost.under(accounting)
 
 
-def _recomputed(each: Measurement | TreeMeasurement | Selection, schema: Schema) -> Cost:
+def _recomputed(
+    each: Measurement | TreeMeasurement | Selection, part: Part, schema: Schema
+) -> Cost:
     if isinstance(each, TreeMeasurement):
         return _agreeing(Cost.pure(tree_epsilon(each, schema, _Mismatch)), each.cost)
     if isinstance(each, Selection):
-        epsilon = each.cost.epsilon
-        if epsilon is None or epsilon <= 0 or not 0 <= each.chosen < each.candidates:
-            raise _Mismatch("the selection states no epsilon, or chose what it had not.")
-        return _agreeing(Cost.bounded_range(epsilon), each.cost)
+        return _selected(each, part, schema)
     moved = each.query.sensitivity(schema)
     if moved != each.sensitivity:
         raise _Mismatch(
@@ -173,6 +251,22 @@ def _recomputed(each: Measurement | TreeMeasurement | Selection, schema: Schema)
             )
             return _within_delta(each.cost, delta)
     raise _Mismatch("its noise law is not known.")
+
+
+def _selected(each: Selection, part: Part, schema: Schema) -> Cost:
+    """A selection costs its epsilon only if it was made at the sensitivity that its scores have."""
+    if not isinstance(part.query_class, Predicates):
+        raise _Mismatch("nothing is selected in a release of this class.")
+    candidates, sensitivity = selected_among(part.query_class, schema)
+    if each.sensitivity != sensitivity:
+        raise _Mismatch(
+            f"it records a selection at a sensitivity of {each.sensitivity}, and its scores have {sensitivity}."
+        )
+    if each.candidates != candidates or each.chosen >= candidates:
+        raise _Mismatch(
+            f"it records a choice of number {each.chosen} among {each.candidates}, and its class has {candidates}."
+        )
+    return _agreeing(Cost.bounded_range(_epsilon(each.cost)), each.cost)
 
 
 def _epsilon(cost: Cost) -> Fraction:

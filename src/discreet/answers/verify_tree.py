@@ -18,7 +18,8 @@ def tree_epsilon(measured: TreeMeasurement, schema: Schema, wrong: type[Exceptio
 
     The rules: levels go down; the nodes of a level are exactly the children of the nodes above that
     were not stopped (the root at the top); the number shown first is never finer than the number
-    kept; and along every path, what each node cost adds to at most the path's epsilon.
+    kept, and is that number where both have the same noise, or it would be a second draw that nobody
+    paid for; and along every path, what each node cost adds to at most the path's epsilon.
     """
     tree = measured.tree
     try:
@@ -67,6 +68,11 @@ def _check_spending(
     if min(shown, stopped) <= 0 or refined < 0 or finer_first:
         raise wrong(
             f"level {level.level} shows a number first that is finer than the one it keeps."
+        )
+    kept = np.where(level.stopped, shown == stopped, shown == refined)
+    if np.any(kept & (level.first != level.values)):
+        raise wrong(
+            f"level {level.level} has two numbers of a node where its noise was drawn once."
         )
     if not last and refined == 0:
         raise wrong(f"level {level.level} refines its nodes for nothing.")

@@ -10,7 +10,10 @@ from typing import Any
 
 
 class Covers(StrEnum):
-    """What an interval accounts for, always after clamping and row bounding."""
+    """What an interval accounts for, always after clamping and row bounding.
+
+    Thread safe: it never changes.
+    """
 
     NOISE = "noise"
     NOISE_AND_CELLS = "noise + discretisation"
@@ -23,7 +26,10 @@ class Covers(StrEnum):
 
 
 class Unit(StrEnum):
-    """What the numbers of an answer stand for: themselves, or days or microseconds since 1970-01-01."""
+    """What the numbers of an answer stand for: themselves, or days or microseconds since 1970-01-01.
+
+    Thread safe: it never changes.
+    """
 
     NUMBER = "number"
     DATE = "date"
@@ -43,7 +49,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An estimate with a two-sided interval at `confidence`."""
+    """An estimate with a two-sided interval at `confidence`. Thread safe: it never changes."""
 
     estimate: float
     lower: float

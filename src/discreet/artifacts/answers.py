@@ -27,7 +27,7 @@ SHOWN_ROWS = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerColumn:
-    """One aggregate's answers, a number a group."""
+    """One aggregate's answers, a number a group. Thread safe: it never changes."""
 
     name: str
     estimate: Floats
@@ -57,7 +57,7 @@ class AnswerColumn:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One group: its labels, and the answer to each aggregate."""
+    """One group: its labels, and the answer to each aggregate. Thread safe: it never changes."""
 
     group: Mapping[str, str]
     answers: Mapping[str, Answer]
@@ -75,7 +75,7 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """What was asked, and every number with its interval."""
+    """What was asked, and every number with its interval. Thread safe: it never changes."""
 
     groups: tuple[str, ...]
     """The columns of GROUP BY."""

@@ -75,15 +75,17 @@ def _json_bytes(data: Any) -> bytes:
     return text.encode("utf-8") + b"\n"
 
 
-def _array_bytes(array: npt.NDArray[Any]) -> bytes:
+def plain_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """As it is written: in the first of the plain types that holds it without loss."""
     for kind in _TYPES:
         if np.can_cast(array.dtype, np.dtype(kind), casting="safe"):
-            plain = np.ascontiguousarray(array, dtype=np.dtype(kind)).reshape(array.shape)
-            break
-    else:
-        raise BadInput(f"An array of type {array.dtype} cannot be written to a release.")
-    if array.dtype.kind in "b":
-        plain = np.ascontiguousarray(array, dtype=np.dtype("|b1"))
+            kind = "|b1" if array.dtype.kind == "b" else kind
+            return np.ascontiguousarray(array, dtype=np.dtype(kind)).reshape(array.shape)
+    raise BadInput(f"An array of type {array.dtype} cannot be written to a release.")
+
+
+def _array_bytes(array: npt.NDArray[Any]) -> bytes:
+    plain = plain_array(array)
     buffer = io.BytesIO()
     np.lib.format.write_array_header_1_0(buffer, np.lib.format.header_data_from_array_1_0(plain))
     return buffer.getvalue() + plain.tobytes()
@@ -180,8 +182,8 @@ def _checked_members(archive: zipfile.ZipFile, size: int, where: str) -> dict[st
     return {info.filename: archive.read(info) for info in infos}
 
 
-def release_from_members(members: Mapping[str, bytes], *, where: str = "The file") -> Release:
-    """The release that the members spell."""
+def manifest_from_members(members: Mapping[str, bytes], *, where: str) -> dict[str, Any]:
+    """The manifest of a release, in a format that this version reads, and otherwise unchecked."""
     try:
         manifest = json.loads(
             members[MANIFEST].decode("utf-8"),
@@ -200,6 +202,12 @@ def release_from_members(members: Mapping[str, bytes], *, where: str = "The file
             f"{where} has format {version}, which is newer than this version of discreet reads "
             f"({FORMAT_VERSION}); update discreet."
         )
+    return manifest
+
+
+def release_from_members(members: Mapping[str, bytes], *, where: str = "The file") -> Release:
+    """The release that the members spell."""
+    manifest = manifest_from_members(members, where=where)
     arrays: dict[int, npt.NDArray[Any]] = {}
     for name, data in members.items():
         if name.startswith("arrays/"):

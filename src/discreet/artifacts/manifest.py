@@ -175,7 +175,7 @@ class _Reader:
     def measured(self, data: Mapping[str, Any]) -> Measurement | TreeMeasurement | Selection:
         match data["type"]:
             case "noise":
-                query = query_from_dict(data["query"])
+                query = query_from_dict(_of_whole_numbers(data["query"]))
                 values = self.array(data["values"], "<i8")
                 if values.shape != (query.size(self.schema),):
                     raise BadRelease("a measurement has not as many numbers as its query.")
@@ -194,7 +194,7 @@ class _Reader:
                     cost=_cost(data["cost"]),
                 )
             case "tree":
-                tree = Tree.from_dict(data["tree"])
+                tree = Tree.from_dict(_of_whole_numbers(data["tree"]))
                 tree.check(self.schema)
                 return TreeMeasurement(
                     tree=tree,
@@ -264,6 +264,16 @@ def _fraction(value: Any) -> Fraction:
 def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise BadRelease("a number in it is not a whole number of at least 0.")
+    return value
+
+
+def _of_whole_numbers(value: Any) -> Any:
+    """What defines a query holds texts and whole numbers only: 2.0 is a number that shifts and sizes are not."""
+    if isinstance(value, float | bool):
+        raise BadRelease("a number in a query is not a whole number.")
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            _of_whole_numbers(each)
     return value
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+import discreet
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
@@ -18,11 +19,16 @@ from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
 FORMAT_VERSION = 1
+SOFTWARE = f"discreet {discreet.__version__}"
+"""What a release that is made now says of its origin."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorClaim:
-    """With probability `confidence` over the noise, every query of the class is off by at most `bound`."""
+    """With probability `confidence` over the noise, every query of the class is off by at most `bound`.
+
+    Thread safe: it never changes.
+    """
 
     query_class: str
     bound: float
@@ -49,7 +55,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
-    """A portable answer to unlimited questions of its query classes."""
+    """A portable answer to unlimited questions of its query classes.
+
+    Thread safe: it never changes.
+    """
 
     schema: Schema
     budget: Budget

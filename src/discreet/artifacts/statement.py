@@ -18,7 +18,10 @@ from discreet.privacy.exact import decimal_text
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The same facts twice: sentences for people, a dict for machines."""
+    """The same facts twice: sentences for people, a dict for machines.
+
+    Thread safe: it never changes.
+    """
 
     words: tuple[str, ...]
     data: dict[str, Any]
@@ -32,6 +35,7 @@ def privacy_statement(release: Release) -> Statement:
     schema, budget = release.schema, release.budget
     data = {
         "dataset": schema.dataset,
+        "schema_sha256": schema.digest(),
         "adjacency": schema.adjacency.value,
         "unit": {"identifier": schema.unit.identifier, "max_rows": schema.unit.max_rows},
         "budget": budget.to_dict(),
@@ -74,7 +78,13 @@ def _who(release: Release) -> str:
             change = f"{'they have' if several else 'it has'} these values or any others"
             if release.public_rows is not None:
                 change += f"; the number of rows, {release.public_rows:,}, is public"
-    return f"{who}: whether {change}."
+    left_out = (
+        f" Rows without a {schema.unit.identifier!r} belong to nobody: they were left out, and how many "
+        "they are is not revealed."
+        if several
+        else ""
+    )
+    return f"{who}: whether {change}.{left_out}"
 
 
 def _how_much(release: Release) -> str:

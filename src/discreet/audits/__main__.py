@@ -1,9 +1,11 @@
 """`python -m discreet.audits`: every registered mechanism and release, and whether its mutant is seen.
 
+    forgery  instead: alter every place of a release of every class and algorithm; `verify` must refuse
     --fast   fewer runs; a mutant that is missed is then no failure
     --json   one object a line
 
-Ends with exit code 1 if a claim is refuted, a mutant missed, or an algorithm not reached.
+Ends with exit code 1 if a claim is refuted, a mutant missed, an algorithm not reached, or a forged
+release accepted.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from discreet.audits.empirical_suite import (
     release_rows,
     unreached_algorithms,
 )
+from discreet.audits.forgery import forged_releases
 
 WIDTHS = (64, 8, 8, 10, 8, 20, 12)
 HEADERS = ("subject", "claimed", "delta", "certified", "runs", "1.2x mutant", "verdict")
@@ -29,11 +32,13 @@ HEADERS = ("subject", "claimed", "delta", "certified", "runs", "1.2x mutant", "v
 
 def main(words: Sequence[str]) -> int:
     """Print the table; the exit code says whether all is well."""
-    unknown = set(words) - {"--fast", "--json"}
+    unknown = set(words) - {"forgery", "--fast", "--json"}
     if unknown:
-        sys.stderr.write(f"Unknown option {min(unknown)}; there are --fast and --json.\n")
+        sys.stderr.write(f"Unknown option {min(unknown)}; there are forgery, --fast and --json.\n")
         return 2
     fast, as_json = "--fast" in words, "--json" in words
+    if "forgery" in words:
+        return _forgeries(fast=fast, as_json=as_json)
     started = time.monotonic()
     if not as_json:
         _say(_line(HEADERS))
@@ -53,6 +58,21 @@ def main(words: Sequence[str]) -> int:
         if unreached:
             _say(f"Not reached by any audit: {', '.join(sorted(unreached))}.")
     return 1 if failed or unreached else 0
+
+
+def _forgeries(*, fast: bool, as_json: bool) -> int:
+    started, failed, tried = time.monotonic(), False, 0
+    for found in forged_releases(quick=fast):
+        failed, tried = failed or found.failed, tried + found.tried
+        shown = {"release": found.title, "verdict": found.verdict, "failed": found.failed}
+        _say(
+            json.dumps(shown)
+            if as_json
+            else f"{found.title[: WIDTHS[0]]:{WIDTHS[0]}}  {found.verdict}"
+        )
+    if not as_json:
+        _say(f"\n{tried:,} altered files, {time.monotonic() - started:.0f} s.")
+    return 1 if failed else 0
 
 
 def _as_text(row: Row) -> str:

@@ -218,7 +218,7 @@ class _FreeLedger:
     def cap(self, dataset: str) -> None:
         return None
 
-    def declare(self, dataset: str, cap: Budget) -> None:
+    def declare(self, dataset: str, cap: Budget, **named: object) -> None:
         pass
 
     def charge(self, dataset: str, cost: Budget, **named: object) -> object:

@@ -18,7 +18,7 @@ from discreet.audits.tables import random_table
 from discreet.audits.workloads import Job, possible
 from discreet.errors import DiscreetError
 from discreet.inference.public_random import generator
-from discreet.kernel.mechanisms import MECHANISMS
+from discreet.kernel.mechanisms.registry import MECHANISMS
 from discreet.privacy.budget import Budget
 from discreet.releases.algorithms import ALGORITHMS
 from discreet.releases.preparing import prepare

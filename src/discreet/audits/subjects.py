@@ -37,14 +37,14 @@ from discreet.audits.gaussian_games import (
 from discreet.audits.trials import ONE, SWAPPED, Trial, draws, log_ratio
 from discreet.errors import BadBudget, BadInput, did_you_mean
 from discreet.kernel.mechanisms import (
-    MECHANISMS,
     AboveThreshold,
     DiscreteLaplace,
     Exponential,
     FixedPoint,
     PartitionSelection,
-    RandomisedResponse,
 )
+from discreet.kernel.mechanisms.randomised_response import RandomisedResponse
+from discreet.kernel.mechanisms.registry import MECHANISMS
 from discreet.kernel.noise import DrawnNoise
 from discreet.privacy.laws import NoiseLaw
 

@@ -21,7 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("comparing", "Compare a release with the true table. NOT PRIVATE."),
     "curator": ("curator", "Ask a table live questions, each charged to the ledger."),
     "report": ("report", "Write a release's report: one HTML file."),
-    "verify": ("verify", "Recompute a release's cost, and check its signature."),
+    "verify": ("verify", "Recompute a release's cost and estimates, and check its signature."),
     "key": ("key", "Make a key to sign releases with."),
     "audit": ("auditing", "Audit a mechanism or a whole release: is the promised epsilon kept?"),
     "ledger": ("ledger", "Show or check what datasets have spent."),

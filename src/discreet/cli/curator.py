@@ -12,10 +12,13 @@ import click
 from discreet.cli.options import (
     budget_of,
     budget_options,
+    check_cap,
     confidence_option,
+    convert_option,
     json_option,
     ledger_option,
     schema_option,
+    yes_option,
 )
 
 version_option = click.option(
@@ -40,6 +43,8 @@ def curator_options(function: Callable[..., None]) -> Callable[..., None]:
         cap_delta: str,
         analyst: str | None,
         ledger_path: Path | None,
+        convert_unit: bool,
+        yes: bool,
         data_version: str | None = None,
         **rest: Any,
     ) -> None:
@@ -47,18 +52,24 @@ def curator_options(function: Callable[..., None]) -> Callable[..., None]:
             from discreet.curator import Curator
             from discreet.schema import Schema
 
+            schema = Schema.load(schema_path)
+            cap = None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta, None)
+            check_cap(cap or schema.cap, yes=yes)
             return Curator(
                 table,
-                Schema.load(schema_path),
+                schema,
                 ledger=ledger_path,
-                cap=None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta, None),
+                cap=cap,
                 analyst=analyst,
                 data_version=data_version,
+                convert_unit=convert_unit,
             )
 
         function(opened=opened, **rest)
 
     for option in (
+        yes_option,
+        convert_option,
         ledger_option,
         click.option("--analyst", metavar="NAME", help="Who asks; charged by this name too."),
         click.option(

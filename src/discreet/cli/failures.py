@@ -16,11 +16,12 @@ import json
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 
 import click
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, LargeCap
 
 DONE, CHECK_FAILED, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 70, 130
 DEBUG_VARIABLE = "DISCREET_DEBUG"
@@ -44,9 +45,14 @@ def run(application: click.Group, words: Sequence[str]) -> int:
     """Run one command line, and turn whatever it raises into a sentence and an exit code."""
     as_json = wants_json(words)
     try:
-        outcome = application.main(
-            args=list(words), prog_name="discreet", standalone_mode=False, windows_expand_args=False
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LargeCap)  # the commands say it themselves, in a line
+            outcome = application.main(
+                args=list(words),
+                prog_name="discreet",
+                standalone_mode=False,
+                windows_expand_args=False,
+            )
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except (click.Abort, KeyboardInterrupt):

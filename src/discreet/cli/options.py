@@ -23,6 +23,22 @@ ledger_option = click.option(
     type=FILE,
     help="The ledger's file. Default: $DISCREET_LEDGER, else ~/.local/state/discreet/ledger.db.",
 )
+adjacency_option = click.option(
+    "--adjacency",
+    type=click.Choice(["add-remove", "change-one"]),
+    help="Which tables are neighbours. Default: as the dataset's cap says, else add-remove.",
+)
+yes_option = click.option(
+    "--yes",
+    is_flag=True,
+    help="Yes, a cap above epsilon 100 is meant; it protects nobody to speak of.",
+)
+convert_option = click.option(
+    "--convert-unit",
+    is_flag=True,
+    help="If the dataset's cap protects others than the schema does, pay what group privacy makes of it, "
+    "where that is proved.",
+)
 confidence_option = click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -90,6 +106,19 @@ def budget_of(epsilon: str | None, delta: str, rho: str | None) -> Any:
     from discreet.privacy.budget import Budget
 
     return Budget(epsilon=epsilon, delta=delta, rho=rho)
+
+
+def check_cap(cap: Any, *, yes: bool) -> None:
+    """Warn of a large cap, and refuse a huge one without `--yes`; None, where no cap is set, is silent."""
+    from discreet.errors import BadBudget
+    from discreet.privacy.guidance import cap_warning, is_huge
+
+    said = None if cap is None else cap_warning(cap)
+    if said is None:
+        return
+    if is_huge(cap) and not yes:
+        raise BadBudget(f"{said} Nothing was read or charged. If it is meant, say so with --yes.")
+    click.echo(f"Warning: {said}", err=True)
 
 
 def workload_of(classes: tuple[str, ...]) -> Any:

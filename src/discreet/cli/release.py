@@ -12,13 +12,16 @@ from discreet.cli.options import (
     algorithms_of,
     budget_of,
     budget_options,
+    check_cap,
     confidence_option,
+    convert_option,
     force_option,
     json_option,
     ledger_option,
     schema_option,
     workload_of,
     workload_option,
+    yes_option,
 )
 
 
@@ -38,6 +41,8 @@ from discreet.cli.options import (
     help="Sign with the private key in this file (see `discreet key`).",
 )
 @confidence_option
+@convert_option
+@yes_option
 @force_option
 @json_option
 def command(
@@ -52,6 +57,8 @@ def command(
     ledger_path: Path | None,
     key_path: Path | None,
     confidence: float,
+    convert_unit: bool,
+    yes: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -82,6 +89,7 @@ def command(
     if epsilon is None and rho is None:
         raise click.UsageError("Give a budget for the whole release: --epsilon or --rho.")
     budget = budget_of(epsilon, delta, rho)
+    check_cap(schema.cap or budget, yes=yes)
     with progress_bar() as advance:
         made = release_to_file(
             table,
@@ -94,6 +102,7 @@ def command(
             algorithms=algorithms_of(algorithms),
             progress=advance,
             overwrite=force,
+            convert_unit=convert_unit,
         )
     signed_by = None
     if key is not None:

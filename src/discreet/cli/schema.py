@@ -7,7 +7,16 @@ from pathlib import Path
 import click
 
 from discreet.cli.failures import BAD_INPUT
-from discreet.cli.options import FILE, force_option, json_option, ledger_option
+from discreet.cli.options import (
+    FILE,
+    adjacency_option,
+    check_cap,
+    convert_option,
+    force_option,
+    json_option,
+    ledger_option,
+    yes_option,
+)
 
 
 @click.group()
@@ -63,8 +72,15 @@ def draft(table: str, output: Path | None, force: bool) -> None:
 )
 @click.option("--cap", metavar="EPSILON", help="The dataset's cap. Default: this cost alone.")
 @click.option("--cap-delta", default="0", metavar="NUMBER", help="The delta of the cap.")
-@click.option("--identifier", metavar="COLUMN", help="Whose a row is. Default: a person is a row.")
+@adjacency_option
+@click.option(
+    "--identifier",
+    metavar="COLUMN",
+    help="Whose a row is. Default: as the dataset's cap says, else a person is a row.",
+)
 @click.option("--max-rows", default=1, show_default=True, help="Rows of a person that count.")
+@convert_option
+@yes_option
 @ledger_option
 @json_option
 def learn(
@@ -76,15 +92,19 @@ def learn(
     delta: str,
     cap: str | None,
     cap_delta: str,
+    adjacency: str | None,
     identifier: str | None,
     max_rows: int,
+    convert_unit: bool,
+    yes: bool,
     ledger_path: Path | None,
     as_json: bool,
 ) -> None:
     """Learn bounds of numeric columns, and values of categories, from the rows, for a stated budget
     that the ledger is charged.
 
-    Only where nobody knows them: what is public knowledge costs nothing.
+    Only where nobody knows them: what is public knowledge costs nothing. The first charge to a dataset
+    says whom its cap protects, so give the adjacency and identifier that the schema will have.
 
     \b
     Examples:
@@ -95,19 +115,23 @@ def learn(
     from discreet.cli.output import print_json, print_table
     from discreet.curator import learn_schema
     from discreet.curator.learning import LearntBounds
-    from discreet.privacy.adjacency import PrivacyUnit
+    from discreet.privacy.adjacency import Adjacency, PrivacyUnit
     from discreet.schema.writing import line
 
     budget = budget_of(epsilon, delta, None)
+    declared = None if cap is None else budget_of(cap, cap_delta, None)
+    check_cap(declared or budget, yes=yes)
     found = learn_schema(
         table,
         dataset=dataset,
         columns=columns,
         categories=categories,
         budget=budget,
-        cap=None if cap is None else budget_of(cap, cap_delta, None),
-        unit=PrivacyUnit(identifier, max_rows),
+        cap=declared,
+        adjacency=None if adjacency is None else Adjacency(adjacency),
+        unit=None if identifier is None and max_rows == 1 else PrivacyUnit(identifier, max_rows),
         ledger=ledger_path,
+        convert_unit=convert_unit,
     )
     if as_json:
         print_json(

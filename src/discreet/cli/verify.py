@@ -1,4 +1,4 @@
-"""`discreet verify`: the privacy loss, added up again."""
+"""`discreet verify`: the privacy loss added up again, and all else computed again."""
 
 from __future__ import annotations
 
@@ -15,25 +15,34 @@ from discreet.cli.options import FILE, json_option
 @click.option(
     "--key", metavar="KEY", help="Demand this public key's signature; the key, or its file."
 )
+@click.option(
+    "--thorough", is_flag=True, help="Also compute again what takes long; see what is said without."
+)
 @json_option
 @click.pass_context
-def command(ctx: click.Context, release_path: Path, key: str | None, as_json: bool) -> None:
+def command(
+    ctx: click.Context, release_path: Path, key: str | None, thorough: bool, as_json: bool
+) -> None:
     """Recompute what a release cost, from the noise laws that it records and from sensitivities
-    derived afresh, and compare that with its budget; check its signature.
+    derived afresh, and compare that with its budget; compute its estimates, error claims and privacy
+    statement again from its noisy numbers; check its signature.
 
     Nothing that the file says of its own cost is believed. Ends with exit code 1 if the release does
-    not verify.
+    not verify. What takes long is left out, and named, unless --thorough.
 
     \b
     Examples:
       discreet verify people.release
       discreet verify people.release --key custodian.pub --json
+      discreet verify people.release --thorough
     """
-    from discreet.answers import verify
     from discreet.cli.keys import public_key
     from discreet.cli.output import print_json
+    from discreet.releases.verifying import verify
 
-    found = verify(release_path, public_key=None if key is None else public_key(key))
+    found = verify(
+        release_path, public_key=None if key is None else public_key(key), thorough=thorough
+    )
     if as_json:
         print_json({"release": str(release_path), **found.to_dict()})
     else:

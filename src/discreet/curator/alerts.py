@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from discreet.errors import BadInput
@@ -15,6 +16,9 @@ class CuratorAlert:
     With the confidence that was asked for, over the first `questions` of them, every `below` is
     below threshold + margin and the `above` is above threshold - margin (Dwork and Roth 2014,
     theorem 3.24).
+
+    Thread safe: questions asked at the same time are answered one after the other, and one of them
+    at most hears `above`.
     """
 
     def __init__(
@@ -29,6 +33,7 @@ class CuratorAlert:
         self._watch, self._count = watch, count
         self.threshold, self.margin = threshold, margin
         self._left = questions
+        self._lock = threading.Lock()
 
     @property
     def over(self) -> bool:
@@ -38,10 +43,11 @@ class CuratorAlert:
     def is_above(self, sql: str) -> bool:
         """Whether a count is, noisily, at or above the threshold. True ends the watch."""
         tally = self._count(sql)
-        if self._left == 0:
-            raise BadInput(
-                "The alert has answered as many questions as its margin was promised for. "
-                "Open another to go on asking."
-            )
-        self._left -= 1
+        with self._lock:
+            if self._left == 0:
+                raise BadInput(
+                    "The alert has answered as many questions as its margin was promised for. "
+                    "Open another to go on asking."
+                )
+            self._left -= 1
         return self._watch.is_above(tally)

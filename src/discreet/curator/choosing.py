@@ -21,6 +21,8 @@ class Choice:
 
     With probability `confidence` its score is at most `behind` below the best candidate's
     (Dwork and Roth 2014, corollary 3.12).
+
+    Thread safe: it never changes.
     """
 
     name: str
@@ -34,6 +36,8 @@ class Discovery:
     """Values that a category column holds often, whether declared or not.
 
     With probability 1 - delta or more no value that a single person holds is among them.
+
+    Thread safe: it never changes.
     """
 
     column: str

@@ -7,7 +7,6 @@ fails before the charge costs nothing; what fails after it stays charged, and is
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,6 +34,7 @@ from discreet.curator.planning import (
 )
 from discreet.curator.recording import Record
 from discreet.curator.versions import version_of
+from discreet.curator.visitors import Visitors
 from discreet.errors import BadBudget, BadInput
 from discreet.kernel.engines import open_engine
 from discreet.kernel.ledger import Ledger
@@ -46,6 +46,7 @@ from discreet.queries.curator_sql import parse_curator_question
 from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import keys_touched
 from discreet.queries.undeclared import undeclared_in_expression
+from discreet.releases.large_caps import warn_of_large_cap
 from discreet.schema import Schema
 
 
@@ -56,6 +57,11 @@ class Curator:
     is not given. `analyst` names who asks, and `analyst_cap` bounds that person's part of it.
     `data_version` names the state of the table: the same question about the same version is
     answered from the record. It is the files' names and times of change if it is not given.
+    `convert_unit` lets a dataset whose cap protects others than the schema does be charged what group
+    privacy makes of each question's budget, where that is proved.
+
+    Thread safe: any number of threads may ask, and they are read for side by side. Closing waits for
+    the questions that run. In a forked child it refuses to read; open another there.
     """
 
     def __init__(
@@ -70,6 +76,7 @@ class Curator:
         data_version: str | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
+        convert_unit: bool = False,
     ) -> None:
         if not isinstance(schema, Schema):
             raise BadInput(f"The schema must be a Schema, not {type(schema).__name__}.")
@@ -78,8 +85,9 @@ class Curator:
         for given in (cap, analyst_cap):
             if given is not None and not isinstance(given, Budget):
                 raise BadBudget(f"A cap must be a Budget, not {type(given).__name__}.")
-        self.schema, self._analyst = schema, analyst
-        self._lock = threading.Lock()
+        warn_of_large_cap(cap or schema.cap)
+        self.schema, self._analyst, self._convert_unit = schema, analyst, convert_unit
+        self._visitors = Visitors()
         self._owns_ledger = not isinstance(ledger, Ledger)
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
         try:
@@ -91,7 +99,7 @@ class Curator:
             if self._owns_ledger:
                 self._ledger.close()
             raise
-        self._vault = Vault(self._engine, schema, self._ledger)
+        self._vault = Vault(self._engine, schema, self._ledger, convert_unit=convert_unit)
         self._record = Record(self._vault, self._ledger, version=version, analyst=analyst)
 
     def _declared(self, cap: Budget | None, analyst_cap: Budget | None) -> Budget:
@@ -107,7 +115,9 @@ class Curator:
                 f"Dataset {dataset!r} has no cap. Nothing was read or charged. Give the curator a cap, "
                 "the most that all questions together may ever cost."
             )
-        self._ledger.declare(dataset, wanted)
+        self._ledger.declare(
+            dataset, wanted, protects=self.schema.protects, convert_unit=self._convert_unit
+        )
         if analyst_cap is not None:
             assert self._analyst is not None
             self._ledger.declare_analyst_cap(dataset, self._analyst, analyst_cap)
@@ -159,7 +169,7 @@ class Curator:
         category columns of GROUP BY whose values are to be found, as those are that declare none.
         """
         planned, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
-        with self._lock:  # one question at a time; other threads wait
+        with self._visitors.inside():
             measured = self._record.once(
                 planned.charge,
                 purpose=f"ask: {planned.question.text}",
@@ -224,24 +234,25 @@ class Curator:
         accounting = accounting_of(budget, self._notion)
         charge, allowed = chargeable(budget, accounting)
         mechanism = chooser(allowed, accounting, times=1)
-        measured = self._record.once(
-            charge,
-            purpose=f"choose among {len(names)} candidates",
-            asked={
-                "choose": [
-                    [tally.to_dict(), weight]
-                    for tally, weight in zip(counts.tallies, counts.weights, strict=True)
-                ],
-                "budget": charge.to_dict(),
-                "accounting": accounting.value,
-            },
-            accounting=accounting,
-            measure=lambda grant: Measured(
-                values=(),
-                laws=(),
-                chosen=tuple(each.chosen for each in grant.choose(counts, mechanism)),
-            ),
-        )
+        with self._visitors.inside():
+            measured = self._record.once(
+                charge,
+                purpose=f"choose among {len(names)} candidates",
+                asked={
+                    "choose": [
+                        [tally.to_dict(), weight]
+                        for tally, weight in zip(counts.tallies, counts.weights, strict=True)
+                    ],
+                    "budget": charge.to_dict(),
+                    "accounting": accounting.value,
+                },
+                accounting=accounting,
+                measure=lambda grant: Measured(
+                    values=(),
+                    laws=(),
+                    chosen=tuple(each.chosen for each in grant.choose(counts, mechanism)),
+                ),
+            )
         behind = mechanism.shortfall(
             counts.sensitivity(self.schema), candidates=len(names), beta=1 - confidence
         )
@@ -262,14 +273,15 @@ class Curator:
         mechanism = PartitionSelection(epsilon=budget.epsilon, delta=budget.delta)
         law = mechanism.law(keys_touched(self.schema))
         threshold = law.certain  # refuses, before the charge, an epsilon that names nothing
-        measured = self._record.once(
-            budget,
-            purpose=f"discover values of {found.name}",
-            asked={"discover": found.name, "budget": budget.to_dict()},
-            measure=lambda grant: Measured(
-                values=(), laws=(), keys=grant.find_keys((found.name,), TRUE, mechanism)
-            ),
-        )
+        with self._visitors.inside():
+            measured = self._record.once(
+                budget,
+                purpose=f"discover values of {found.name}",
+                asked={"discover": found.name, "budget": budget.to_dict()},
+                measure=lambda grant: Measured(
+                    values=(), laws=(), keys=grant.find_keys((found.name,), TRUE, mechanism)
+                ),
+            )
         values = tuple(text for (text,) in measured.keys or ())
         return Discovery(found.name, values, threshold, budget)
 
@@ -295,15 +307,16 @@ class Curator:
         charge, allowed = chargeable(budget, accounting)
         mechanism = AboveThreshold(epsilon=allowed.epsilon)
         rows = self.schema.unit.max_rows
-        grant = self._vault.charge(
-            charge,
-            purpose=f"alert at {threshold}",
-            request=self._record.digest({"alert": uuid.uuid4().hex}),
-            accounting=accounting,
-            analyst=self._analyst,
-        )
         margin = mechanism.error_bound(rows, questions=questions, beta=1 - confidence)
-        watch = grant.above_threshold(threshold, mechanism, sensitivity=rows)
+        with self._visitors.inside():
+            grant = self._vault.charge(
+                charge,
+                purpose=f"alert at {threshold}",
+                request=self._record.digest({"alert": uuid.uuid4().hex}),
+                accounting=accounting,
+                analyst=self._analyst,
+            )
+            watch = grant.above_threshold(threshold, mechanism, sensitivity=rows)
         return CuratorAlert(
             watch,
             lambda sql: counted(sql, self.schema),
@@ -319,7 +332,8 @@ class Curator:
     # Closing
 
     def close(self) -> None:
-        """Let go of the table and the ledger. What was charged stays charged."""
+        """Let go of the table and the ledger, once the questions that run have ended. What was charged stays charged."""
+        self._visitors.close()
         self._engine.close()
         if self._owns_ledger:
             self._ledger.close()

@@ -8,7 +8,7 @@ people hold are named by partition selection.
 Guarantee:   the budget: one histogram for each numeric column (epsilon-DP), one selection for each
              category ((epsilon, delta)-DP); every column gets an equal part of epsilon, and every
              category of delta (basic composition).
-Adjacency:   the schema's. Sensitivity: `Tally.sensitivity` of a histogram, `keys_touched`.
+Adjacency:   the one given, or else that of the dataset's cap. Sensitivity: `Tally.sensitivity` of a histogram, `keys_touched`.
 Error:       with probability `confidence` no empty cell is taken for a full one, and every cell
              with more than twice `threshold` rows lies within the bounds. A value that `threshold`
              people hold is named for certain.
@@ -23,14 +23,16 @@ from pathlib import Path
 from discreet.curator.planning import check_names_keys, checked_confidence
 from discreet.errors import BadInput
 from discreet.kernel.engines import open_engine
-from discreet.kernel.ledger import Ledger
+from discreet.kernel.ledger import Ledger, default_place
 from discreet.kernel.mechanisms import PartitionSelection
 from discreet.kernel.vault import TallyRequest, Vault
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
+from discreet.privacy.protection import Protected
 from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import Cells, Tally, keys_touched
+from discreet.releases.large_caps import warn_of_large_cap
 from discreet.releases.noise_choice import check_drawable, least_error_mechanism, simultaneous_bound
 from discreet.schema import CategoryColumn, CsvOptions, NumberColumn, Schema
 
@@ -70,17 +72,25 @@ def learn_schema(
     budget: Budget,
     cap: Budget | None = None,
     ledger: Ledger | Path | str | None = None,
-    adjacency: Adjacency = Adjacency.ADD_REMOVE,
+    adjacency: Adjacency | None = None,
     unit: PrivacyUnit | None = None,
     csv: CsvOptions | None = None,
     confidence: float = 0.95,
+    convert_unit: bool = False,
 ) -> list[LearntBounds | LearntValues]:
-    """Find bounds of numeric `columns` and values of `categories`, charging `budget` in all to `dataset`."""
+    """Find bounds of numeric `columns` and values of `categories`, charging `budget` in all to `dataset`.
+
+    Without `adjacency` or `unit`, those that the dataset's cap protects are protected; a dataset that
+    is not in the ledger yet is taken to be of rows, add-remove. Its first charge says whom its cap
+    protects from then on, so give the adjacency and the unit that the schema will have.
+    `convert_unit` is as for `release`.
+    """
     confidence = checked_confidence(confidence)
     if not columns and not categories:
         raise BadInput(
             "Name the columns whose bounds or values to learn. Nothing was read or charged."
         )
+    known = _protected_by_its_cap(dataset, ledger) or Protected()
     cuts = _cuts()
     numbers = [
         NumberColumn(name, -(2.0**62), 2.0**62, cuts=cuts, nulls="exclude") for name in columns
@@ -89,8 +99,8 @@ def learn_schema(
     probe = Schema(
         dataset=dataset,
         columns=(*numbers, *names),
-        adjacency=adjacency,
-        unit=unit or PrivacyUnit(),
+        adjacency=known.adjacency if adjacency is None else adjacency,
+        unit=known.unit if unit is None else unit,
         cap=cap,
         csv=csv or CsvOptions(),
     )
@@ -114,10 +124,11 @@ def learn_schema(
         requests.append((TallyRequest(tally, mechanism), law, size))
     everything = [(law, size) for _, law, size in requests]
     threshold = simultaneous_bound(everything, confidence) + 1 if everything else 0
+    warn_of_large_cap(cap or budget)
     book = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     try:
         with open_engine(source, probe) as engine:
-            vault = Vault(engine, probe, book)
+            vault = Vault(engine, probe, book, convert_unit=convert_unit)
             with vault.charge(
                 budget,
                 purpose=f"learn bounds or values of {', '.join((*columns, *categories))}",
@@ -144,6 +155,17 @@ def learn_schema(
         paid = Budget(epsilon=finder.epsilon, delta=finder.delta)
         found.append(LearntValues(name, tuple(text for (text,) in keys), sure, paid))
     return found
+
+
+def _protected_by_its_cap(dataset: str, ledger: Ledger | Path | str | None) -> Protected | None:
+    """Whom the dataset's cap protects; a ledger that is not there is not made for the question."""
+    if isinstance(ledger, Ledger):
+        return ledger.protects(dataset)
+    place = default_place() if ledger is None else Path(ledger)
+    if not place.exists():
+        return None
+    with Ledger.open(place) as book:
+        return book.protects(dataset)
 
 
 def _cuts() -> tuple[float, ...]:

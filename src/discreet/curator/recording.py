@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from discreet.curator.answering import Measured
@@ -26,11 +28,17 @@ LONGEST_PURPOSE = 405
 
 
 class Record:
-    """The questions of one analyst (or of nobody in particular) about one state of a table."""
+    """The questions of one analyst (or of nobody in particular) about one state of a table.
+
+    Thread safe: of the same question asked by several threads, one charges and reads, and the others
+    are given its answer. Different questions run side by side.
+    """
 
     def __init__(self, vault: Vault, ledger: Ledger, *, version: str, analyst: str | None) -> None:
         self._vault, self._ledger = vault, ledger
         self._version, self._analyst = version, analyst
+        self._asked: set[str] = set()
+        self._change = threading.Condition()
 
     def digest(self, asked: dict[str, Any]) -> str:
         """Identifies a question: dataset and data version, schema, canonical query, budget."""
@@ -55,9 +63,34 @@ class Record:
     ) -> Measured:
         """What was measured for a question: now, for its charge, or before."""
         request = self.digest(asked)
-        recorded = self._recorded(request)
-        if recorded is not None:
-            return recorded
+        with self._alone(request):
+            recorded = self._recorded(request)
+            if recorded is not None:
+                return recorded
+            return self._measured(charge, purpose, request, accounting, measure)
+
+    @contextmanager
+    def _alone(self, request: str) -> Iterator[None]:
+        """For one thread at a time that asks this very question."""
+        with self._change:
+            while request in self._asked:
+                self._change.wait()
+            self._asked.add(request)
+        try:
+            yield
+        finally:
+            with self._change:
+                self._asked.remove(request)
+                self._change.notify_all()
+
+    def _measured(
+        self,
+        charge: Budget,
+        purpose: str,
+        request: str,
+        accounting: Accounting,
+        measure: Callable[[Grant], Measured],
+    ) -> Measured:
         shown = purpose if len(purpose) <= LONGEST_PURPOSE else purpose[:LONGEST_PURPOSE] + "..."
         try:
             with self._vault.charge(

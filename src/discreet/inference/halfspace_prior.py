@@ -84,7 +84,10 @@ def prior_error(shares: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Root mean square errors over random halfspaces, in rows: the release's own, and the prior's."""
+    """Root mean square errors over random halfspaces, in rows: the release's own, and the prior's.
+
+    Thread safe: it never changes.
+    """
 
     release: float
     prior: float

@@ -8,6 +8,7 @@ May import errors, privacy, schema, queries, artifacts.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 
 
 class Alert:
-    """A running sparse vector: ask counts until one is above. Then it is spent."""
+    """A running sparse vector: ask counts until one is above. Then it is spent.
+
+    Thread safe: one question at a time, from the look whether it is spent to the moment it is. So
+    there is one `above` for one charge, whoever asks.
+    """
 
     def __init__(
         self, grant: Grant, threshold: int, mechanism: AboveThreshold, sensitivity: int
@@ -33,24 +38,26 @@ class Alert:
         law = mechanism.threshold_law(sensitivity)
         self._bar = int(noise.add(start, law, step=grant._next_step("threshold"))[0])
         self.over = False
+        self._lock = threading.Lock()
 
     def is_above(self, query: CountQuery | Tally) -> bool:
         """Whether the count is, noisily, at or above the noisy threshold. The first True ends the run."""
-        if self.over:
-            raise BadInput(
-                "This alert has fired once, which spends it. Open another to go on asking."
-            )
         schema = self._grant._schema
         if query.size(schema) != 1 or query.sensitivity(schema).l1 > self._sensitivity:
             raise BadInput(
                 f"An alert watches single counts of sensitivity at most {self._sensitivity}."
             )
-        if isinstance(query, Tally):
-            exact = int(self._grant._engine.tally([query])[0][0])
-        else:
-            exact = int(self._grant._read([query])[0][0])
         law = self._mechanism.count_law(self._sensitivity)
-        self.over = self._grant._noise.is_above(
-            exact, self._bar, law, step=self._grant._next_step("above")
-        )
-        return self.over
+        with self._lock:
+            if self.over:
+                raise BadInput(
+                    "This alert has fired once, which spends it. Open another to go on asking."
+                )
+            if isinstance(query, Tally):
+                exact = int(self._grant._engine.tally([query])[0][0])
+            else:
+                exact = int(self._grant._read([query])[0][0])
+            self.over = self._grant._noise.is_above(
+                exact, self._bar, law, step=self._grant._next_step("above")
+            )
+            return self.over

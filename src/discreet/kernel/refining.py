@@ -18,17 +18,16 @@ Theorem:     basic composition along a path; parallel composition across nodes o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from typing import Protocol, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.errors import BadInput
-from discreet.kernel.noise import NoiseSource
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws import DiscreteLaplaceLaw
@@ -73,6 +72,12 @@ class LevelView:
     above: tuple[TreeLevel, ...]
 
 
+class Chains(Protocol):
+    """Where the noisy numbers of a level come from: drawn, or published before and given back."""
+
+    def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts: ...
+
+
 def path_epsilon(epsilon: Fraction, schema: Schema) -> Fraction:
     """What one row's path may cost so that one unit costs `epsilon`."""
     rows = schema.unit.max_rows
@@ -92,7 +97,7 @@ def refine(
     stop: Callable[[LevelView], npt.NDArray[np.bool_]],
     schema: Schema,
     count: Callable[[tuple[str, ...], tuple[int, ...], Nodes], Counts],
-    noise: NoiseSource,
+    noise: Chains,
     next_step: Callable[[str], str],
 ) -> TreeMeasurement:
     """Measure `tree` adaptively; see the module's docstring. Called by the vault, after the charge."""

@@ -13,9 +13,11 @@ May import errors, privacy, schema, queries, artifacts.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -66,10 +68,15 @@ class TallyRequest:
 
 
 class Vault:
-    """A table, its public schema and its ledger. Hands out grants, and no rows."""
+    """A table, its public schema and its ledger. Hands out grants, and no rows.
 
-    def __init__(self, engine: Engine, schema: Schema, ledger: Ledger) -> None:
-        self._schema, self._ledger = schema, ledger
+    Thread safe: it keeps nothing that changes.
+    """
+
+    def __init__(
+        self, engine: Engine, schema: Schema, ledger: Ledger, *, convert_unit: bool = False
+    ) -> None:
+        self._schema, self._ledger, self._convert_unit = schema, ledger, convert_unit
         self._engine, self._noise = noise_for(engine)
 
     @property
@@ -94,6 +101,9 @@ class Vault:
         by the next run with the same request, instead of being paid for twice. With `once`, a
         request that was read before is refused with `AlreadyAsked`; with `reading` the charge
         counts as read at once, which saves a wait for the disk and gives up that taking over.
+
+        The charge protects whom the schema says. A cap that protects others refuses it, unless the
+        vault was opened with `convert_unit` and group privacy says what it counts as.
         """
         allowed = allowance(budget, accounting)
         dataset = self._schema.dataset
@@ -101,15 +111,19 @@ class Vault:
         cap = self._schema.cap or declared or budget
         cost = price(budget, accounting, notion=cap.notion)
         if declared != cap:  # else there is nothing to write, and no lock to wait for
-            self._ledger.declare(dataset, cap)
+            self._ledger.declare(
+                dataset, cap, protects=self._schema.protects, convert_unit=self._convert_unit
+            )
         entry = self._ledger.charge(
             dataset,
             cost,
             purpose=purpose,
             request=request,
+            protects=self._schema.protects,
             analyst=analyst,
             once=once,
             reading=reading,
+            convert_unit=self._convert_unit,
         )
         return Grant(
             _engine=self._engine,
@@ -124,7 +138,10 @@ class Vault:
 
 
 class Grant:
-    """A durable charge, and the verbs that may spend it. Each verb deducts, then reads, then adds noise."""
+    """A durable charge, and the verbs that may spend it. Each verb deducts, then reads, then adds noise.
+
+    Thread safe: verbs called at the same time deduct one after the other, and never more than was charged.
+    """
 
     def __init__(
         self,
@@ -143,17 +160,20 @@ class Grant:
         self._accounting, self.allowed = accounting, allowed
         self.spent = Budget.nothing(allowed.notion)
         self._reading = _reading
-        self._step = 0
+        self._steps = count(1)
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Grant:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.allowed = self.spent  # what was not spent is forfeited: nothing more can be read
+        with self._lock:
+            self.allowed = self.spent  # what was not spent is forfeited: nothing more can be read
 
     @property
     def left(self) -> Budget:
-        return self.allowed.minus(self.spent)
+        with self._lock:
+            return self.allowed.minus(self.spent)
 
     def measure(self, requests: Sequence[Request]) -> tuple[Measurement, ...]:
         """Noisy answers to integer queries, read together in as few passes as the engine can."""
@@ -321,17 +341,20 @@ class Grant:
         total = Budget.nothing(self.allowed.notion)
         for cost in costs:
             total = total + cost.under(self._accounting)
-        after = self.spent + total
-        if not self.allowed.covers(after):
-            raise BudgetExceeded(
-                asked=total, spent=self.spent, total=self.allowed, of="this charge"
-            )
-        self.spent = after
+        with self._lock:
+            after = self.spent + total
+            if not self.allowed.covers(after):
+                raise BudgetExceeded(
+                    asked=total, spent=self.spent, total=self.allowed, of="this charge"
+                )
+            self.spent = after
 
     def _begin_reading(self) -> None:
-        if not self._reading:
-            self._ledger.begin_reading(self._entry)
-            self._reading = True
+        """Once, whoever comes first: nobody goes on before the ledger says `reading`."""
+        with self._lock:
+            if not self._reading:
+                self._ledger.begin_reading(self._entry)
+                self._reading = True
 
     def _read(self, queries: Sequence[Query]) -> list[Counts]:
         """Exact answers: never returned by a verb, only handed to the noise."""
@@ -362,8 +385,7 @@ class Grant:
         return answers
 
     def _next_step(self, verb: str) -> str:
-        self._step += 1
-        return f"{self._step} {verb}"
+        return f"{next(self._steps)} {verb}"
 
 
 def _sums_for(query: ClampedSum | PresentCount, schema: Schema) -> list[SumRequest]:

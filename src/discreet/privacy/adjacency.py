@@ -14,6 +14,8 @@ class Adjacency(StrEnum):
 
     `add-remove`: one unit more or less; the number of rows is then a secret.
     `change-one`: one unit's rows replaced by others; the number of rows is then public.
+
+    Thread safe: it never changes.
     """
 
     ADD_REMOVE = "add-remove"
@@ -24,7 +26,11 @@ class Adjacency(StrEnum):
 class PrivacyUnit:
     """One row, or all rows that share an identifier, of which at most `max_rows` are kept.
 
+    A row whose identifier is null, NaN or infinite belongs to nobody, and is left out of every count.
+
     A grouped question sees a unit in at most `max_groups` groups (None: in as many as it has rows).
+
+    Thread safe: it never changes.
     """
 
     identifier: str | None = None

@@ -18,7 +18,7 @@ from discreet.privacy.exact import Exactable, decimal_text, exact
 
 
 class Notion(StrEnum):
-    """Which quantity a dataset's cap counts."""
+    """Which quantity a dataset's cap counts. Thread safe: it never changes."""
 
     EPSILON = "epsilon"  # (epsilon, delta), basic composition
     RHO = "rho"  # (rho, delta), zCDP composition
@@ -29,6 +29,8 @@ class Budget:
     """A privacy loss, exact: `Budget(epsilon=1)`, `Budget(epsilon="1/2", delta=1e-9)`, `Budget(rho=0.1)`.
 
     Positive and finite; only `Budget.nothing` and subtraction make a zero.
+
+    Thread safe: it never changes.
     """
 
     notion: Notion

@@ -26,6 +26,11 @@ SLACK_BITS = 250
 
 _thread = threading.local()
 
+# mpmath keeps these constants for the whole process. A thread that reads one while another makes it
+# longer reads a wrong number, so they are made once, longer than any conversion asks for.
+for _constant in (mpmath.libmp.pi_fixed, mpmath.libmp.ln2_fixed):
+    _constant(16 * PRECISION)
+
 
 def context() -> Any:
     """This thread's own mpmath context: the library's global one is not thread safe."""

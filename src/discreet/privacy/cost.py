@@ -21,7 +21,7 @@ from discreet.privacy.conversion import rho_from_budget, rho_from_pure
 
 
 class Accounting(StrEnum):
-    """How the costs inside one charge add up."""
+    """How the costs inside one charge add up. Thread safe: it never changes."""
 
     BASIC = "basic"  # epsilons and deltas add
     CONCENTRATED = "concentrated"  # rhos add; an (epsilon, delta) budget is converted once

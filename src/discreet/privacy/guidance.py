@@ -17,6 +17,38 @@ from discreet.privacy.exact import decimal_text
 
 LARGE_EPSILON = Fraction(5)
 LARGE_DELTA = Fraction(1, 10**6)
+LARGE_CAP, HUGE_CAP = Fraction(10), Fraction(100)
+"""Epsilons above which a cap is warned of, and above which the command line asks whether it is meant."""
+
+
+def cap_warning(cap: Budget) -> str | None:
+    """A sentence about a cap that protects little; None where there is nothing to say.
+
+    A rho is judged by the epsilon that it amounts to at delta 1e-6.
+    """
+    epsilon = _as_epsilon(cap)
+    if epsilon is None or epsilon <= LARGE_CAP:
+        return None
+    origin = (
+        "" if cap.notion is Notion.EPSILON else f", epsilon {decimal_text(epsilon)} at delta 1e-06"
+    )
+    return (
+        f"The cap is {cap}{origin}: above epsilon {LARGE_CAP} a cap protects nobody to speak of. One person's "
+        f"presence may make an output up to {_factor(epsilon)} times as likely."
+    )
+
+
+def is_huge(cap: Budget) -> bool:
+    """Whether a cap is so large that it is more likely a slip than a decision."""
+    epsilon = _as_epsilon(cap)
+    return epsilon is not None and epsilon > HUGE_CAP
+
+
+def _as_epsilon(cap: Budget) -> Fraction | None:
+    if cap.notion is Notion.EPSILON:
+        return cap.epsilon
+    # Beyond this the conversion says nothing more, and takes long.
+    return epsilon_from_rho(min(cap.rho, Fraction(10**6)), delta=LARGE_DELTA) if cap.rho else None
 
 
 def guidance(budget: Budget, *, people: int | None) -> list[str]:

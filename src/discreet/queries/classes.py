@@ -48,7 +48,10 @@ class QueryClass(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Marginals:
-    """Contingency tables: all of `degree` columns, the one over `columns`, or those over `tables`."""
+    """Contingency tables: all of `degree` columns, the one over `columns`, or those over `tables`.
+
+    Thread safe: it never changes.
+    """
 
     degree: int | None = None
     columns: tuple[str, ...] | None = None
@@ -169,14 +172,20 @@ class _OneNumber:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Means(_OneNumber):
-    """The mean of a numeric column over its non-null rows, values clamped to the schema's bounds."""
+    """The mean of a numeric column over its non-null rows, values clamped to the schema's bounds.
+
+    Thread safe: it never changes.
+    """
 
     name: ClassVar[str] = "means"
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Sums(_OneNumber):
-    """The sum of a numeric column, values clamped to the schema's bounds."""
+    """The sum of a numeric column, values clamped to the schema's bounds.
+
+    Thread safe: it never changes.
+    """
 
     name: ClassVar[str] = "sums"
 

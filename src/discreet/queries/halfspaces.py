@@ -77,6 +77,8 @@ class Halfspaces:
 
     `gamma` matters only to the literal net of canonical halfspaces: how close, as the sine of an
     angle in the scaled space, the halfspace that is really answered must be.
+
+    Thread safe: it never changes.
     """
 
     columns: tuple[str, ...]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from discreet.queries.predicates import Partition
+from discreet.queries.predicates import Partition, Predicates
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]
@@ -36,10 +36,19 @@ class ModelError:
         return len(self.model)
 
     def sensitivity(self, schema: Schema) -> int:
-        return schema.unit.max_rows
+        return _moved(schema)
 
     def evaluate(self, counts: tuple[Counts, ...]) -> Counts:
         in_part = np.zeros(self.partition.parts, dtype=np.int64)
         np.add.at(in_part, self.partition.part, counts[0].reshape(-1))
         answers = np.array([in_part[row].sum() for row in self.partition.workload], dtype=np.int64)
         return np.asarray(np.abs(answers - self.model))
+
+
+def selected_among(asked: Predicates, schema: Schema) -> tuple[int, int]:
+    """Candidates and sensitivity of a selection among predicates, whatever the model says of them."""
+    return len(asked.conditions), _moved(schema)
+
+
+def _moved(schema: Schema) -> int:
+    return schema.unit.max_rows

@@ -52,7 +52,10 @@ MOST_EXACT = 1 << 52
 
 @dataclass(frozen=True, slots=True, init=False)
 class Predicates:
-    """Counts of the rows that satisfy each of `conditions`, texts as they stand behind WHERE."""
+    """Counts of the rows that satisfy each of `conditions`, texts as they stand behind WHERE.
+
+    Thread safe: it never changes.
+    """
 
     conditions: tuple[str, ...]
     weight: Fraction

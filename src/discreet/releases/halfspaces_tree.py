@@ -37,7 +37,7 @@ from discreet.inference.halfspace_reference import BIAS, Foreseen, foreseen
 from discreet.inference.tree_layers import PrunedTree, layers_of
 from discreet.inference.tree_shrinkage import smoothed
 from discreet.kernel.refining import Schedule
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
@@ -45,7 +45,7 @@ from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.ranges import range_tree
 from discreet.queries.tree import MOST_COLUMNS, Tree
 from discreet.releases.halfspaces_cells import USUAL_PEOPLE, halfspaces
-from discreet.releases.protocol import ClassError
+from discreet.releases.protocol import ClassError, Verbs
 from discreet.releases.ranges_adaptive import (
     StoppingRule,
     adaptive_shares,
@@ -159,7 +159,7 @@ class PreparedHalfspaceTree(MeasuredByRefining):
 
     def finish(
         self,
-        grant: Grant,
+        grant: Verbs,
         measured: Sequence[Measurement],
         *,
         public_rows: int | None,

@@ -42,7 +42,7 @@ from discreet.inference.mixture import (
 from discreet.inference.public_random import generator
 from discreet.inference.residuals import ResidualTables
 from discreet.kernel.mechanisms import AdditiveMechanism, DiscreteGaussian, DiscreteLaplace
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import Marginals, QueryClass
@@ -50,7 +50,7 @@ from discreet.queries.residuals import Bins, ModelDistance, Residual
 from discreet.releases.marginals_claims import model_claim
 from discreet.releases.marginals_residual import PreparedResiduals, prepared_sets, refused_sets
 from discreet.releases.pair_choice import CAUTION, Candidate, choose, one_way_share
-from discreet.releases.protocol import ClassError
+from discreet.releases.protocol import ClassError, Verbs
 from discreet.releases.residual_planning import needed_residuals, residual_shares
 from discreet.releases.splitting import shares, weights_for_least_squares
 from discreet.schema import Schema
@@ -163,7 +163,7 @@ class PreparedAdaptive:
 
     def finish(
         self,
-        grant: Grant,
+        grant: Verbs,
         measured: Sequence[Measurement],
         *,
         public_rows: int | None,
@@ -175,7 +175,7 @@ class PreparedAdaptive:
 class _Fitting:
     """One adaptive release on its way. Everything here sees noisy numbers only."""
 
-    def __init__(self, prepared: PreparedAdaptive, grant: Grant, public_rows: int | None) -> None:
+    def __init__(self, prepared: PreparedAdaptive, grant: Verbs, public_rows: int | None) -> None:
         self.schema, self.grant, self.prepared = prepared.schema, grant, prepared
         self.names = [
             column.name

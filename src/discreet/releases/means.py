@@ -32,7 +32,7 @@ import numpy as np
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw, combination_half_width
@@ -46,7 +46,7 @@ from discreet.releases.noise_choice import (
     mean_absolute_of_two,
     mechanism_for,
 )
-from discreet.releases.protocol import ClassError
+from discreet.releases.protocol import ClassError, Verbs
 from discreet.releases.splitting import shares, weights_for_least_squares
 from discreet.releases.sums import ONE_NUMBER
 from discreet.schema import Schema
@@ -214,7 +214,7 @@ class PreparedMean(MeasuredByRequests):
 
     def finish(
         self,
-        grant: Grant,
+        grant: Verbs,
         measured: Sequence[Measurement],
         *,
         public_rows: int | None,

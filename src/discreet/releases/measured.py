@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Query
 from discreet.releases.noise_choice import check_drawable, mechanism_for
-from discreet.releases.protocol import ClassError
+from discreet.releases.protocol import ClassError, Verbs
 from discreet.schema import Schema
 
 
@@ -82,7 +82,7 @@ class MeasuredAtOnce(MeasuredByRequests, ABC):
 
     def finish(
         self,
-        grant: Grant,
+        grant: Verbs,
         measured: Sequence[Measurement],
         *,
         public_rows: int | None,

@@ -30,7 +30,7 @@ from discreet.schema import Schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassPlan:
-    """One query class of a plan."""
+    """One query class of a plan. Thread safe: it never changes."""
 
     query_class: str
     algorithm: str
@@ -59,7 +59,10 @@ class ClassPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a release with this budget and workload will be good for."""
+    """What a release with this budget and workload will be good for.
+
+    Thread safe: it never changes.
+    """
 
     dataset: str
     budget: Budget

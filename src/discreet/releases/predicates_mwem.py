@@ -31,7 +31,7 @@ from discreet.inference.halfspace_reference import BIAS
 from discreet.inference.model_bound import model_bound
 from discreet.inference.multiplicative import foreseen_error, reweighted
 from discreet.kernel.mechanisms import Exponential
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
@@ -41,7 +41,7 @@ from discreet.queries.predicates import Predicates, partition
 from discreet.queries.strategy import StrategyCounts
 from discreet.releases.noise_choice import check_drawable, mechanism_for
 from discreet.releases.predicates_strategy import predicates, predicates_refusal, told_apart
-from discreet.releases.protocol import ClassError
+from discreet.releases.protocol import ClassError, Verbs
 from discreet.schema import Schema
 
 ROUNDS = (1, 2, 4, 8, 12)
@@ -194,7 +194,7 @@ class PreparedMwem:
 
     def finish(
         self,
-        grant: Grant,
+        grant: Verbs,
         measured: Sequence[Measurement],
         *,
         public_rows: int | None,
@@ -230,7 +230,7 @@ class PreparedMwem:
         return part, (ErrorClaim(text, bound, confidence, True, SELECTED),)
 
     def _look(
-        self, grant: Grant, weights: npt.NDArray[np.float64]
+        self, grant: Verbs, weights: npt.NDArray[np.float64]
     ) -> tuple[Selection, Measurement]:
         found = partition(self.schema, self.query_class.conditions)
         model = model_answers(weights, found.workload)

@@ -76,11 +76,13 @@ def prepare(
     budget: Budget,
     workload: Workload,
     algorithms: Mapping[str, str] | None = None,
+    accounting: Accounting | None = None,
 ) -> Prospect:
     """Choose accounting, algorithms and noise, from public facts only.
 
     Where a delta allows both, the accounting is the one with the smaller error: the weighted
-    geometric mean of the classes' expected errors, which no choice of units can sway.
+    geometric mean of the classes' expected errors, which no choice of units can sway. `accounting`
+    asks for one of them by name.
     """
     if not isinstance(schema, Schema):
         raise BadInput(f"The schema must be a Schema, not {type(schema).__name__}.")
@@ -94,9 +96,12 @@ def prepare(
             f"An algorithm is named for {min(strangers)}, which is not in the workload. "
             "Nothing was read or charged."
         )
+    allowed = _accountings(budget, schema)
+    if accounting is not None and accounting not in allowed:
+        raise BadInput(f"A budget of {budget} cannot be counted by {accounting.value} accounting.")
     prospects = [
-        _under(accounting, schema, budget, classes, named)
-        for accounting in _accountings(budget, schema)
+        _under(each, schema, budget, classes, named)
+        for each in (allowed if accounting is None else [accounting])
     ]
     return min(prospects, key=_score)
 

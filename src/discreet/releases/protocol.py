@@ -10,22 +10,33 @@ May import kernel, inference and the rooms below them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
-from discreet.artifacts.measurement import Measurement
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.mechanisms import Exponential
+from discreet.kernel.refining import LevelView, Schedule
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
+from discreet.queries.scores import Score
+from discreet.queries.tree import Tree
 from discreet.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassError:
-    """The error to expect of one class, from public facts alone. `None` where the rows must be known first."""
+    """The error to expect of one class, from public facts alone. `None` where the rows must be known first.
+
+    Thread safe: it never changes.
+    """
 
     queries: int
     """How many questions the class holds."""
@@ -47,6 +58,27 @@ class ClassError:
         if self.half_width is None or self.scale is None or self.scale == 0:
             return None
         return self.half_width / self.scale
+
+
+class Verbs(Protocol):
+    """What an algorithm may ask for after the charge: noisy numbers and private choices.
+
+    In earnest these are the verbs of a `Grant`. `reproducing` puts a record in its place, which gives
+    back what was published: what an algorithm makes of noisy numbers can then be computed again.
+    """
+
+    def measure(self, requests: Sequence[Request]) -> tuple[Measurement, ...]: ...
+
+    def select(self, score: Score, mechanism: Exponential) -> Selection: ...
+
+    def refine(
+        self,
+        tree: Tree,
+        *,
+        epsilon: Fraction,
+        schedule: Schedule,
+        stop: Callable[[LevelView], npt.NDArray[np.bool_]],
+    ) -> TreeMeasurement: ...
 
 
 class Prepared(Protocol):
@@ -73,7 +105,7 @@ class Prepared(Protocol):
 
     def finish(
         self,
-        grant: Grant,
+        grant: Verbs,
         measured: Sequence[Measurement],
         *,
         public_rows: int | None,

@@ -30,13 +30,13 @@ from discreet.inference.tree_empties import upward_of_sparse
 from discreet.inference.tree_layers import PrunedTree, layers_of, shown_layers
 from discreet.inference.tree_shrinkage import smoothed, smoothed_last
 from discreet.kernel.refining import LevelView, Schedule
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.queries.ranges import DEEP, Ranges, range_tree
 from discreet.queries.tree import Tree
-from discreet.releases.protocol import ClassError
+from discreet.releases.protocol import ClassError, Verbs
 from discreet.releases.ranges_claims import tree_claims
 from discreet.releases.ranges_error import ADAPTIVE_NOTE, class_error
 from discreet.releases.ranges_shares import best_shares, rounded_shares
@@ -186,7 +186,7 @@ class PreparedTree(MeasuredByRefining):
             note=ADAPTIVE_NOTE,
         )
 
-    def measure(self, grant: Grant) -> tuple[TreeMeasurement, ...]:
+    def measure(self, grant: Verbs) -> tuple[TreeMeasurement, ...]:
         """The refined tree: one use of the kernel's verb."""
         rule = StoppingRule(
             self.tree, self.schema, thresholds(self.tree, self.schedule.shares, path=self.path)
@@ -195,7 +195,7 @@ class PreparedTree(MeasuredByRefining):
 
     def finish(
         self,
-        grant: Grant,
+        grant: Verbs,
         measured: Sequence[Measurement],
         *,
         public_rows: int | None,

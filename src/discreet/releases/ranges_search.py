@@ -32,7 +32,7 @@ from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.kernel.mechanisms import DiscreteLaplace
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
@@ -40,7 +40,7 @@ from discreet.queries.classes import QueryClass
 from discreet.queries.cut_counts import CutCounts
 from discreet.queries.measurable import MOST_CELLS, RangeCount
 from discreet.queries.ranges import Ranges
-from discreet.releases.protocol import ClassError
+from discreet.releases.protocol import ClassError, Verbs
 from discreet.releases.ranges_error import range_queries
 from discreet.releases.ranges_theorem import Promise, Search
 from discreet.releases.refined import pure_epsilon
@@ -144,7 +144,7 @@ class PreparedSearch:
 
     def finish(
         self,
-        grant: Grant,
+        grant: Verbs,
         measured: Sequence[Measurement],
         *,
         public_rows: int | None,
@@ -188,7 +188,7 @@ class PreparedSearch:
 class _Run:
     """One run: in no column more searches, and in no search more counts, than were paid for."""
 
-    def __init__(self, plan: PreparedSearch, grant: Grant, rows: int, search: Search) -> None:
+    def __init__(self, plan: PreparedSearch, grant: Verbs, rows: int, search: Search) -> None:
         self._plan, self._grant, self._rows, self._search = plan, grant, rows, search
         self._wanted = search.wanted * rows
         self.measured: list[Measurement] = []

@@ -32,7 +32,7 @@ from discreet.inference.cell_strategies import (
     interval_variances,
     smoothed_cells,
 )
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
@@ -40,7 +40,7 @@ from discreet.queries.cell_strategy import CellStrategy
 from discreet.queries.classes import QueryClass
 from discreet.queries.ranges import Ranges
 from discreet.releases.measured import MeasuredByRequests, noise_entry, noisy_requests
-from discreet.releases.protocol import ClassError
+from discreet.releases.protocol import ClassError, Verbs
 from discreet.releases.ranges_claims import tree_claims
 from discreet.releases.ranges_error import class_error
 from discreet.schema import Schema
@@ -126,7 +126,7 @@ class PreparedRangeStrategy(MeasuredByRequests):
 
     def finish(
         self,
-        grant: Grant,
+        grant: Verbs,
         measured: Sequence[Measurement],
         *,
         public_rows: int | None,

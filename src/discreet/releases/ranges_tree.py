@@ -28,7 +28,7 @@ from discreet.errors import BadInput
 from discreet.inference.tree_layers import PrunedTree, full_layers
 from discreet.inference.tree_shrinkage import smoothed
 from discreet.kernel.engines.protocol import LARGEST_MARGINAL
-from discreet.kernel.vault import Grant, Request
+from discreet.kernel.vault import Request
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
@@ -38,7 +38,7 @@ from discreet.queries.ranges import Ranges, measured_tree, range_tree
 from discreet.queries.tree import Tree
 from discreet.releases.measured import MeasuredByRequests
 from discreet.releases.noise_choice import check_drawable, mechanism_for
-from discreet.releases.protocol import ClassError
+from discreet.releases.protocol import ClassError, Verbs
 from discreet.releases.ranges_claims import tree_claims
 from discreet.releases.ranges_error import class_error
 from discreet.releases.ranges_shares import best_shares, level_variance
@@ -132,7 +132,7 @@ class PreparedFullTree(MeasuredByRequests):
 
     def finish(
         self,
-        grant: Grant,
+        grant: Verbs,
         measured: Sequence[Measurement],
         *,
         public_rows: int | None,

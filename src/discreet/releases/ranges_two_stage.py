@@ -23,10 +23,10 @@ import numpy.typing as npt
 
 from discreet.artifacts.measurement import TreeMeasurement
 from discreet.kernel.refining import LevelView, path_epsilon
-from discreet.kernel.vault import Grant
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
+from discreet.releases.protocol import Verbs
 from discreet.releases.ranges_adaptive import (
     AdaptiveTree,
     PreparedTree,
@@ -77,7 +77,7 @@ class PreparedTwoStages(PreparedTree):
     def costs(self) -> tuple[Cost, ...]:
         return tuple(Cost.pure(each) for each in self.stages)
 
-    def measure(self, grant: Grant) -> tuple[TreeMeasurement, ...]:
+    def measure(self, grant: Verbs) -> tuple[TreeMeasurement, ...]:
         finding, counting = self.stages
         bars = thresholds(
             self.tree,

@@ -15,16 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import discreet
 from discreet.answers.signing import content_digest
 from discreet.artifacts.files import release_members, write_members
-from discreet.artifacts.release import ErrorClaim, Part, Release
+from discreet.artifacts.release import SOFTWARE, ErrorClaim, Part, Release
 from discreet.errors import BadInput
 from discreet.kernel.engines import open_engine
 from discreet.kernel.engines.protocol import Engine
 from discreet.kernel.ledger import Ledger
 from discreet.kernel.vault import Grant, Vault
 from discreet.privacy.budget import Budget
+from discreet.releases.large_caps import warn_of_large_cap
 from discreet.releases.preparing import Prospect, Workload, check_confidence, prepare, purpose
 from discreet.releases.trivial_claims import no_more_than_all_rows
 from discreet.schema import Schema
@@ -46,14 +46,16 @@ def release(
     progress: Progress | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
+    convert_unit: bool = False,
 ) -> Release:
     """Release `source` for `workload` at the cost of `budget`, charged to the schema's dataset.
 
     `budget` is for the whole release. `ledger` is an open ledger, a path, or `None` for the default
     place. `confidence` is that of the error claims. `algorithms` names, for the text of a class, an
-    algorithm other than the preferred one.
+    algorithm other than the preferred one. `convert_unit` lets a dataset whose cap protects others than
+    the schema does be charged what group privacy makes of the budget, where that is proved.
     """
-    run = _Run(schema, budget, workload, confidence, algorithms, progress)
+    run = _Run(schema, budget, workload, confidence, algorithms, progress, convert_unit)
     return run.go(
         source,
         ledger,
@@ -77,13 +79,14 @@ def release_to_file(
     memory_limit: str | None = None,
     threads: int | None = None,
     overwrite: bool = False,
+    convert_unit: bool = False,
 ) -> Release:
     """As `release`, and written to `path`, whole or not at all, before the ledger says `published`.
 
     A file that is there already is refused before anything is charged, unless `overwrite`: it may
     be a release that was paid for.
     """
-    run = _Run(schema, budget, workload, confidence, algorithms, progress)
+    run = _Run(schema, budget, workload, confidence, algorithms, progress, convert_unit)
     place = _checked_place(path, overwrite=overwrite)
 
     def written(made: Release) -> str:
@@ -105,10 +108,12 @@ class _Run:
         confidence: float,
         algorithms: Mapping[str, str] | None,
         progress: Progress | None,
+        convert_unit: bool = False,
     ) -> None:
         self.confidence = check_confidence(confidence)
         self.prospect = prepare(schema, budget=budget, workload=workload, algorithms=algorithms)
-        self._progress = progress
+        self._progress, self._convert_unit = progress, convert_unit
+        warn_of_large_cap(self.prospect.schema.cap or self.prospect.charge)
 
     def go(
         self,
@@ -137,7 +142,7 @@ class _Run:
     def _with(self, engine: Engine, book: Ledger, publish: Callable[[Release], str]) -> Release:
         prospect = self.prospect
         self._tell("charging", 0.0)
-        vault = Vault(engine, prospect.schema, book)
+        vault = Vault(engine, prospect.schema, book, convert_unit=self._convert_unit)
         with vault.charge(
             prospect.charge,
             purpose=purpose(prospect),
@@ -173,7 +178,7 @@ class _Run:
             parts=tuple(parts),
             public_rows=rows,
             claims=tuple(claims),
-            software=f"discreet {discreet.__version__}",
+            software=SOFTWARE,
         )
 
     def _tell(self, step: str, done: float) -> None:

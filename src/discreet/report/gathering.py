@@ -128,6 +128,8 @@ def _facts(release: Release) -> list[Fact]:
         else f"up to {unit.max_rows} rows of one {unit.identifier}"
     )
     neighbours = "added or removed" if schema.adjacency == "add-remove" else "replaced by another"
+    if unit.identifier is not None:
+        neighbours += f"; rows without a {clipped(unit.identifier)} are left out"
     rows = (
         Fact("Number of rows", f"{release.public_rows:,}", "public under this adjacency")
         if release.public_rows is not None

@@ -6,7 +6,6 @@ Nothing here has seen a row. May import errors and privacy.
 from discreet.schema.column import CodeSelection, Column
 from discreet.schema.completeness import keeps_every_row
 from discreet.schema.csv_options import CsvOptions
-from discreet.schema.drafting import draft
 from discreet.schema.impossible import Impossible
 from discreet.schema.named import BooleanColumn, CategoryColumn
 from discreet.schema.numeric import DoubleFormula, IntegerColumn, NumberColumn
@@ -29,6 +28,5 @@ __all__ = [
     "OrderedColumn",
     "Schema",
     "check",
-    "draft",
     "keeps_every_row",
 ]

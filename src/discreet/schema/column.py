@@ -49,6 +49,8 @@ class CodeSelection:
 
     `inner` cells satisfy it whatever the row's value inside the cell; `outer` cells may.
     Where the two are equal, the condition follows the cells and costs no accuracy.
+
+    Thread safe: it never changes.
     """
 
     inner: tuple[Range, ...]
@@ -77,7 +79,10 @@ class CodeSelection:
 
 
 class Column:
-    """One declared column. Use the kinds: `CategoryColumn`, `IntegerColumn`, `NumberColumn`, ..."""
+    """One declared column. Use the kinds: `CategoryColumn`, `IntegerColumn`, `NumberColumn`, ...
+
+    Thread safe: it never changes.
+    """
 
     __slots__ = ()
 

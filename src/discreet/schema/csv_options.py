@@ -12,7 +12,10 @@ ENCODINGS = ("utf-8", "utf-16", "latin-1")
 
 @dataclass(frozen=True, slots=True)
 class CsvOptions:
-    """Delimiter, quote, header and nulls. Every field is read as text, then cast by its column."""
+    """Delimiter, quote, header and nulls. Every field is read as text, then cast by its column.
+
+    Thread safe: it never changes.
+    """
 
     header: bool = True
     """Whether the first line holds names; with `names` given as well, it is skipped."""

@@ -30,7 +30,10 @@ _LISTS = ("in", "not in", "between")
 
 @dataclass(frozen=True, slots=True)
 class CellTest:
-    """`column operator literal`: a list for `in`, `not in` and `between`, nothing for `is null`."""
+    """`column operator literal`: a list for `in`, `not in` and `between`, nothing for `is null`.
+
+    Thread safe: it never changes.
+    """
 
     column: str
     operator: str
@@ -48,7 +51,7 @@ class CellTest:
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """No row passes all of these tests."""
+    """No row passes all of these tests. Thread safe: it never changes."""
 
     tests: tuple[CellTest, ...]
 

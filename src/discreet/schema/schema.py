@@ -11,6 +11,7 @@ from discreet.errors import BadInput, BadSchema, did_you_mean
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.exact import LONGEST
+from discreet.privacy.protection import Protected
 from discreet.schema.column import Column, folded, text_mistakes
 from discreet.schema.csv_options import CsvOptions, clashes
 from discreet.schema.impossible import Impossible, impossible_mistakes
@@ -21,7 +22,13 @@ from discreet.schema.writing import write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """The declared facts of a dataset. Its name is what the ledger keeps the spending under."""
+    """The declared facts of a dataset. Its name is what the ledger keeps the spending under.
+
+    Where the unit has an identifier, a row whose identifier is null, NaN or infinite belongs to
+    nobody, and is left out of every count. How many such rows there are is a secret.
+
+    Thread safe: it never changes.
+    """
 
     dataset: str
     columns: tuple[Column, ...]
@@ -125,6 +132,11 @@ class Schema:
     def rows_are_public(self) -> bool:
         """Whether the number of rows is public: one is changed, none is added, and each is a person."""
         return self.adjacency is Adjacency.CHANGE_ONE and self.unit.identifier is None
+
+    @property
+    def protects(self) -> Protected:
+        """Whose loss a charge under this schema bounds."""
+        return Protected.by(self.adjacency, self.unit)
 
     def column(self, name: str) -> Column:
         """The column of that name, exactly or as a SQL engine folds it."""

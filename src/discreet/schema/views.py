@@ -36,7 +36,10 @@ ViewColumn = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """One more table: its name in the view, the file's, and the columns that must be equal."""
+    """One more table: its name in the view, the file's, and the columns that must be equal.
+
+    Thread safe: it never changes.
+    """
 
     alias: str
     table: str
@@ -48,7 +51,10 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A join that keeps the identifier. Construct it with what the schema says; mistakes raise `BadSchema`."""
+    """A join that keeps the identifier. Construct it with what the schema says; mistakes raise `BadSchema`.
+
+    Thread safe: it never changes.
+    """
 
     sql: str
     tables: tuple[tuple[str, str], ...]

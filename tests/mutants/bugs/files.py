@@ -5,6 +5,9 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 VERIFYING = "tests/answers/test_verifying.py"
+FORGING = (
+    "tests/audits/test_forgery.py::test_an_altered_release_of_any_class_and_algorithm_is_refused"
+)
 FILES = "tests/artifacts/test_release_files.py"
 
 FILES_AND_SIGNATURES = (
@@ -42,6 +45,70 @@ FILES_AND_SIGNATURES = (
         old="            if size != 1:\n",
         new="            if size < 1:\n",
         tests=(f"{VERIFYING}::test_calibrated_gaussians_are_checked_at_their_own_epsilon",),
+    ),
+    Mutant(
+        name="verify-believes-a-selections-sensitivity",
+        trap=41,
+        file="src/discreet/answers/verify.py",
+        old="    if each.sensitivity != sensitivity:\n",
+        new="    if sensitivity < 0:\n",
+        tests=(FORGING,),
+    ),
+    Mutant(
+        name="verify-believes-a-selections-number-of-candidates",
+        trap=41,
+        file="src/discreet/answers/verify.py",
+        old="    if each.candidates != candidates or each.chosen >= candidates:\n",
+        new="    if each.chosen >= each.candidates:\n",
+        tests=(FORGING,),
+    ),
+    Mutant(
+        name="verify-does-not-compare-estimates",
+        trap=41,
+        file="src/discreet/artifacts/differences.py",
+        old="        if not _agree(plain_array(one), plain_array(other)):\n",
+        new="        if one.shape != other.shape:\n",
+        tests=(FORGING,),
+    ),
+    Mutant(
+        name="verify-does-not-compare-facts",
+        trap=41,
+        file="src/discreet/artifacts/differences.py",
+        old="    yield from differing_places(_as_json(manifest), _as_json(wanted))\n",
+        new='    yield from differing_places(manifest["claims"], wanted["claims"])\n',
+        tests=(FORGING,),
+    ),
+    Mutant(
+        name="verify-does-not-compare-the-statement",
+        trap=41,
+        file="src/discreet/answers/verify.py",
+        old="        problems += _statement_problems(release, known.manifest)\n",
+        new="        _statement_problems(release, known.manifest)\n",
+        tests=(FORGING,),
+    ),
+    Mutant(
+        name="verify-does-not-compare-claims",
+        trap=41,
+        file="src/discreet/releases/reproducing.py",
+        old="        claims += no_more_than_all_rows(claimed, prepared.query_class, release.public_rows)\n",
+        new="        claims += [each for each in release.claims if each.query_class == text]\n",
+        tests=(FORGING,),
+    ),
+    Mutant(
+        name="verify-takes-two-numbers-of-a-node-for-one",
+        trap=41,
+        file="src/discreet/answers/verify_tree.py",
+        old="    if np.any(kept & (level.first != level.values)):\n",
+        new="    if level.first.shape != kept.shape:\n",
+        tests=(f"{VERIFYING}::test_a_node_whose_noise_was_drawn_once_has_one_number",),
+    ),
+    Mutant(
+        name="verify-stumbles-over-a-depth-of-two-and-a-half",
+        trap=41,
+        file="src/discreet/artifacts/manifest.py",
+        old="    if isinstance(value, float | bool):\n",
+        new="    if isinstance(value, complex):\n",
+        tests=(FORGING,),
     ),
     Mutant(
         name="signature-not-checked",

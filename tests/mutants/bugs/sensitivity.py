@@ -112,8 +112,8 @@ SENSITIVITY = (
         name="one-verb-sees-the-unbounded-table",
         trap=3,
         file="src/discreet/kernel/engines/duckdb_rows.py",
-        old="table = self._kept_table() if self._kept_once else self._scan.table.copy()",
-        new="table = self._scan.table.copy()",
+        old="table = self._kept_table() if self._kept_once else self._scanned()",
+        new="table = self._scanned()",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(
@@ -185,8 +185,8 @@ SENSITIVITY = (
         name="sparse-vector-goes-on-after-its-first-above",
         trap=6,
         file="src/discreet/kernel/alert.py",
-        old="        self.over = self._grant._noise.is_above(\n",
-        new="        self.over = False\n        return self._grant._noise.is_above(\n",
+        old="            self.over = self._grant._noise.is_above(\n",
+        new="            self.over = False\n            return self._grant._noise.is_above(\n",
         tests=(f"{VAULT}::test_an_alert_costs_once_and_ends_with_its_first_true",),
     ),
     Mutant(

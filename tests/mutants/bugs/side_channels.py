@@ -10,6 +10,9 @@ NOISE = "tests/kernel/test_noise_guards.py"
 MECHANISMS = "tests/kernel/test_mechanisms.py"
 FAILURES = "tests/cli/test_failures.py"
 LEAKS = "tests/audits/test_leaks.py"
+ODD_VALUES = (
+    "tests/audits/test_value_fuzz.py::test_no_odd_value_can_be_seen_but_in_the_counts_of_its_row"
+)
 ONE_MORE = f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged"
 LINT = (
     "tests/tools/test_privacy_lint.py::test_the_tree_is_clean_and_every_exemption_is_still_needed"
@@ -47,7 +50,7 @@ SIDE_CHANNELS = (
         file="src/discreet/kernel/engines/duckdb_units.py",
         old='    if type_.family == "coarse":\n        return s.try_cast(raw, "TIMESTAMP")\n',
         new="",
-        tests=(f"{ENGINE}::test_a_moment_beyond_the_calendar_makes_no_verb_fail",),
+        tests=(f"{ODD_VALUES}[duckdb]",),
     ),
     Mutant(
         name="the-engines-question-hangs-on-the-rows",
@@ -120,8 +123,8 @@ SIDE_CHANNELS = (
         name="spilled-rows-left-on-the-disk",
         trap=36,
         file="src/discreet/kernel/engines/duckdb_session.py",
-        old="            self._connection.close()\n            self._spill.remove()\n",
-        new="            self._connection.close()\n",
+        old="                self._connections, self._free = [], []\n                self._spill.remove()\n",
+        new="                self._connections, self._free = [], []\n",
         tests=(f"{ENGINE}::test_spilled_rows_are_private_and_gone_when_the_engine_closes",),
     ),
     Mutant(

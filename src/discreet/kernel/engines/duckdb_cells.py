@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 
 from discreet.kernel.engines import duckdb_sql as s
+from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
 from discreet.kernel.engines.unit_lines import steps
 from discreet.schema.column import Column
@@ -64,25 +65,21 @@ def guess(column: Column, unit: Sql) -> Sql | None:
     return _place_by(DoubleFormula(column.low, column.high, scale, cells, "left"), inside)
 
 
-def declarations(column: Column, declared: str) -> list[str]:
-    """The statements that make `declared` the name of a category's type or table, or of a list of edges.
+def declare(column: Column, declared: str, session: Session) -> None:
+    """Makes `declared` the name of a category's type and table, or of a list of edges.
 
     They are long, so they are told to DuckDB once instead of in every query.
     """
-    if isinstance(column, CategoryColumn):
-        if not column.values:
-            return []
+    if isinstance(column, CategoryColumn) and column.values:
         values = s.render(s.one_of(map(s.text, column.values)))[1:-1]
-        made = f"CREATE TYPE {declared} AS ENUM ({values})"
-        if len(column.values) <= _MOST_ENUMERATED:
-            return [made]
-        listed = f"unnest(enum_range(NULL::{declared}))::VARCHAR AS value"
-        places = f"unnest(range({len(column.values)})) AS place"
-        return [made, f"CREATE TEMP TABLE {declared} AS SELECT {listed}, {places}"]
+        session.run(f"CREATE TYPE {declared} AS ENUM ({values})")
+        if len(column.values) > _MOST_ENUMERATED:
+            listed = f"unnest(enum_range(NULL::{declared}))::VARCHAR AS value"
+            places = f"unnest(range({len(column.values)})) AS place"
+            session.run(f"CREATE TABLE {declared} AS SELECT {listed}, {places}")
     if isinstance(column, NumberColumn) and _is_guessed(column):
         edges = s.one_of(map(s.double, (-math.inf, *(column.inner_edges or ()), math.inf)))
-        return [f"SET VARIABLE {declared} = {s.render(edges)}"]
-    return []
+        session.set_variable(declared, edges)
 
 
 def code(column: Column, unit: Sql, unit_type: str, *, declared: str, guessed: Sql) -> Sql:

@@ -1,7 +1,7 @@
 """The DuckDB engine: one scan per verb, or one scan in all where rows must be bounded or parsed.
 
-A table whose unit is an identifier is bounded once, and a CSV file is parsed once, into a temporary
-table of codes and summed values (a few bytes per row and column), which spills beyond the memory
+A table whose unit is an identifier is bounded once, and a CSV file is parsed once, into a table in
+memory of codes and summed values (a few bytes per row and column), which spills beyond the memory
 limit. Bounding sorts the rows by identifier, which spills too: 20 million rows of five columns took
 40 seconds of processor time, and a process of 866 MB, with a limit of 768 MB; once per engine. Any
 other source is scanned anew by each verb.
@@ -54,7 +54,6 @@ MOST_SETS_OF_MANY_ROWS = 64
 """More than these are so counted in any case: their hash tables would not fit the memory."""
 MOST_FETCHED_BYTES = 1 << 28
 """Codes that are fetched at once; they take as much again while they are."""
-_BATCHED = "batched_rows"
 
 
 def open_source(
@@ -90,14 +89,16 @@ def describe_source(source: Source, csv: CsvOptions | None) -> list[tuple[str, s
 
 
 class DuckDBEngine:
-    """Counts with DuckDB. See `protocol.Engine` for what the verbs promise."""
+    """Counts with DuckDB. See `protocol.Engine` for what the verbs promise.
+
+    Thread safe: verbs called at the same time run side by side, and each sees its own results.
+    """
 
     def __init__(self, session: Session, schema: Schema, scan: Scan) -> None:
         self._session = session
         self._schema = schema
         self._rows = EncodedRows(session, schema, scan)
         self._nodes = NodeCounter(session, self._rows)
-        self._batches = 0
 
     def marginals(self, column_sets: Sequence[tuple[str, ...]]) -> list[Counts]:
         sets = [tuple(self._schema.column(name).name for name in names) for names in column_sets]
@@ -221,10 +222,9 @@ class DuckDBEngine:
         self.close()
 
     def _batched(self, query: exp.Select, batch_rows: int) -> Iterator[list[NDArray[np.generic]]]:
-        """By ranges of row numbers of a temporary table: arrays without a result held in memory."""
-        self._batches += 1
-        table = f"{_BATCHED}_{self._batches}"
-        self._session.run(f"CREATE TEMP TABLE {table} AS {s.render(query)}")
+        """By ranges of row numbers of a table of its own: arrays without a result held in memory."""
+        table = self._session.new_name("batched_rows")
+        self._session.run(f"CREATE TABLE {table} AS {s.render(query)}")
         try:
             ((rows,),) = self._session.rows(f"SELECT count(*) FROM {table}")
             for start in range(0, rows, batch_rows):

@@ -23,7 +23,6 @@ from discreet.queries.tallies import FoundKeys, Key
 from discreet.schema.column import Column
 from discreet.schema.schema import Schema
 
-_TYPE = "found_keys"
 Source = Callable[[Sequence[Column]], Sql]
 
 
@@ -90,7 +89,8 @@ def lookup(found: FoundKeys, session: Session, compiler: Compiler) -> Iterator[S
         yield s.cast(s.null(), "BIGINT")
         return
     listed = ", ".join(s.render(s.text(_spelled(key))) for key in found.texts)
-    session.run(f"CREATE TYPE {_TYPE} AS ENUM ({listed})")
+    type_ = session.new_name("found_keys")
+    session.run(f"CREATE TYPE {type_} AS ENUM ({listed})")
     parts: list[Sql] = []
     for name in found.columns:
         text = text_of(name, compiler)
@@ -99,9 +99,9 @@ def lookup(found: FoundKeys, session: Session, compiler: Compiler) -> Iterator[S
     for part in parts[1:]:
         joined = s.binary(exp.DPipe, joined, part)  # null where any part is
     try:
-        yield s.cast(s.call("enum_code", s.try_cast(joined, _TYPE)), "BIGINT")
+        yield s.cast(s.call("enum_code", s.try_cast(joined, type_)), "BIGINT")
     finally:
-        session.run(f"DROP TYPE {_TYPE}")
+        session.run(f"DROP TYPE {type_}")
 
 
 def _spelled(key: Key) -> str:

@@ -10,6 +10,7 @@ Three ways, chosen by the schema, the shape of the tree and the number of rows; 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,11 +35,15 @@ _NODES = "asked_nodes"
 
 
 class NodeCounter:
-    """Counts the nodes of one tree after another; remembers what it read for the latest one."""
+    """Counts the nodes of one tree after another; remembers what it read for the latest one.
+
+    Thread safe: one tree at a time, for the codes of two would not fit the memory.
+    """
 
     def __init__(self, session: Session, rows: EncodedRows) -> None:
         self._session = session
         self._rows = rows
+        self._lock = threading.Lock()
         self._row_count: int | None = None
         self._prefixes: dict[tuple[str, ...], Prefixes] = {}
         self._sorted: dict[tuple[str, ...], SortedCodes] = {}
@@ -48,6 +53,12 @@ class NodeCounter:
     ) -> Counts:
         if len(nodes) == 0:
             return np.zeros(0, dtype=np.int64)
+        with self._lock:
+            return self._counted(columns, shifts, nodes)
+
+    def _counted(
+        self, columns: Sequence[Column], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
+    ) -> Counts:
         if sum(bits_of(column.value_cells) for column in columns) > GROUPED_BITS:
             interleaving = Interleaving.of(columns)
             depth = interleaving.depth(shifts)
@@ -115,11 +126,9 @@ class NodeCounter:
         rows = self._keyed(columns, shifts, [64] * len(columns)).subquery("rows")
         joined = exp.select("nodes.place", "count(*)").from_(rows)
         joined = joined.join(exp.table_(_NODES, alias="nodes"), on=exp.and_(*same))
-        self._session.register(_NODES, {"place": places, **arrays})
-        try:
-            found, counted = self._session.arrays(joined.group_by("nodes.place"))
-        finally:
-            self._session.forget(_NODES)
+        found, counted = self._session.arrays(
+            joined.group_by("nodes.place"), beside={_NODES: {"place": places, **arrays}}
+        )
         counts = np.zeros(len(distinct), dtype=np.int64)
         counts[found.astype(np.int64)] = counted
         return counts[inverse.reshape(-1)]

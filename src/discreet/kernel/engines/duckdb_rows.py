@@ -1,11 +1,12 @@
 """Table expressions with the codes, units and values of the declared columns.
 
-Where rows must be bounded or parsed, every verb reads one kept temporary table, made once; else each
+Where rows must be bounded or parsed, every verb reads one kept table, made once; else each
 verb scans the source anew. Field, unit, guess, code and value are layers of one query.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
@@ -25,7 +26,7 @@ _TALLIED = "tallied_rows"
 
 
 class EncodedRows:
-    """The rows of one source, as its schema reads them."""
+    """The rows of one source, as its schema reads them. Thread safe: kept tables are made under a lock."""
 
     def __init__(self, session: Session, schema: Schema, scan: Scan) -> None:
         self._session = session
@@ -33,8 +34,8 @@ class EncodedRows:
         self._scan = scan
         self._place = {column.name: place for place, column in enumerate(schema.columns)}
         self._kept_once = scan.is_csv or schema.unit.identifier is not None
-        self._is_kept = False
-        self._has_tally_rows = False
+        self._making = threading.Lock()
+        self._made: set[str] = set()
         families = [units.FieldType.of(type_name).family for _, type_name in scan.fields]
         if "unknown" in families:
             name = [*schema.names, schema.unit.identifier][families.index("unknown")]
@@ -47,14 +48,19 @@ class EncodedRows:
                 "No row was read. Make it a number or a text."
             )
         for place, column in enumerate(schema.columns):
-            for statement in cells.declarations(column, _declared(place)):
-                session.run(statement)
+            cells.declare(column, _declared(place), session)
 
     def count(self) -> int:
         """How many rows the (bounded) table has."""
-        table = self._kept_table() if self._kept_once else self._scan.table.copy()
+        table = self._kept_table() if self._kept_once else self._scanned()
         ((rows,),) = self._session.rows(exp.select("count(*)").from_(table))
         return int(rows)
+
+    def _scanned(self) -> Sql:
+        """The source's table. Only verbs come here, so that nothing is read before the charge."""
+        if self._scan.read is not None:
+            self._scan.read()
+        return self._scan.table.copy()
 
     def number_categories(self) -> frozenset[str]:
         """Categories whose field is a number."""
@@ -102,10 +108,16 @@ class EncodedRows:
         return self._layers([column], only_units=True).where(known)
 
     def _kept_table(self) -> Sql:
-        if not self._is_kept:
-            self._session.run(f"CREATE TEMP TABLE {_ENCODED} AS {s.render(self._kept_rows())}")
-            self._is_kept = True
-        return exp.table_(_ENCODED)
+        return self._made_once(_ENCODED, with_units=False)
+
+    def _made_once(self, table: str, *, with_units: bool) -> Sql:
+        """A table that the first to need it makes, while others wait for it."""
+        with self._making:
+            if table not in self._made:
+                kept = s.render(self._kept_rows(with_units))
+                self._session.run(f"CREATE TABLE {table} AS {kept}")
+                self._made.add(table)
+        return exp.table_(table)
 
     def tally_rows(self, columns: Sequence[Column]) -> Sql:
         """A table expression with the units u0, u1, ... and codes c0, c1, ... of some columns.
@@ -115,11 +127,7 @@ class EncodedRows:
         if not self._kept_once:
             layers = self._layers(list(columns), with_units=True)
             return layers.subquery("tallied", copy=False)
-        if not self._has_tally_rows:
-            kept = self._kept_rows(with_units=True)
-            self._session.run(f"CREATE TEMP TABLE {_TALLIED} AS {s.render(kept)}")
-            self._has_tally_rows = True
-        return exp.table_(_TALLIED)
+        return self._made_once(_TALLIED, with_units=True)
 
     def _kept_rows(self, with_units: bool = False) -> exp.Select:
         """Every code and value (or unit); with an identifier, of the rows that are kept.
@@ -176,7 +184,7 @@ class EncodedRows:
                 for n in places
             ),
             *([exp.alias_(identifier(), "identifier")] if with_identifier else []),
-        ).from_(self._scan.table.copy())
+        ).from_(self._scanned())
         if with_identifier:
             query = (
                 exp.select(exp.Star())

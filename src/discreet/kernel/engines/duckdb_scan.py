@@ -13,7 +13,7 @@ which would be an error that a row decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -23,7 +23,7 @@ from discreet.errors import BadSource, EngineFailed
 from discreet.kernel.engines import duckdb_sql as s
 from discreet.kernel.engines.duckdb_session import Session
 from discreet.kernel.engines.duckdb_sql import Sql
-from discreet.kernel.engines.frames import frame_columns, frame_for_engine
+from discreet.kernel.engines.frames import frame_columns, open_frame
 from discreet.kernel.engines.sources import Source, SourceColumn, csv_names, locate
 from discreet.schema.column import folded
 from discreet.schema.csv_options import CsvOptions
@@ -42,6 +42,8 @@ class Scan:
     table: Sql
     fields: tuple[tuple[str, str], ...]
     is_csv: bool = False
+    read: Callable[[], None] | None = None
+    """What a verb calls before it scans, where there is a table in memory to be read first."""
 
 
 def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
@@ -52,6 +54,8 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         header = _parquet_header(session, source.files)
         found = locate(schema, header.columns, names_are_public=True)
         _refuse_differing_types(source.files, header, found)
+        if (read_by_arrow := _as_dataset(source.files, header, found)) is not None:
+            return _open_frame(session, read_by_arrow, schema)
         fields = header.fields(found)
         session.lock(source.files)
         return Scan(header.table, fields)
@@ -60,12 +64,15 @@ def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
         found = locate(schema, columns, names_are_public=True)
         session.lock(())
         return Scan(table, tuple((column.name, column.type_name) for column in found))
-    columns = frame_columns(source)
-    found = locate(schema, columns, names_are_public=True)
-    session.register(_REGISTERED, frame_for_engine(source, schema, found))
+    return _open_frame(session, source, schema)
+
+
+def _open_frame(session: Session, source: Source, schema: Schema) -> Scan:
+    found = locate(schema, frame_columns(source), names_are_public=True)
+    rows = open_frame(source, schema, found)
+    session.register(_REGISTERED, rows)  # of which it learns the columns alone
     session.lock(())
-    table = exp.table_(_REGISTERED, quoted=True)
-    return Scan(table, tuple(_described(session, table)))
+    return Scan(exp.table_(_REGISTERED, quoted=True), rows.fields, read=rows.read)
 
 
 def open_parquet(
@@ -255,17 +262,41 @@ def _refuse_json(found: Sequence[SourceColumn], fields: Sequence[tuple[str, str]
             )
 
 
-def _refuse_milliseconds(
+def _in_milliseconds(
     top_level: Sequence[tuple[str, str, str]], found: Sequence[SourceColumn]
-) -> None:
-    """DuckDB turns them into microseconds while it reads Parquet, and stops where one is too far off."""
+) -> str | None:
+    """A column that DuckDB would turn into microseconds while it reads, stopping at one too far off."""
     wanted = {column.name for column in found}
     for _, name, types in top_level:
         if name in wanted and ("TIMESTAMP_MILLIS" in types or "MilliSeconds" in types):
-            raise BadSource(
-                f"Column {name!r} holds timestamps in milliseconds, which cannot be read from Parquet "
-                "safely: one far value would stop the run. No row was read. Write it in microseconds."
-            )
+            return name
+    return None
+
+
+def _refuse_milliseconds(
+    top_level: Sequence[tuple[str, str, str]], found: Sequence[SourceColumn]
+) -> None:
+    name = _in_milliseconds(top_level, found)
+    if name is not None:
+        raise BadSource(
+            f"Column {name!r} holds timestamps in milliseconds, which DuckDB cannot read from Parquet "
+            "safely: one far value would stop the run. No row was read. Write it in microseconds, or, "
+            "if the table is no view and has no partitions, install discreet[arrow]."
+        )
+
+
+def _as_dataset(
+    files: Sequence[str], header: _ParquetHeader, found: Sequence[SourceColumn]
+) -> Source | None:
+    """The files as an Arrow dataset, which reads milliseconds as they are; `None` where none are asked for."""
+    own = {name for _, name, _ in header.top_level}
+    if _in_milliseconds(header.top_level, found) is None or any(c.name not in own for c in found):
+        return None
+    try:
+        from pyarrow import dataset
+    except ImportError:
+        return None
+    return Source("arrow", value=dataset.dataset(list(files), format="parquet", partitioning=None))
 
 
 def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]]:

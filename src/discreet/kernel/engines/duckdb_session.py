@@ -4,15 +4,24 @@ Opened in memory, it is cut off once the source is in place: no other file, no n
 extension, no setting can be reached any more, and the home directory is never touched. Spilled
 pieces of rows go to a private directory (see `spill`).
 
+A result is read from the connection that ran its query, so a connection runs one query at a time,
+from its text to its last row. There are a few connections to the one database, so that threads work
+side by side; further threads wait for their turn. Settings, variables and tables in memory belong to
+a connection, so each one gets them; other tables and types belong to the database.
+
 DuckDB's error messages quote rows, so none is passed on: an error's class alone chooses the
 sentence, and the original is dropped with its traceback.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
 import duckdb
@@ -27,10 +36,16 @@ from discreet.kernel.engines.spill import SpillDirectory
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.1
+SIDE_BY_SIDE = 4
+"""Queries that run at the same time. They share the database's threads and its memory limit."""
 
 
 class Session:
-    """A connection, the thread that its queries run in, and its private directory."""
+    """Connections to one database, the threads that their queries run in, and its private directory.
+
+    Thread safe: a query and its result are one step on a connection that nobody else holds
+    meanwhile. In a forked child it refuses to work.
+    """
 
     def __init__(
         self, *, memory_limit: str, threads: int | None, progress: Progress | None
@@ -43,13 +58,19 @@ class Session:
         self._progress = progress
         self._is_locked = False
         self._spill = SpillDirectory()
+        self._owner = os.getpid()
+        self._closed = False
+        self._connections: list[duckdb.DuckDBPyConnection] = []
+        self._turn = threading.Condition()
+        self._numbers = count(1)
         try:
-            self._connection = duckdb.connect(":memory:")
+            self._connections.append(duckdb.connect(":memory:"))
+            self._connections += [self._connections[0].cursor() for _ in range(SIDE_BY_SIDE - 1)]
             self._configure(threads)
         except duckdb.Error as error:
             self._spill.remove()
             raise self._sentence(error) from None
-        self._closed = False
+        self._free = self._connections[::-1]  # the last is taken first
 
     def _configure(self, threads: int | None) -> None:
         private = str(self._spill.path)
@@ -75,13 +96,12 @@ class Session:
         }
         if threads is not None:
             settings["threads"] = threads
-        known = {
-            name
-            for (name,) in self._connection.execute("SELECT name FROM duckdb_settings()").fetchall()
-        }
+        found = self._connections[0].execute("SELECT name FROM duckdb_settings()").fetchall()
+        known = {name for (name,) in found}
         for name, value in settings.items():
             if name in known:  # some are newer than the oldest DuckDB that is supported
-                self._connection.execute(f"SET {name} = {_setting(value)}")
+                for connection in self._connections:  # some hold for one of them alone
+                    connection.execute(f"SET {name} = {_setting(value)}")
 
     def lock(self, files: Sequence[str]) -> None:
         """From here on only `files` can be read, and no setting can be changed back."""
@@ -92,41 +112,117 @@ class Session:
         self._is_locked = True
 
     def register(self, name: str, table: object) -> None:
-        """Makes an object in memory a table."""
-        self._guarded(lambda: self._connection.register(name, table))
+        """Makes an object in memory a table, while the session is being opened."""
+        for connection in self._connections:
+            self._guarded(partial(connection.register, name, table))
 
-    def forget(self, name: str) -> None:
-        self._guarded(lambda: self._connection.unregister(name))
+    def set_variable(self, name: str, value: Sql) -> None:
+        """Sets a variable for every later query, while the session is being opened."""
+        statement = f"SET VARIABLE {name} = {s.render(value)}"
+        for connection in self._connections:
+            self._guarded(partial(connection.execute, statement))
+
+    def new_name(self, stem: str) -> str:
+        """A name that no table or type of this session has had."""
+        return f"{stem}_{next(self._numbers)}"
 
     def run(self, query: str | Sql) -> None:
-        self._work(lambda: self._connection.execute(_text(query)))
+        self._work(lambda connection: connection.execute(_text(query)))
 
     def rows(self, query: str | Sql) -> list[tuple[Any, ...]]:
         """For few rows, and for integers beyond 64 bits, which arrays would round."""
-        return self._work(lambda: self._connection.execute(_text(query)).fetchall())
+        return self._work(lambda connection: connection.execute(_text(query)).fetchall())
 
-    def arrays(self, query: str | Sql) -> list[NDArray[np.generic]]:
-        """The columns of a result without nulls or wide integers."""
-        found: Mapping[str, Any] = self._work(
-            lambda: self._connection.execute(_text(query)).fetchnumpy()
-        )
-        return list(found.values())
+    def arrays(
+        self, query: str | Sql, *, beside: Mapping[str, object] | None = None
+    ) -> list[NDArray[np.generic]]:
+        """The columns of a result without nulls or wide integers; `beside` are tables in memory, by name."""
+        given = beside or {}
+
+        def fetch(connection: duckdb.DuckDBPyConnection) -> Mapping[str, Any]:
+            for name, table in given.items():
+                connection.register(name, table)
+            try:
+                found: Mapping[str, Any] = connection.execute(_text(query)).fetchnumpy()
+                return found
+            finally:
+                for name in given:
+                    connection.unregister(name)
+
+        return list(self._work(fetch).values())
 
     def drop(self, table: str) -> None:
-        """Drops a temporary table, unless all of them are gone already."""
-        if not self._closed:
+        """Drops a table, unless all of them are gone already."""
+        try:
             self.run(f"DROP TABLE {table}")
+        except EngineFailed:
+            if not self._closed:
+                raise
 
     def close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._connection.close()
-            self._spill.remove()
+        """Lets go of everything, once the queries that run have ended; later ones are refused."""
+        self._close(at_once=False)
 
-    def _work(self, job: Callable[[], T]) -> T:
+    def _close(self, *, at_once: bool) -> None:
+        with self._turn:
+            self._closed = True
+            self._turn.notify_all()  # who waits for a turn is refused
+            try:
+                self._wait_until_unused(interrupting=at_once)
+            except BaseException:  # Ctrl-C, while another thread's query runs
+                self._wait_until_unused(interrupting=True)
+                raise
+            finally:
+                for connection in reversed(self._connections):
+                    connection.close()
+                self._connections, self._free = [], []
+                self._spill.remove()
+
+    def _wait_until_unused(self, *, interrupting: bool) -> None:
+        while len(self._free) < len(self._connections):
+            if interrupting:
+                for connection in self._connections:
+                    connection.interrupt()
+            self._turn.wait(_POLL_SECONDS)
+
+    @contextmanager
+    def _taken(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection that is this thread's alone. Who holds one must not ask for another."""
+        if os.getpid() != self._owner:
+            raise EngineFailed(
+                "The engine was opened before this process was forked off, and works in the process that "
+                "opened it alone. Open another one here."
+            )
+        with self._turn:
+            while not self._free and not self._closed:
+                self._turn.wait()
+            if self._closed:
+                raise EngineFailed("The engine is closed. Open it again.")
+            connection = self._free.pop()
+        try:
+            yield connection
+        finally:
+            with self._turn:
+                self._free.append(connection)
+                self._turn.notify_all()
+
+    def _work(self, job: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        try:
+            with self._taken() as connection:
+                result, error = self._beside(connection, lambda: job(connection))
+        except EngineFailed:
+            raise
+        except BaseException:  # Ctrl-C, or a progress callback that wants to stop
+            self._close(at_once=True)
+            raise
+        if error is not None:
+            raise self._sentence(error)
+        return result[0]
+
+    def _beside(
+        self, connection: duckdb.DuckDBPyConnection, job: Callable[[], T]
+    ) -> tuple[list[T], BaseException | None]:
         """Runs a query beside this thread, so that Ctrl-C and the progress bar get their turn."""
-        if self._closed:
-            raise EngineFailed("The engine is closed. Open it again.")
         results: list[T] = []
         errors: list[BaseException] = []
 
@@ -143,20 +239,17 @@ class Session:
         threading.Thread(target=work, name="discreet-query", daemon=True).start()
         try:
             while not done.wait(_POLL_SECONDS):
-                self._report()
-        except BaseException:  # Ctrl-C, or a progress callback that wants to stop
-            self._connection.interrupt()
+                self._report(connection)
+        except BaseException:
+            connection.interrupt()
             while not done.wait(_POLL_SECONDS):  # it may not have begun when it was interrupted
-                self._connection.interrupt()
-            self.close()
+                connection.interrupt()
             raise
-        if errors:
-            raise self._sentence(errors[0])
-        return results[0]
+        return results, errors[0] if errors else None
 
-    def _report(self) -> None:
+    def _report(self, connection: duckdb.DuckDBPyConnection) -> None:
         if self._progress is not None and self._is_locked:
-            percent = self._connection.query_progress()
+            percent = connection.query_progress()
             if percent >= 0:
                 self._progress(min(percent / 100, 1.0))
 

@@ -64,6 +64,15 @@ def try_cast(value: Sql, to: str) -> Sql:
     return exp.TryCast(this=_own(value), to=_type(to).copy())
 
 
+def by_bytes(text: Sql) -> Sql:
+    """The text without the collation of its column, which would make `a` and `A` one group.
+
+    A cast, a trim or a concatenation would pass the collation on, so this comes first of all.
+    """
+    rule = exp.to_identifier("binary", quoted=True)
+    return exp.Paren(this=exp.Collate(this=_own(text), expression=rule))
+
+
 def binary(kind: type[exp.Binary], left: Sql, right: Sql) -> Sql:
     return exp.Paren(this=kind(this=_own(left), expression=_own(right)))
 

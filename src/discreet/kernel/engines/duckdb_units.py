@@ -28,8 +28,12 @@ from discreet.schema.values import (
 
 _FARTHEST_DAY = 10_000_000
 """Days beyond are clamped, so that microseconds fit 64 bits; declared ranges end by year 9998."""
+_FIRST_MOMENT = -9_223_372_022_400_000_000
+"""In microseconds: the first timestamp that DuckDB can spell, in the year 290309 before Christ."""
 _FARTHEST_WHOLE = 1e30
 """Doubles beyond are clamped, so that they fit 128 bits; declared ranges have 64."""
+_DIGITS_OF_64_BITS = 18
+"""Decimals of so many digits are stored in 64 bits, and anything that fits these can be spelled."""
 
 _FAMILIES = (
     (r"TINYINT|SMALLINT|INTEGER|BIGINT|UTINYINT|USMALLINT|UINTEGER", "integer"),
@@ -41,11 +45,16 @@ _FAMILIES = (
     (r"TIMESTAMP|TIMESTAMP WITH TIME ZONE", "timestamp"),
     (r"TIMESTAMP_S|TIMESTAMP_MS", "coarse"),  # reaches beyond what microseconds hold
     (r"TIMESTAMP_NS|TIMESTAMPTZ_NS", "nanoseconds"),
+    (
+        r"INSTANT_S|INSTANT_MS|INSTANT_US|INSTANT_NS",
+        "instant",
+    ),  # a BIGINT that counts such units since 1970-01-01
     (r"VARCHAR|JSON|UUID|ENUM\(.*\)", "text"),
     (r"UHUGEINT|BIGNUM|VARINT", "digits"),  # wider than any declared range: read by their text
     (r'"NULL"|BLOB|BIT|INTERVAL|TIME|TIME_NS|TIME WITH TIME ZONE|GEOMETRY.*', "unreadable"),
     (r".*\[\d*\]|(STRUCT|MAP|UNION|TUPLE|VARIANT).*", "unreadable"),
 )
+_PER_SECOND = {"INSTANT_S": 1, "INSTANT_MS": 10**3, "INSTANT_US": 10**6, "INSTANT_NS": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +66,19 @@ class FieldType:
 
     family: str
     digits: int = 0
+    """Of a decimal, how many it has."""
+    scale: int = 0
+    """Of a decimal, how many of them stand behind the point."""
+    per_second: int = 0
+    """Of an instant, how many of its units a second has."""
 
     @classmethod
     def of(cls, type_name: str) -> FieldType:
         for pattern, family in _FAMILIES:
             if found := re.fullmatch(pattern, type_name, re.DOTALL):
-                return cls(family, int(found[1]) if family == "decimal" else 0)
+                if family == "decimal":
+                    return cls(family, int(found[1]), scale=int(found[2]))
+                return cls(family, per_second=_PER_SECOND.get(type_name, 0))
         return cls("unknown")
 
     @property
@@ -81,20 +97,43 @@ def csv_field(raw: Sql, csv: CsvOptions) -> Sql:
 
 def field(raw: Sql, type_: FieldType, kind: str) -> Sql:
     """The field as `unit` expects it: texts lose white space, except those of categories."""
+    if type_.family == "unreadable":
+        return s.null()  # what is not read cannot stop the reader
     if type_.family == "coarse":
         return s.try_cast(raw, "TIMESTAMP")
+    if type_.family == "decimal" and type_.digits > _DIGITS_OF_64_BITS:
+        return _within_digits(raw, type_)
     if not type_.is_text:
         return raw.copy()
-    value = s.try_cast(raw, "VARCHAR")
+    value = s.by_bytes(s.try_cast(raw, "VARCHAR"))
     return value if kind == "category" else s.call("trim", value, s.text(WHITESPACE))
+
+
+def _within_digits(raw: Sql, type_: FieldType) -> Sql:
+    """A wide decimal, clamped to the digits of its type: Parquet can hold more, which stop a cast to text."""
+    whole = "9" * (type_.digits - type_.scale) or "0"
+    nines = f"{whole}.{'9' * type_.scale}"
+    name = f"DECIMAL({type_.digits},{type_.scale})"
+    low, high = s.cast(s.text("-" + nines), name), s.cast(s.text(nines), name)
+    return s.choose([(s.is_null(raw), s.null())], s.clamp(raw, low, high))
 
 
 def identifier(raw: Sql, type_: FieldType) -> Sql:
     """An identifier as text; null, so that its rows are left out, where it is null or not finite."""
-    if type_.family == "coarse":
-        raw = s.try_cast(raw, "TIMESTAMP")
-    known = _finite(raw) if type_.family in ("float", "date", "timestamp", "coarse") else raw
-    return s.try_cast(known, "VARCHAR")
+    if type_.family == "decimal" and type_.digits > _DIGITS_OF_64_BITS:
+        raw = _within_digits(raw, type_)
+    elif type_.family in ("float", "date"):
+        raw = _finite(raw)
+    elif type_.family in ("timestamp", "coarse"):
+        raw = _spelled_moment(field(raw, type_, "datetime"))
+    return s.by_bytes(s.try_cast(raw, "VARCHAR"))
+
+
+def _spelled_moment(value: Sql) -> Sql:
+    """A timestamp that can be spelled: those before the calendar's first day stop a cast to text."""
+    moment = s.call("epoch_us", value)  # null for an infinity
+    first = s.call("greatest", moment, s.whole(_FIRST_MOMENT))
+    return s.choose([(s.is_null(moment), s.null())], s.call("make_timestamp", first))
 
 
 def unit_type(column: Column, type_: FieldType) -> str:
@@ -214,9 +253,23 @@ def _microseconds(value: Sql, type_: FieldType) -> Sql:
         return s.multiply(_days_of_date(value), s.whole(MICROSECONDS_PER_DAY))
     if type_.family in ("timestamp", "coarse"):
         return s.call("epoch_us", value)  # null for an infinity
+    if type_.family == "instant":
+        return _microseconds_of_instant(value, type_.per_second)
     if type_.family == "nanoseconds":
         return s.try_cast(divided_down(s.call("epoch_ns", value), 1000), "BIGINT")
     return _microseconds_of_text(value) if type_.family == "text" else s.null()
+
+
+def _microseconds_of_instant(value: Sql, per_second: int) -> Sql:
+    """What 64 bits of microseconds cannot hold lies at their ends, beyond every declared range."""
+    if per_second >= 10**6:
+        by = per_second // 10**6
+        return value if by == 1 else s.cast(divided_down(value, by), "BIGINT")
+    by = 10**6 // per_second
+    farthest = (2**63 - 1) // by
+    inside = s.clamp(value, s.whole(-farthest), s.whole(farthest))
+    moment = s.multiply(inside, s.whole(by))
+    return s.choose([(s.is_null(value), s.null())], moment)
 
 
 def _microseconds_of_text(value: Sql) -> Sql:

@@ -69,7 +69,10 @@ class SumRequest:
 
 
 class Engine(Protocol):
-    """Counts rows by cell. Every count is exact, an int64, and private until noise is added."""
+    """Counts rows by cell. Every count is exact, an int64, and private until noise is added.
+
+    Thread safe: any verb may be called while others run, and sees its own results alone.
+    """
 
     def marginals(self, column_sets: Sequence[tuple[str, ...]]) -> list[Counts]:
         """For each set, rows per combination of cells, shaped (cells of column 1, ...).

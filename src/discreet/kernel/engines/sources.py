@@ -4,7 +4,7 @@
     data.csv, .tsv, .txt, .data, .dat, also .gz   text with delimiters, as the schema's [csv] says
     data.duckdb::table, data.duckdb               a table of a DuckDB file, or its only one
     a directory, where the schema has a view      the Parquet files that the view names
-    a pandas, Polars or Arrow object              in memory; those packages are never imported here
+    a pandas, Polars or Arrow object              in memory or lazy; see `frames`, which reads it
 
 Column names are public; the first line of a CSV file is public only if it is a header, so its
 fields appear in no message unless some of them are declared names.
@@ -70,12 +70,11 @@ def recognise(source: object) -> Source:
     if package == "pandas" and kind == "DataFrame":
         return Source("pandas", value=value)
     if package == "polars" and kind in ("DataFrame", "LazyFrame"):
-        return Source("polars", value=value.collect() if kind == "LazyFrame" else value)
-    if package == "pyarrow":
-        if kind == "RecordBatchReader":  # can be read only once, and engines read several times
-            return Source("arrow", value=value.read_all())
-        if kind in ("Table", "RecordBatch") or kind.endswith("Dataset"):
-            return Source("arrow", value=value)
+        return Source("polars", value=value)
+    if package == "pyarrow" and (
+        kind in ("Table", "RecordBatch", "RecordBatchReader") or kind.endswith("Dataset")
+    ):
+        return Source("arrow", value=value)
     raise BadSource(
         f"A {package}.{kind} is not a table that can be read. Give a path to a Parquet, CSV or "
         "DuckDB file, or a pandas, Polars or Arrow table."

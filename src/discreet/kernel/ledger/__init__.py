@@ -7,9 +7,16 @@ and writes nothing.
 May import errors and privacy, and the standard library.
 """
 
-from discreet.kernel.ledger.entry import Entry, EntryState, EntryView
+from discreet.kernel.ledger.entry import CapChange, ChangeKind, Entry, EntryState, EntryView
 from discreet.kernel.ledger.ledger import Ledger
 from discreet.kernel.ledger.place import default_place
-from discreet.kernel.ledger.repair import accept_mark
 
-__all__ = ["Entry", "EntryState", "EntryView", "Ledger", "accept_mark", "default_place"]
+__all__ = [
+    "CapChange",
+    "ChangeKind",
+    "Entry",
+    "EntryState",
+    "EntryView",
+    "Ledger",
+    "default_place",
+]

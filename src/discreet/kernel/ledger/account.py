@@ -10,15 +10,19 @@ would pass the cap. It is proven for queries chosen adaptively, losses included:
   approximate zCDP).
 
 Advanced composition is not used: its usual form assumes losses fixed in advance.
+
+Losses add only if they are about the same neighbouring tables. So a cap says whom it protects, and a
+charge that protects others is refused, or counts for as many steps as are proved (`privacy.protection`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from discreet.errors import BadBudget, BudgetExceeded
+from discreet.errors import BadBudget, BudgetExceeded, WrongUnit
 from discreet.kernel.ledger.loss import Loss
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected, for_a_group, steps, why_not
 
 WIDEST_COST = 10**100
 """A cost's numerator and denominator stay below this."""
@@ -48,6 +52,8 @@ class Account:
     dataset: str
     cap: Loss
     spent: Loss
+    protects: Protected | None = None
+    """None before the first charge, and where charges were made before ledgers recorded it."""
     analyst_caps: dict[str, Loss] = field(default_factory=dict)
     analyst_spent: dict[str, Loss] = field(default_factory=dict)
 
@@ -61,6 +67,37 @@ class Account:
                 f"{loss.notion}: a dataset keeps one notion. Nothing was charged. "
                 f"Give the budget in {self.cap.notion}."
             )
+
+    @property
+    def unit_is_lost(self) -> bool:
+        """Whether something was charged and nobody wrote down whom it protects."""
+        return self.protects is None and self.spent != self.nothing()
+
+    def counted(self, cost: Loss, protects: Protected) -> Loss:
+        """`cost`, which bounds what `protects` lose, as this cap counts it; `WrongUnit` if it cannot."""
+        size = self.steps_of(protects)
+        return cost if size == 1 else Loss.of(for_a_group(cost.budget(), size))
+
+    def steps_of(self, protects: Protected) -> int:
+        """How many steps of a charge one step of this cap takes at most; `WrongUnit` if no number is enough."""
+        if self.protects is None:
+            if self.unit_is_lost:
+                raise WrongUnit(
+                    f"Refused: dataset '{self.dataset}' was charged before ledgers recorded whom a charge "
+                    "protects, so nothing can be added to it. Nothing was charged. Look into its schema or "
+                    "its releases, and say it once with `discreet ledger declare-unit` (declare_unit in Python)."
+                )
+            return 1
+        size = steps(charge=protects, cap=self.protects)
+        if size is None:
+            reason = why_not(charge=protects, cap=self.protects)
+            raise WrongUnit(
+                f"Refused: the cap of dataset '{self.dataset}' protects {self.protects}, and this charge "
+                f"protects {protects}: {reason}. Nothing was charged and no row was read. Use a schema with "
+                "the cap's adjacency and unit, or give the dataset another name and a cap of its own; "
+                "what the same people lose under both names is then bounded by no cap."
+            )
+        return size
 
     def cap_of(self, analyst: str | None) -> Loss | None:
         return self.cap if analyst is None else self.analyst_caps.get(analyst)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from discreet.errors import BadInput, DiscreetError, EntryTaken, LedgerDamaged, LedgerError
 from discreet.kernel.ledger.account import Account
 from discreet.kernel.ledger.chain import FORMAT, ORIGIN, Body, Row, opened
-from discreet.kernel.ledger.entry import Entry, EntryState, EntryView
+from discreet.kernel.ledger.entry import CapChange, ChangeKind, Entry, EntryState, EntryView
 from discreet.kernel.ledger.loss import Loss, loss_in
+from discreet.privacy.protection import Protected, protected_in
 
-EntryKey = tuple[str, str | None, str, str]
-"""Dataset, analyst, request and the text of the cost."""
+EntryKey = tuple[str, str | None, str, str, str | None]
+"""Dataset, analyst, request, the text of the cost, and whom it protects."""
 AnswerKey = tuple[str, str | None, str]
 """Dataset, analyst, request."""
 
@@ -34,6 +35,8 @@ class Record:
     request: str
     token: str
     charged_at: str
+    asked: str
+    protects: str | None
     state: EntryState = EntryState.CHARGED
     claims: int = 0
     answer: tuple[int, str] | None = None  # the event that holds it, and its SHA-256
@@ -41,7 +44,7 @@ class Record:
 
     @property
     def key(self) -> EntryKey:
-        return self.dataset, self.analyst, self.request, self.cost
+        return self.dataset, self.analyst, self.request, self.cost, self.protects
 
     def view(self) -> EntryView:
         return EntryView(
@@ -56,6 +59,8 @@ class Record:
             claims=self.claims,
             answered=self.answer is not None,
             digest=self.digest,
+            protects=None if self.protects is None else protected_in(self.protects),
+            asked=loss_in(self.asked).budget(),
         )
 
 
@@ -65,15 +70,19 @@ class Book:
     def __init__(self) -> None:
         self.seq = 0
         self.hash = ORIGIN
+        self.format = FORMAT
         self.accounts: dict[str, Account] = {}
         self.records: dict[int, Record] = {}
         self.waiting: dict[EntryKey, Record] = {}
         self.answers: dict[AnswerKey, Record] = {}
         self.read: dict[AnswerKey, Record] = {}
+        self.changes: list[CapChange] = []
         self._rules: dict[str, Callable[[int, Body], None]] = {
             "genesis": self._genesis,
+            "upgrade": self._upgrade,
             "declare": self._declare,
             "raise": self._raise,
+            "protect": self._protect,
             "charge": self._charge,
             "claim": self._claim,
             "reading": self._reading,
@@ -95,6 +104,11 @@ class Book:
         except (DiscreetError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise LedgerDamaged(f"event {row[0]} breaks the ledger's rules") from error
         self.seq, self.hash = row[0], row[3]
+
+    @property
+    def next_seq(self) -> int:
+        """The number that the next event decided on will have; an older format is upgraded before it."""
+        return self.seq + 1 + (self.format < FORMAT)
 
     def account(self, dataset: str) -> Account:
         try:
@@ -120,24 +134,54 @@ class Book:
     def _genesis(self, seq: int, body: Body) -> None:
         if seq != 1:
             raise LedgerDamaged(f"event {seq} begins a second ledger")
-        if body["format"] != FORMAT:
+        self._set_format(body["format"])
+
+    def _upgrade(self, seq: int, body: Body) -> None:
+        if body["format"] <= self.format:
+            raise LedgerDamaged(f"event {seq} does not upgrade the ledger")
+        self._set_format(body["format"])
+
+    def _set_format(self, found: int) -> None:
+        if not 1 <= found <= FORMAT:
             raise LedgerError(
-                f"The ledger has format {body['format']}, and this version of discreet reads format "
+                f"The ledger has format {found}, and this version of discreet reads formats up to "
                 f"{FORMAT}. Nothing was charged. Use a newer version."
             )
+        self.format = found
+
+    def _note(self, account: Account, body: Body, kind: ChangeKind) -> None:
+        analyst = body.get("analyst")
+        cap = account.cap_of(analyst)
+        assert cap is not None
+        self.changes.append(
+            CapChange(
+                at=body["at"],
+                dataset=account.dataset,
+                analyst=analyst,
+                kind=kind,
+                cap=cap.budget(),
+                protects=account.protects,
+                by=body.get("by"),
+                reason=body.get("reason"),
+            )
+        )
 
     def _declare(self, seq: int, body: Body) -> None:
         dataset, analyst, cap = body["dataset"], body["analyst"], loss_in(body["cap"])
         if analyst is None:
             if dataset in self.accounts:
                 raise LedgerDamaged(f"event {seq} declares a cap twice")
-            self.accounts[dataset] = Account(dataset, cap, Loss(cap.notion, (0, 1), (0, 1)))
+            named = body.get("protects")
+            protects = None if named is None else protected_in(named)
+            nothing = Loss(cap.notion, (0, 1), (0, 1))
+            account = self.accounts[dataset] = Account(dataset, cap, nothing, protects)
         else:
             account = self.accounts[dataset]
             account.same_notion(cap)
             if analyst in account.analyst_caps:
                 raise LedgerDamaged(f"event {seq} declares a cap twice")
             account.analyst_caps[analyst] = cap
+        self._note(account, body, ChangeKind.DECLARED)
 
     def _raise(self, seq: int, body: Body) -> None:
         account, analyst, cap = (
@@ -153,16 +197,26 @@ class Book:
             account.cap = cap
         else:
             account.analyst_caps[analyst] = cap
+        self._note(account, body, ChangeKind.RAISED)
+
+    def _protect(self, seq: int, body: Body) -> None:
+        account = self.accounts[body["dataset"]]
+        if account.protects is not None:
+            raise LedgerDamaged(f"event {seq} says twice whom a cap protects")
+        account.protects = protected_in(body["protects"])
+        self._note(account, body, ChangeKind.UNIT_DECLARED)
 
     def _charge(self, seq: int, body: Body) -> None:
         account, analyst, cost = self.accounts[body["dataset"]], body["analyst"], body["cost"]
+        protects, asked = self._whom(seq, account, body)
         total, mine = account.after(loss_in(cost), analyst)
         if body["spent"] != total.text or body["analyst_spent"] != (mine and mine.text):
             raise LedgerDamaged(f"the totals in event {seq} do not add up")
-        key = account.dataset, analyst, body["request"], cost
+        key = account.dataset, analyst, body["request"], cost, body.get("protects")
         if key in self.waiting:
             raise LedgerDamaged(f"event {seq} charges twice for one request")
         account.spent = total
+        account.protects = account.protects or protects
         if mine is not None:
             account.analyst_spent[analyst] = mine
         self.records[seq] = self.waiting[key] = Record(
@@ -174,7 +228,25 @@ class Book:
             body["request"],
             body["token"],
             body["at"],
+            asked,
+            body.get("protects"),
         )
+
+    def _whom(self, seq: int, account: Account, body: Body) -> tuple[Protected | None, str]:
+        """Whom a charge protects and what they lose; its cost must be no less than the cap counts for it."""
+        named, cost = body.get("protects"), body["cost"]
+        if named is None:
+            if self.format > 1:
+                raise LedgerDamaged(f"event {seq} does not say whom it protects")
+            return None, cost
+        protects, asked = protected_in(named), body["asked"]
+        if (
+            protects is account.protects and asked == cost
+        ):  # as nearly all are; openings are long enough
+            return protects, cost
+        if not loss_in(cost).covers(account.counted(loss_in(asked), protects)):
+            raise LedgerDamaged(f"event {seq} charges too little for whom it protects")
+        return protects, str(asked)
 
     def _in_state(self, seq: int, record: Record, state: EntryState) -> None:
         if record.state is not state:

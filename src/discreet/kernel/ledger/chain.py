@@ -20,7 +20,9 @@ ORIGIN = "0" * 64
 """What the first event's hash is chained to."""
 
 APPLICATION_ID = 0x64634C67  # "dcLg", in the file's header
-FORMAT = 1
+FORMAT = 2
+"""1 did not say whom a charge protects. Such a ledger opens; the first event written to it says `upgrade`, which
+versions that knew only format 1 refuse, instead of adding charges without looking at whom they protect."""
 
 _decode = json.JSONDecoder().raw_decode
 

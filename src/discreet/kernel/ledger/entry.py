@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 
 
 class EntryState(StrEnum):
-    """How far a charge has come. It only moves forward, and no state refunds."""
+    """How far a charge has come. It only moves forward, and no state refunds.
+
+    Thread safe: it never changes.
+    """
 
     CHARGED = "charged"  # paid; no row was read
     READING = "reading"  # rows may have been read
@@ -18,12 +22,16 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The right to read once, held by whoever has its newest `token`."""
+    """The right to read once, held by whoever has its newest `token`.
+
+    Thread safe: it never changes.
+    """
 
     id: int
     dataset: str
     analyst: str | None
     cost: Budget
+    """As the cap counts it."""
     request: str
     token: str
     taken_over: bool
@@ -32,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryView:
-    """One charge as a reviewer sees it."""
+    """One charge as a reviewer sees it. Thread safe: it never changes."""
 
     id: int
     dataset: str
@@ -47,8 +55,36 @@ class EntryView:
     answered: bool
     digest: str | None
     """Of what was published."""
+    protects: Protected | None
+    """None where it was charged before ledgers recorded it."""
+    asked: Budget
+    """What those whom it protects may lose: the cost, before it was converted for the cap."""
 
     @property
     def is_lost(self) -> bool:
         """Charged, perhaps read, and nothing to show for it: the run ended in between, or still runs."""
         return self.state is EntryState.READING and not self.answered
+
+
+class ChangeKind(StrEnum):
+    """What was done to a cap."""
+
+    DECLARED = "declared"
+    RAISED = "raised"
+    UNIT_DECLARED = "unit declared"
+
+
+@dataclass(frozen=True, slots=True)
+class CapChange:
+    """A cap that was set, or a rule about it that somebody changed, with who and why."""
+
+    at: str
+    dataset: str
+    analyst: str | None
+    kind: ChangeKind
+    cap: Budget
+    """As it is from then on."""
+    protects: Protected | None
+    by: str | None
+    """None where ledgers did not record it yet, and for a cap's first declaration."""
+    reason: str | None

@@ -23,15 +23,46 @@ from discreet.kernel.ledger.place import make_directory, settle
 from discreet.kernel.ledger.store import Store, damaged, open_store, plain_errors
 
 _in_use: weakref.WeakSet[Journal] = weakref.WeakSet()
-_left_behind: list[Store] = []
+_forking = threading.RLock()
+"""Held through a fork, and while a connection is opened outside a journal."""
+_held: list[Journal] = []
+"""Journals whose locks the forking thread holds."""
 
 
-def _after_fork() -> None:
+def _before_fork() -> None:
+    """Close every connection: a child's SQLite would count on locks that only the parent has."""
+    _forking.acquire()
+    for journal in list(_in_use):
+        journal._lock.acquire()
+        _held.append(journal)
+        journal._let_go()
+
+
+def _after_fork_in_parent() -> None:
+    while _held:
+        _held.pop()._lock.release()
+    _forking.release()
+
+
+def _after_fork_in_child() -> None:
+    _held.clear()
     for journal in list(_in_use):
         journal._start_afresh()
+    _forking.release()  # the one thread of a child is the one that forked, and holds it
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_after_fork_in_parent,
+    after_in_child=_after_fork_in_child,
+)
+
+
+@contextmanager
+def no_fork() -> Iterator[None]:
+    """No other thread forks meanwhile: for a connection that no journal holds."""
+    with _forking:
+        yield
 
 
 class Journal:
@@ -53,7 +84,8 @@ class Journal:
         """Open the events at `path`, or begin them, and check all of them."""
         make_directory(path.parent)
         make_directory(marks.path.parent)
-        with plain_errors(path):
+        # No fork until the journal is in use and its connection has its place in it.
+        with plain_errors(path), no_fork():
             with marks.locked():
                 _begin_if_new(path, marks, patience=patience)
             journal = cls(path, marks, patience=patience)
@@ -73,9 +105,13 @@ class Journal:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            if self._store is not None:
-                self._store.close()
-                self._store = None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Close the connection; the next use opens another and checks that the events go on from here."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
     def verify(self) -> None:
         """Forget everything, walk the whole chain again, and have SQLite check every page."""
@@ -103,10 +139,8 @@ class Journal:
             yield self._store
 
     def _start_afresh(self) -> None:
-        """In a forked child: SQLite's connection and the locks of other threads are the parent's."""
-        if self._store is not None:
-            _left_behind.append(self._store)  # closing it here would disturb the parent's
-        self._store, self._lock, self._book, self._seen = None, threading.RLock(), Book(), None
+        """In a forked child: the locks of other threads are the parent's."""
+        self._lock, self._book, self._seen = threading.RLock(), Book(), None
 
     def append(
         self, decide: Callable[[Book], Draft | tuple[Draft, ...] | None]
@@ -123,9 +157,12 @@ class Journal:
                 self._catch_up(store, self._marks.read())
                 decided = decide(self._book)
                 drafts = (decided,) if isinstance(decided, Draft) else decided or ()
+                before: tuple[Draft, ...] = ()
+                if drafts and self._book.format < FORMAT:
+                    before = (draft("upgrade", format=FORMAT),)
                 rows: list[Row] = []
                 last = self._book.seq, self._book.hash
-                for one in drafts:
+                for one in (*before, *drafts):
                     row = one.row(after=last[0], previous=last[1])
                     store.insert(row)
                     steps.step("after-insert")
@@ -138,7 +175,7 @@ class Journal:
         # Outside the lock: other threads may charge meanwhile, and one mark can serve several.
         self._advance_mark(reached)
         steps.step("after-mark")
-        return (rows[0][0], drafts[0].body) if rows else None
+        return (rows[len(before)][0], drafts[0].body) if rows else None
 
     def _wait_for(self, seq: int, store: Store) -> None:
         """Return when event `seq` is on disk; what the mark has passed was waited for by its writer."""
@@ -211,12 +248,16 @@ class Journal:
                 return
         try:
             with plain_errors(self._marks.path):
-                self._marks.advance(mark)
+                found = self._marks.advance(mark)
         except LedgerBusy as error:
             raise LedgerError(
                 f"Event {mark.seq} is in the ledger, but its mark could not be moved: {error} A charge that "
                 "was recorded and not read is then taken over, not paid twice."
             ) from error
+        if found.seq > mark.seq:
+            # Others went on meanwhile: from our event, or from another one of the same number?
+            with self._using() as store:
+                self._refresh(store)
 
 
 @contextmanager

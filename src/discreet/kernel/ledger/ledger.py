@@ -13,19 +13,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from discreet.errors import AlreadyAsked, BadInput, EntryTaken, Refused
-from discreet.kernel.ledger.account import checked
+from discreet.errors import AlreadyAsked, BadInput, EntryTaken, Refused, WrongUnit
+from discreet.kernel.ledger.account import Account, checked
 from discreet.kernel.ledger.book import Book
 from discreet.kernel.ledger.chain import Body, Draft, draft
-from discreet.kernel.ledger.entry import Entry, EntryState, EntryView
+from discreet.kernel.ledger.entry import CapChange, Entry, EntryState, EntryView
 from discreet.kernel.ledger.journal import Journal, mark_file
-from discreet.kernel.ledger.names import name_of, name_or_none, text_of
+from discreet.kernel.ledger.loss import Loss
+from discreet.kernel.ledger.names import account_name, name_of, name_or_none, text_of
 from discreet.kernel.ledger.place import settle
 from discreet.kernel.ledger.store import damaged
 from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected
 
 DATASET = "The dataset's name"
 ANALYST = "The analyst's name"
+BY = "The name of who does it"
+REASON = "The reason"
 
 PATIENCE = 30
 """Seconds to wait for other processes before `LedgerBusy`."""
@@ -35,11 +39,14 @@ class Ledger:
     """Durable, append-only, for any number of processes and threads. Open it with `Ledger.open`.
 
     Guarantee:  over everything charged to a dataset, also by adaptively chosen requests, the
-                loss is at most its cap, if every reading of the rows follows `begin_reading`.
+                loss of those whom its cap protects is at most the cap, if every reading of the rows
+                follows `begin_reading` and bounds what it says that it does.
     Theorem:    account.py names the filters: basic composition for (epsilon, delta), zCDP for
                 (rho, delta).
     Key:        the dataset's declared name in Unicode NFC, never a path: a copy, or next month's
                 snapshot of the same people, spends from the same cap.
+
+    Thread safe: one step at a time, for any number of threads and processes.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -78,9 +85,20 @@ class Ledger:
 
     # Caps
 
-    def declare(self, dataset: str, cap: Budget) -> None:
-        """Fix the cap of `dataset`, and with it the notion; again with the same cap is no change."""
-        self._declare(name_of(dataset, what=DATASET), None, cap)
+    def declare(
+        self,
+        dataset: str,
+        cap: Budget,
+        *,
+        protects: Protected | None = None,
+        convert_unit: bool = False,
+    ) -> None:
+        """Fix the cap of `dataset`, its notion and whom it protects; again with the same cap is no change.
+
+        Without `protects`, the first charge says whom the cap protects. A cap that was declared to
+        protect others is refused as such a charge would be.
+        """
+        self._declare(name_of(dataset, what=DATASET), None, cap, protects, convert_unit)
 
     def declare_analyst_cap(self, dataset: str, analyst: str, cap: Budget) -> None:
         """Bound what `analyst` may spend of the dataset's cap.
@@ -90,13 +108,22 @@ class Ledger:
         """
         self._declare(name_of(dataset, what=DATASET), name_of(analyst, what=ANALYST), cap)
 
-    def _declare(self, dataset: str, analyst: str | None, cap: Budget) -> None:
+    def _declare(
+        self,
+        dataset: str,
+        analyst: str | None,
+        cap: Budget,
+        protects: Protected | None = None,
+        convert_unit: bool = False,
+    ) -> None:
         loss = checked(cap, what="The cap")
 
         def decide(book: Book) -> Draft | None:
             account = book.accounts.get(dataset) if analyst is None else book.account(dataset)
             if account is not None:
                 account.same_notion(loss)
+                if protects is not None and account.steps_of(protects) > 1 and not convert_unit:
+                    raise _not_converted(account, protects, "each charge counts several times")
                 old = account.cap_of(analyst)
                 if old == loss:
                     return None
@@ -106,21 +133,29 @@ class Ledger:
                         f"{cap} is another one. Nothing was changed. Use the declared cap, or raise "
                         "it with raise_cap and a reason."
                     )
-            return draft("declare", dataset=dataset, analyst=analyst, cap=loss.text)
+            named = None if protects is None else protects.text
+            return draft("declare", dataset=dataset, analyst=analyst, cap=loss.text, protects=named)
 
         self._journal.append(decide)
 
     def raise_cap(
-        self, dataset: str, cap: Budget, *, reason: str, analyst: str | None = None
+        self,
+        dataset: str,
+        cap: Budget,
+        *,
+        reason: str,
+        analyst: str | None = None,
+        by: str | None = None,
     ) -> None:
-        """Put a higher cap in place of the declared one, for a recorded reason.
+        """Put a higher cap in place of the declared one; who does it and why is recorded.
 
         The promise made under the old cap ends here: from now on the loss is bounded by
-        the new one.
+        the new one. `by` is the operating system's account if it is not given.
         """
         dataset = name_of(dataset, what=DATASET)
         analyst = name_or_none(analyst, what=ANALYST)
-        text_of(reason, what="The reason")
+        text_of(reason, what=REASON)
+        by = account_name() if by is None else name_of(by, what=BY)
         loss = checked(cap, what="The cap")
 
         def decide(book: Book) -> Draft | None:
@@ -138,7 +173,34 @@ class Ledger:
                 )
             if old == loss:
                 return None
-            return draft("raise", dataset=dataset, analyst=analyst, cap=loss.text, reason=reason)
+            return draft(
+                "raise", dataset=dataset, analyst=analyst, cap=loss.text, reason=reason, by=by
+            )
+
+        self._journal.append(decide)
+
+    def declare_unit(
+        self, dataset: str, protects: Protected, *, reason: str, by: str | None = None
+    ) -> None:
+        """Say whom the charges protect that were made before ledgers recorded it; who says so and why is recorded.
+
+        All of them must have protected the same, and this is taken on trust: their schemas and
+        releases tell. Where the ledger knows, nothing is changed.
+        """
+        dataset = name_of(dataset, what=DATASET)
+        text_of(reason, what=REASON)
+        by = account_name() if by is None else name_of(by, what=BY)
+
+        def decide(book: Book) -> Draft | None:
+            account = book.account(dataset)
+            if account.protects is not None:
+                if account.protects.is_same(protects):
+                    return None
+                raise Refused(
+                    f"Refused: the cap of dataset '{dataset}' protects {account.protects}, as the ledger "
+                    "recorded. Nothing was changed."
+                )
+            return draft("protect", dataset=dataset, protects=protects.text, by=by, reason=reason)
 
         self._journal.append(decide)
 
@@ -151,9 +213,11 @@ class Ledger:
         *,
         purpose: str,
         request: str,
+        protects: Protected,
         analyst: str | None = None,
         once: bool = False,
         reading: bool = False,
+        convert_unit: bool = False,
     ) -> Entry:
         """Pay `cost` from the dataset's cap, and the analyst's if one is declared, before any row is read.
 
@@ -164,6 +228,9 @@ class Ledger:
         an earlier charge is refused with `AlreadyAsked`, in the same transaction. With `reading`
         the charge is its one reading as well, as by `begin_reading`, for half the price in time;
         a run that dies after it has paid, whether it read or not.
+
+        `protects` says whose loss the cost bounds. Where the cap protects others, the charge is
+        `WrongUnit`; with `convert_unit` it pays what group privacy makes of it, if that is proved.
         """
         dataset = name_of(dataset, what=DATASET)
         analyst = name_or_none(analyst, what=ANALYST)
@@ -171,15 +238,17 @@ class Ledger:
         text_of(request, what="The request's digest")
         loss = checked(cost, what="The cost")
         token = os.urandom(16).hex()
+        counted = loss
 
         def decide(book: Book) -> Draft | tuple[Draft, ...]:
             paid = pay(book)
             if not reading:
                 return paid
-            entry = paid.body.get("entry", book.seq + 1)
+            entry = paid.body.get("entry", book.next_seq)
             return paid, draft("reading", entry=entry, token=token)
 
         def pay(book: Book) -> Draft:
+            nonlocal counted
             account = book.account(dataset)
             account.same_notion(loss)
             asked = book.read.get((dataset, analyst, request)) if once else None
@@ -189,15 +258,18 @@ class Ledger:
                     "Nothing more was charged.",
                     entry=asked.id,
                 )
-            earlier = book.waiting.get((dataset, analyst, request, loss.text))
+            counted = _counted(account, loss, protects, convert_unit)
+            earlier = book.waiting.get((dataset, analyst, request, counted.text, protects.text))
             if earlier is not None:
                 return draft("claim", entry=earlier.id, token=token)
-            spent, mine = account.after(loss, analyst)
+            spent, mine = account.after(counted, analyst)
             return draft(
                 "charge",
                 dataset=dataset,
                 analyst=analyst,
-                cost=loss.text,
+                cost=counted.text,
+                asked=loss.text,
+                protects=protects.text,
                 spent=spent.text,
                 analyst_spent=None if mine is None else mine.text,
                 purpose=purpose,
@@ -210,7 +282,7 @@ class Ledger:
             id=body.get("entry", seq),
             dataset=dataset,
             analyst=analyst,
-            cost=cost,
+            cost=counted.budget(),
             request=request,
             token=token,
             taken_over=body["kind"] == "claim",
@@ -306,6 +378,19 @@ class Ledger:
             cap = None if account is None else account.cap_of(analyst)
             return None if cap is None else cap.budget()
 
+    def protects(self, dataset: str) -> Protected | None:
+        """Whom the dataset's cap protects; None before its first charge, and where nobody recorded it."""
+        dataset = name_of(dataset, what=DATASET)
+        with self._journal.newest() as (book, _):
+            account = book.accounts.get(dataset)
+            return None if account is None else account.protects
+
+    def changes(self, dataset: str | None = None) -> list[CapChange]:
+        """Every cap that was declared or raised, and every unit that was, oldest first, with who and why."""
+        wanted = name_or_none(dataset, what=DATASET)
+        with self._journal.newest() as (book, _):
+            return [change for change in book.changes if wanted in (None, change.dataset)]
+
     def datasets(self) -> list[str]:
         """Every declared dataset, in order of declaration."""
         with self._journal.newest() as (book, _):
@@ -329,6 +414,24 @@ class Ledger:
         written = self._journal.append(decide)
         assert written is not None  # this `decide` always drafts
         return written
+
+
+def _counted(account: Account, cost: Loss, protects: Protected, convert_unit: bool) -> Loss:
+    """`cost` as the cap counts it; a conversion is made only for those who asked for one."""
+    counted = account.counted(cost, protects)
+    if counted != cost and not convert_unit:
+        raise _not_converted(
+            account, protects, f"this charge of {cost.budget()} counts as {counted.budget()}"
+        )
+    return counted
+
+
+def _not_converted(account: Account, protects: Protected, price: str) -> WrongUnit:
+    return WrongUnit(
+        f"Refused: the cap of dataset '{account.dataset}' protects {account.protects}, and this run "
+        f"protects {protects}. By group privacy {price}. Nothing was charged and no row was read. Allow "
+        "that with --convert-unit (convert_unit=True), or use a schema with the cap's adjacency and unit."
+    )
 
 
 def _whose(dataset: str, analyst: str | None) -> str:

@@ -81,8 +81,12 @@ class MarkFile:
             f"not be told from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
         )
 
-    def advance(self, mark: Mark) -> None:
-        """Move forward to `mark`, durably; a mark that is already further stays."""
+    def advance(self, mark: Mark) -> Mark:
+        """Move forward to `mark`, durably; a mark that is already further stays, and is returned.
+
+        Of two events with one number at most one is in the ledger: whoever wrote the other wrote it to
+        a copy, and is told so before anyone relies on it.
+        """
         with self.locked():
             found = self._read()
             if found is None:
@@ -96,11 +100,17 @@ class MarkFile:
                     os.pwrite(descriptor, _slot_of(mark), other_slot)
                     steps.step("after-mark-written")
                     os.fdatasync(descriptor)  # before anyone may write the other slot
-                return
+                return mark
+            if current.seq == mark.seq and current.hash != mark.hash:
+                raise LedgerDamaged(
+                    f"Event {mark.seq} was written twice: the ledger's mark {self.path} holds another one. "
+                    f"This charge does not count, and no row may be read for it. {HOW_TO_ACCEPT}"
+                )
         # A mark found further on: its writer may have been killed before it waited for the disk.
         # Nothing is written for it, so nobody needs to queue.
         with self._opened() as descriptor:
             os.fdatasync(descriptor)
+        return current
 
     @contextmanager
     def _opened(self) -> Iterator[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import unicodedata
 
 from discreet.errors import BadInput
@@ -43,3 +45,11 @@ def text_of(value: str, *, what: str, longest: int = LONGEST_TEXT) -> str:
     except UnicodeEncodeError:
         raise BadInput(f"{what} {value!r} is not valid Unicode. Nothing was charged.") from None
     return value
+
+
+def account_name() -> str:
+    """Who runs this process, by the operating system's own list; an environment variable could say anything."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user {os.getuid()}"

@@ -6,6 +6,7 @@ One machine account keeps one ledger: the `path` given, else `$DISCREET_LEDGER`,
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -46,8 +47,42 @@ def make_directory(directory: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Make `path`, empty, for its owner alone; one that exists is left as it is."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    """Make `path`, empty, for its owner alone; one that exists is left as it is, and is not even opened.
+
+    SQLite's file locks belong to the process: closing any descriptor of a database file drops them
+    all. O_EXCL opens a file only if it makes it, and no connection to a new file can exist yet.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def check_one_name(path: Path) -> None:
+    """`LedgerError` unless the file at `path` is known by that name alone.
+
+    SQLite puts its log beside the name by which it opened the file. Under two names one ledger would
+    have two logs, and each would hide the other's charges. Links between names are followed before
+    (`settle`); a hard link, or one file mounted alone, cannot be.
+    """
+    if path.stat().st_nlink != 1:
+        raise LedgerError(
+            f"The ledger {path} has another name (a hard link), under which its newest charges would "
+            "not be seen. Nothing was charged. Delete the other name, or copy the file instead."
+        )
+    if str(path) in _mounted():
+        raise LedgerError(
+            f"The ledger {path} is mounted as a single file, so its log would lie in another place than "
+            "its own. Nothing was charged. Mount its directory instead."
+        )
+
+
+def _mounted() -> set[str]:
+    """Where file systems, and single files, are mounted; nothing where the system does not tell."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return set()
+    # The fifth word of a line; blanks inside it are written as \040.
+    return {line.split(" ")[4].replace("\\040", " ") for line in lines.splitlines()}
 
 
 def sync_directory(directory: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from discreet.errors import LedgerDamaged
 from discreet.kernel.ledger.book import Book
 from discreet.kernel.ledger.chain import draft
-from discreet.kernel.ledger.journal import mark_file
+from discreet.kernel.ledger.journal import mark_file, no_fork
 from discreet.kernel.ledger.ledger import PATIENCE
 from discreet.kernel.ledger.mark import Mark
 from discreet.kernel.ledger.names import text_of
@@ -28,7 +28,7 @@ def accept_mark(
     text_of(reason, what="The reason")
     place = settle(path)
     marks = mark_file(place, mark, patience=PATIENCE)
-    with plain_errors(place), marks.locked():
+    with plain_errors(place), no_fork(), marks.locked():
         try:
             before = marks.read()
             found = "missing" if before is None else f"at event {before.seq}"

@@ -6,6 +6,11 @@ checking. WAL with synchronous=NORMAL: a commit hands the log to the system and 
 many processes wait at the same time, and one write to the disk serves them all. Nothing is relied
 on before that wait. (SQLite itself waits for log and file whenever it moves events from the one to
 the other, so what is no longer in the log is on disk.)
+
+Nothing but SQLite ever opens the database file. Its locks are POSIX locks, which belong to the process:
+when any descriptor of the file is closed, they are all gone, and SQLite is not told. Other connections of
+this process are SQLite's too, and share them. A forked child holds none of its parent's locks while its
+SQLite believes that it does; so no connection may be open at a fork (see `journal`).
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from urllib.parse import quote
 
 from discreet.errors import LedgerBusy, LedgerDamaged, LedgerError
 from discreet.kernel.ledger.chain import APPLICATION_ID, SCHEMA, Row
-from discreet.kernel.ledger.place import make_private_file, sync_directory
+from discreet.kernel.ledger.place import check_one_name, make_private_file, sync_directory
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {
@@ -79,6 +84,7 @@ class Store:
 
     def __init__(self, path: Path, *, patience: int) -> None:
         self.path = path
+        check_one_name(path)
         # mode=rw: a connection never makes a file; making a ledger is a step of its own.
         self.sql = sqlite3.connect(
             f"file:{quote(str(path))}?mode=rw",

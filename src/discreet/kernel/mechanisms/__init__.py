@@ -1,4 +1,4 @@
-"""One mechanism a file; `MECHANISMS` is the table that tests and audits go through.
+"""One mechanism a file; here are those that the vault uses, in `registry` all of them.
 
 A mechanism is a frozen value whose one privacy parameter gives both its cost and its
 noise, so that the two cannot disagree.
@@ -16,23 +16,9 @@ from discreet.kernel.mechanisms.additive import (
 from discreet.kernel.mechanisms.exponential import Exponential
 from discreet.kernel.mechanisms.fixed_point import FixedPoint
 from discreet.kernel.mechanisms.partition_selection import PartitionSelection
-from discreet.kernel.mechanisms.randomised_response import RandomisedResponse
 from discreet.kernel.mechanisms.threshold import AboveThreshold
 
-MECHANISMS = {
-    "discrete-laplace": DiscreteLaplace,
-    "discrete-gaussian": DiscreteGaussian,
-    "one-count-gaussian": OneCountGaussian,
-    "analytic-gaussian": AnalyticGaussian,
-    "fixed-point": FixedPoint,
-    "exponential": Exponential,
-    "randomised-response": RandomisedResponse,
-    "above-threshold": AboveThreshold,
-    "partition-selection": PartitionSelection,
-}
-
 __all__ = [
-    "MECHANISMS",
     "AboveThreshold",
     "AdditiveMechanism",
     "AnalyticGaussian",
@@ -42,5 +28,4 @@ __all__ = [
     "FixedPoint",
     "OneCountGaussian",
     "PartitionSelection",
-    "RandomisedResponse",
 ]

@@ -1,0 +1,304 @@
+"""Forged releases: every place of a release file is altered in turn, and `verify` must refuse it.
+
+A release of each class by each registered algorithm is made of an invented table, and one of two
+classes, also signed. Each altered file must be refused, unless no promise rests on the place: those are listed
+in `EXCUSED`, with the reason. What was altered in a part or a claim is also tried with a statement that
+was written anew to fit it. Then all is tried again in the name of another version of discreet, which this
+one cannot compute again: the cost must still not be forgeable.
+
+A forger who alters everything together, so that it fits, makes another statement that is true of the
+same numbers, or lies about what no file can show: see docs/trust.md.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+
+from discreet.answers.signing import new_signing_key, sign_release
+from discreet.answers.verify import opened
+from discreet.artifacts.files import (
+    MANIFEST,
+    SIGNATURE,
+    read_members,
+    release_from_members,
+    release_members,
+    write_release,
+)
+from discreet.audits.alterations import Alteration, Members, alterations
+from discreet.audits.empirical_suite import BUDGETS, RANDOM_SCHEMAS, SCHEMAS
+from discreet.audits.tables import GeneratedTable, random_table, written
+from discreet.audits.workloads import Job, possible
+from discreet.errors import BadInput, BadRelease
+from discreet.inference.public_random import generator
+from discreet.kernel.ledger import Ledger
+from discreet.privacy.budget import Budget
+from discreet.queries.classes import QueryClass, parse_class
+from discreet.releases.algorithms import ALGORITHMS
+from discreet.releases.run import release
+from discreet.releases.verifying import verify
+from discreet.schema import Schema
+
+ROWS = 60
+PREDICATES = 'predicates("age >= 8", "age < 4", "age BETWEEN 2 AND 9", "age = 5 AND age <= 6")'
+TWO_CLASSES = ("marginals(2)", "means(age) * 3")
+MOST_OF_ONE_PLACE = 15
+"""Of a quick run: the text of a schema can be altered in hundreds of ways."""
+QUICKLY_DISGUISED = ("by mwem", "intervals(age) by two-stage-tree")
+"""Of a quick run: the releases that are altered in the name of another version too: selections, trees, noise."""
+OTHER_VERSION = "discreet 0.0.0"
+
+EXCUSED: Mapping[str, str] = {
+    "parts/*/measurements/*/values[]": "a noisy number from which nothing was computed that stands in the file",
+    "parts/*/measurements/*/levels/*/first[]": "a noisy number that only told a tree where to stop, if it stops there still",
+    "parts/*/measurements/*/levels/*/values[]": "a noisy number of a tree that only told another where to stop",
+    "parts/*/weight": "of a release for one class, its weight divides nothing",
+    "claims/*/confidence": "its bound is computed again for the stated confidence, and was the same",
+    "privacy/data/schema_sha256 removed": "files by older versions do not have it",
+    "signature.json member removed": "the file is then not signed, and verify says so; `--key` demands a signature",
+}
+"""Places on which no promise rests, and why."""
+
+ONLY_COMPUTED_AGAIN: Mapping[str, str] = {
+    "claims*": "error claims",
+    "parts two elements swapped, statement to fit": "the order of the classes",
+    "parts/*/estimates*": "estimates",
+    "parts/*/facts*": "facts",
+    "parts/*/kind": "how answers are computed",
+    "parts/*/algorithm": "which algorithm it was",
+    "parts/*/class": "what the numbers are for",
+    "parts/*/measurements": "how many measurements there are, as long as they fit the budget",
+    "parts/*/measurements/*/query*": "what was measured, as long as its sensitivity is as recorded",
+    "parts/*/measurements/*/chosen": "which candidate was chosen",
+    "parts/*/measurements/*/levels/*": "where a tree stopped, and how a path's epsilon is spread over it",
+    "privacy/words*": "the words of the statement, which another version may have chosen differently",
+}
+"""What cannot be checked of a file by another version, beside `EXCUSED`: `verify` says that it was not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A release of some classes by some algorithms, as the members of its file."""
+
+    title: str
+    members: Members
+
+
+@dataclass(slots=True)
+class Forgeries:
+    """What became of the altered files of one release."""
+
+    title: str
+    tried: int = 0
+    refused: int = 0
+    excused: dict[str, int] = field(default_factory=dict)
+    """Accepted at places on which no promise rests."""
+    accepted: list[str] = field(default_factory=list)
+    """Accepted elsewhere: each one is a hole."""
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.accepted) or not self.tried
+
+    @property
+    def verdict(self) -> str:
+        if self.accepted:
+            return f"ACCEPTED: {'; '.join(self.accepted[:5])}"
+        excused = sum(self.excused.values())
+        return f"{self.refused:,} of {self.tried:,} refused, {excused} where no promise rests"
+
+
+def subjects() -> Iterator[Subject]:
+    """A release of each class by each registered algorithm; and of two classes, unsigned and signed."""
+    yield _two_classes(signed=False)
+    yield _two_classes(signed=True)
+    wanted = registered()
+    for place, schema in enumerate(_schemas()):
+        if not wanted:
+            return
+        turn = place % len(BUDGETS)
+        for query_class, algorithm in _asked(schema):
+            key = (query_class.name, algorithm)
+            if key not in wanted:
+                continue
+            for budget in BUDGETS[turn:] + BUDGETS[:turn]:
+                job = Job((query_class,), {query_class.text: algorithm}, budget)
+                members = _published(schema, job)
+                if members is not None:
+                    wanted.discard(key)
+                    yield Subject(f"{query_class.text} by {algorithm}", members)
+                    break
+
+
+def registered() -> set[tuple[str, str]]:
+    """Every class with every algorithm that is registered for it."""
+    return {(name, each.name) for name, options in ALGORITHMS.items() for each in options}
+
+
+def _schemas() -> Iterator[Schema]:
+    yield from SCHEMAS
+    public = generator(0)
+    for _ in range(RANDOM_SCHEMAS):
+        yield random_table(public).schema
+
+
+def _asked(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
+    if schema in SCHEMAS:  # several predicates first, between which there is something to select
+        several = parse_class(PREDICATES)
+        for algorithm in ALGORITHMS[several.name]:
+            if algorithm.refusal(several, schema) is None:
+                yield several, algorithm.name
+    yield from possible(schema)
+
+
+def _two_classes(*, signed: bool) -> Subject:
+    classes = tuple(parse_class(text) for text in TWO_CLASSES)
+    members = _published(SCHEMAS[1], Job(classes, {}, Budget(epsilon=1)), signed=signed)
+    assert members is not None
+    return Subject(" and ".join(TWO_CLASSES) + (", signed" if signed else ""), members)
+
+
+def _published(schema: Schema, job: Job, *, signed: bool = False) -> Members | None:
+    """The file of a release of an invented table; `None` where the class does not go with the budget."""
+    with tempfile.TemporaryDirectory(prefix="discreet-forgery-") as folder:
+        path, published = written(_table(schema), Path(folder)), Path(folder) / "a.release"
+        with Ledger.open(Path(folder) / "ledger.db") as ledger:
+            try:
+                made = release(
+                    path,
+                    schema,
+                    budget=job.budget,
+                    workload=job.classes,
+                    algorithms=job.algorithms,
+                    ledger=ledger,
+                )
+            except BadInput:  # refused before anything was charged
+                return None
+        write_release(made, published)
+        if signed:
+            sign_release(published, new_signing_key()[0])
+        return read_members(published)
+
+
+def _table(schema: Schema) -> GeneratedTable:
+    """Some rows with values here and there in their domains."""
+    identifier = schema.unit.identifier
+    header = (() if identifier is None else (identifier,)) + schema.names
+    rows = tuple(
+        tuple(f"p{row % 20}" if name == identifier else str(row * 7 % 13) for name in header)
+        for row in range(ROWS)
+    )
+    return GeneratedTable(schema=schema, header=header, rows=rows)
+
+
+def forge(subject: Subject, chosen: Iterable[Alteration] | None = None) -> Forgeries:
+    """Try alterations, all of them unless some are chosen, on one release, which must itself verify."""
+    verify(opened(subject.members), thorough=True).raise_if_bad()
+    tried = _with_restated(subject.members) if chosen is None else chosen
+    return _forged(subject.title, tried, EXCUSED)
+
+
+def forge_another_version(
+    subject: Subject, chosen: Iterable[Alteration] | None = None
+) -> Forgeries:
+    """The same in the name of another version, whose estimates nobody here can compute again."""
+    disguised = as_by_another_version(subject.members)
+    verify(opened(disguised), thorough=True).raise_if_bad()
+    tried = _with_restated(disguised) if chosen is None else chosen
+    title = f"{subject.title}, by another version"
+    return _forged(title, tried, {**EXCUSED, **ONLY_COMPUTED_AGAIN})
+
+
+def _with_restated(
+    members: Members, chosen: Iterable[Alteration] | None = None
+) -> Iterator[Alteration]:
+    """Each alteration, and, of parts and claims, each with the privacy statement that fits it."""
+    honest = release_members(release_from_members(members))
+    for each in alterations(members) if chosen is None else chosen:
+        yield each
+        if not each.place.startswith(("parts", "claims")):
+            continue
+        try:
+            anew = release_members(release_from_members(each.members))
+        except BadRelease:
+            continue  # no reader takes it
+        if anew != honest:  # a fraction that was only spelled otherwise is the same fraction
+            yield Alteration(each.place, f"{each.what}, statement to fit", partial(dict, anew))
+
+
+def _forged(title: str, tried: Iterable[Alteration], excuses: Iterable[str]) -> Forgeries:
+    found = Forgeries(title)
+    for each in tried:
+        found.tried += 1
+        if is_refused(each.members):
+            found.refused += 1
+            continue
+        excuse = next((name for name in excuses if _excuses(name, each)), None)
+        if excuse is None:
+            found.accepted.append(f"{each.place}: {each.what}")
+        else:
+            found.excused[excuse] = found.excused.get(excuse, 0) + 1
+    return found
+
+
+def _excuses(name: str, each: Alteration) -> bool:
+    """Whether an excuse is about this place, or about this place altered in this way."""
+    pattern = name.replace("[]", "[[]]")  # in `fnmatch` brackets hold a set of letters
+    kind = each.kind_of_place
+    return fnmatchcase(kind, pattern) or f"{kind} {each.what}" == name
+
+
+def as_by_another_version(members: Members) -> Members:
+    """The file as another version would have written it, unsigned."""
+    manifest = json.loads(members[MANIFEST])
+    manifest["software"] = manifest["privacy"]["data"]["software"] = OTHER_VERSION
+    unsigned = {name: data for name, data in members.items() if name != SIGNATURE}
+    return {**unsigned, MANIFEST: json.dumps(manifest, ensure_ascii=False).encode()}
+
+
+def is_refused(members: Members) -> bool:
+    """Whether a reader who verifies a file is told that something is wrong with it."""
+    try:
+        return not verify(opened(members), thorough=True).ok
+    except BadRelease:
+        return True
+    except Exception:  # a traceback: whoever reads the file is told nothing
+        return False
+
+
+def a_few_of_each(
+    members: Members, turn: int, *, seen: set[str], few: int = 1
+) -> Iterator[Alteration]:
+    """A few alterations of each kind of place, others each `turn`.
+
+    Places outside the parts and claims are alike in all releases: those in `seen` are left out.
+    """
+    kinds: dict[str, list[Alteration]] = {}
+    for each in alterations(members):
+        kinds.setdefault(each.kind_of_place, []).append(each)
+    for kind, options in kinds.items():
+        if kind.startswith(("parts", "claims")):
+            yield from (options[(turn + more) % len(options)] for more in range(few))
+        elif kind not in seen:
+            seen.add(kind)
+            yield from options[:: 1 + len(options) // MOST_OF_ONE_PLACE]
+
+
+def forged_releases(*, quick: bool = False) -> Iterator[Forgeries]:
+    """Every subject, with its own version and in the name of another; `quick` tries a few of each kind."""
+    seen: set[str] = set()
+    for turn, subject in enumerate(subjects()):
+        if not quick:
+            yield forge(subject)
+            yield forge_another_version(subject)
+            continue
+        yield forge(subject, a_few_of_each(subject.members, turn, seen=seen))
+        if subject.title.endswith(QUICKLY_DISGUISED):
+            disguised = as_by_another_version(subject.members)
+            chosen = a_few_of_each(disguised, turn, seen=seen, few=4)
+            yield forge_another_version(subject, _with_restated(disguised, chosen))

@@ -1,0 +1,230 @@
+"""Arrow columns made safe for an engine: what each Arrow type is handed over as, whatever a value holds.
+
+An engine that reads Arrow converts some types while it scans, and stops on a value that does not
+fit: text that is not Unicode, a timestamp in seconds a million years away, a decimal with more
+digits than its type allows. So each type here says what it becomes, known before any value is read,
+and `Reading.safe` gets it there by steps that no value can stop. A type that is not listed is refused.
+
+    text                   stays text; bytes that are no UTF-8 become U+FFFD
+    timestamps             the integers that they are stored as; `duckdb_units` scales and clamps them
+    decimals               stay decimals; one with more digits than its type allows is null
+    dictionaries, runs     what their values become
+    bytes, times of day, durations, lists, structs, ...   nulls, as the schema says; never looked at
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_MILLISECONDS_PER_DAY = 86_400_000
+_FARTHEST_DAY = 2**31 - 2
+"""The next one stands for infinity in DuckDB."""
+_NUMBERS = {
+    "bool": "BOOLEAN",
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "uint8": "UTINYINT",
+    "uint16": "USMALLINT",
+    "uint32": "UINTEGER",
+    "uint64": "UBIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date32[day]": "DATE",
+}
+"""Types whose every value the engine can take as it is, by Arrow's name and by the engine's."""
+_DECIMALS = ("decimal32", "decimal64", "decimal128")
+_BYTES = ("binary", "large_binary", "fixed_size_binary", "binary_view")
+_UNREADABLE = ("null", *_BYTES, "time", "duration", "interval", "nested")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the values of one Arrow type are handed over as."""
+
+    label: str
+    """The engine's name of the type, as `duckdb_units.FieldType` knows it."""
+    type: Any
+    """The Arrow type that is handed over."""
+    safe: Callable[[Any], Any]
+    """From an array of the source's type to one of `type`; fails on damaged memory only."""
+
+    def column(self, values: Any) -> Any:
+        """An array, or one in chunks, of the source's type, as chunks of `type`."""
+        import pyarrow
+
+        chunks = values.chunks if hasattr(values, "chunks") else [values]
+        return pyarrow.chunked_array([self.safe(chunk) for chunk in chunks], type=self.type)
+
+
+def reading_of(type_: Any) -> Reading | None:
+    """The reading of an Arrow type; `None` for one that is not known, or that no engine can hold."""
+    import pyarrow
+
+    name = str(type_)
+    if isinstance(type_, pyarrow.BaseExtensionType):
+        return _extension(type_)
+    if name in _NUMBERS:
+        return Reading(_NUMBERS[name], type_, _whole)
+    if name == "halffloat":
+        return Reading("FLOAT", pyarrow.float32(), lambda array: _whole(array).cast("float"))
+    if name == "date64[ms]":
+        return Reading("DATE", pyarrow.date32(), _days)
+    if _is(type_, "timestamp"):
+        integers = pyarrow.int64()
+        return Reading(
+            f"INSTANT_{type_.unit.upper()}", integers, lambda array: _whole(array).view(integers)
+        )
+    if _is_text(type_):
+        return Reading("VARCHAR", type_, _text)
+    if any(_is(type_, one) for one in _DECIMALS):
+        if not 0 <= type_.scale <= type_.precision:
+            return None
+        wide = pyarrow.decimal128(type_.precision, type_.scale)
+        return Reading(f"DECIMAL({type_.precision},{type_.scale})", wide, _decimals)
+    if _is(type_, "dictionary"):
+        return _dictionary(type_)
+    if _is(type_, "run_end_encoded"):
+        from pyarrow import compute
+
+        inner = reading_of(type_.value_type)
+        if inner is None:
+            return None
+        return Reading(
+            inner.label, inner.type, lambda array: inner.safe(compute.run_end_decode(array))
+        )
+    return nothing() if any(_is(type_, one) for one in _UNREADABLE) else None
+
+
+def nothing() -> Reading:
+    """For types that no kind of column reads: nulls, so many as there are rows."""
+    import pyarrow
+
+    return Reading(
+        '"NULL"', pyarrow.int8(), lambda array: pyarrow.nulls(len(array), pyarrow.int8())
+    )
+
+
+def _is(type_: Any, name: str) -> bool:
+    from pyarrow import types
+
+    known = getattr(
+        types, f"is_{name}", None
+    )  # some are newer than the oldest pyarrow that is read
+    return known is not None and bool(known(type_))
+
+
+def _is_text(type_: Any) -> bool:
+    return any(_is(type_, name) for name in ("string", "large_string", "string_view"))
+
+
+def _whole(array: Any) -> Any:
+    """The array, once its buffers are as long as it says."""
+    array.validate()
+    return array
+
+
+def _days(array: Any) -> Any:
+    """Milliseconds as days; what 32 bits cannot hold lies at their ends, beyond every declared range."""
+    import pyarrow
+
+    stored = _whole(array).view(pyarrow.int64())
+    days = stored.fill_null(0).to_numpy(zero_copy_only=False) // _MILLISECONDS_PER_DAY
+    inside = np.clip(days, -_FARTHEST_DAY, _FARTHEST_DAY).astype(np.int32)
+    unknown = stored.is_null().to_numpy(zero_copy_only=False)
+    return pyarrow.array(inside, mask=unknown).view(pyarrow.date32())
+
+
+def _text(array: Any) -> Any:
+    """Text, of which an engine may look at every byte."""
+    import pyarrow
+
+    stored = array.cast(pyarrow.large_binary())  # without a look at the bytes
+    stored.validate(full=True)
+    try:
+        array.validate(full=True)
+    except pyarrow.ArrowInvalid:  # no other thing can be wrong with it any more
+        texts = [
+            None if value is None else value.decode("utf-8", "replace")
+            for value in stored.to_pylist()
+        ]
+        return pyarrow.array(texts, type=array.type)
+    return array
+
+
+def _decimals(array: Any) -> Any:
+    import pyarrow
+
+    type_ = array.type
+    wide = pyarrow.decimal128(type_.precision, type_.scale)
+    array.validate()
+    try:
+        array.validate(full=True)
+    except pyarrow.ArrowInvalid:
+        array = _fitting(array)
+    return array if type_ == wide else array.cast(wide)
+
+
+def _fitting(array: Any) -> Any:
+    """Nulls in place of decimals that have more digits than their type allows."""
+    import pyarrow
+
+    size = array.type.bit_width // 8
+    stored = array.buffers()[1].to_pybytes()
+    most = 10**array.type.precision
+    fits = [
+        -most < int.from_bytes(stored[place * size :][:size], "little", signed=True) < most
+        for place in range(array.offset, array.offset + len(array))
+    ]
+    taken = [place if fit else None for place, fit in enumerate(fits)]
+    return array.take(pyarrow.array(taken, type=pyarrow.int64()))
+
+
+def _dictionary(type_: Any) -> Reading | None:
+    import pyarrow
+
+    inner = reading_of(type_.value_type)
+    if inner is None:
+        return None
+    if not _is_text(type_.value_type):
+
+        def decoded(array: Any) -> Any:
+            array.validate(full=True)  # an index beyond the dictionary would read foreign memory
+            return inner.safe(array.dictionary_decode())
+
+        return Reading(inner.label, inner.type, decoded)
+
+    def kept(array: Any) -> Any:
+        indices = array.indices.cast(pyarrow.int32())
+        made = pyarrow.DictionaryArray.from_arrays(indices, inner.safe(array.dictionary), safe=True)
+        made.validate(full=True)
+        return made
+
+    return Reading("VARCHAR", pyarrow.dictionary(pyarrow.int32(), type_.value_type), kept)
+
+
+def _extension(type_: Any) -> Reading | None:
+    """The extension types of Arrow itself whose meaning is known; not those of other packages."""
+    from pyarrow import compute
+
+    inner = reading_of(type_.storage_type)
+    match type_.extension_name:
+        case "arrow.uuid":
+            return Reading("UUID", type_, _whole)
+        case "arrow.json" if inner is not None and inner.label == "VARCHAR":
+            return Reading(inner.label, inner.type, lambda array: inner.safe(array.storage))
+        case "arrow.bool8":
+            import pyarrow
+
+            return Reading(
+                "BOOLEAN",
+                pyarrow.bool_(),
+                lambda array: compute.not_equal(_whole(array).storage, 0),
+            )
+        case _:
+            return None

@@ -1,0 +1,173 @@
+"""A release computed again from its own noisy numbers: what follows from them, and nothing else.
+
+Everything in a release but the noisy numbers is decided by public facts or computed from noisy numbers:
+which queries are asked, with which noise, where a tree stops, estimates, facts, error claims. So the
+algorithms can run again with a record in the kernel's place, which gives back what was published.
+No row is there to be read, nothing is charged and no noise is drawn.
+
+May import kernel (its requests and rules, never its noise), inference and the rooms below them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
+from discreet.artifacts.release import ErrorClaim, Part, Release
+from discreet.errors import BadRelease
+from discreet.kernel.mechanisms import Exponential
+from discreet.kernel.refining import LevelView, Schedule, refine
+from discreet.kernel.vault import Request
+from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.measurable import Counts
+from discreet.queries.scores import Score
+from discreet.queries.tree import Nodes, Tree
+from discreet.releases.preparing import prepare
+from discreet.releases.trivial_claims import no_more_than_all_rows
+from discreet.schema import Schema
+
+Kind = TypeVar("Kind", Measurement, Selection, TreeMeasurement)
+USUAL_CONFIDENCE = 0.95
+"""Of a release without claims, in which no confidence plays a part."""
+
+
+def reproduce(release: Release, *, without: Collection[str] = ()) -> Release:
+    """The release that follows from the noisy numbers of this one, its schema, budget and workload.
+
+    Parts of classes in `without` (by their text) are taken over as they are, with their claims. What
+    cannot be a record of the algorithms that it names is a `BadRelease`.
+    """
+    prospect = prepare(
+        release.schema,
+        budget=release.budget,
+        workload=[part.query_class for part in release.parts],
+        algorithms={part.query_class.text: part.algorithm for part in release.parts},
+        accounting=release.accounting,
+    )
+    confidence = _confidence(release.claims)
+    parts: list[Part] = []
+    claims: list[ErrorClaim] = []
+    for prepared, part in zip(prospect.parts, release.parts, strict=True):
+        text = part.query_class.text
+        if text in without:
+            parts.append(part)
+            claims += [claim for claim in release.claims if claim.query_class == text]
+            continue
+        record = Record(part, release.schema)
+        made, claimed = prepared.finish(
+            record,
+            record.measure(prepared.requests),
+            public_rows=release.public_rows,
+            confidence=confidence,
+        )
+        record.check_used_up()
+        parts.append(made)
+        claims += no_more_than_all_rows(claimed, prepared.query_class, release.public_rows)
+    return replace(release, budget=prospect.charge, parts=tuple(parts), claims=tuple(claims))
+
+
+def _confidence(claims: Sequence[ErrorClaim]) -> float:
+    stated = {claim.confidence for claim in claims}
+    if len(stated) > 1:
+        raise BadRelease("its claims are made with different confidences.")
+    return stated.pop() if stated else USUAL_CONFIDENCE
+
+
+class Record:
+    """The verbs of a grant, which give back what a part records, in the order in which it does."""
+
+    def __init__(self, part: Part, schema: Schema) -> None:
+        self._schema = schema
+        self._left = list(part.measurements)
+
+    def measure(self, requests: Sequence[Request]) -> tuple[Measurement, ...]:
+        """Each request with the noise, sensitivity and cost that it has now, and the recorded numbers."""
+        return tuple(self._measured(request) for request in requests)
+
+    def _measured(self, request: Request) -> Measurement:
+        query, schema = request.query, self._schema
+        recorded = self._next(Measurement)
+        size = query.size(schema)
+        same = type(recorded.query) is type(query) and recorded.query.to_dict() == query.to_dict()
+        if not same or recorded.values.shape != (size,):
+            raise BadRelease("it measured something else than its algorithm does at that point.")
+        moved = query.sensitivity(schema)
+        return Measurement(
+            query=query,
+            law=request.mechanism.law(moved, size=size),
+            sensitivity=moved,
+            cost=request.mechanism.cost(),
+            values=recorded.values,
+        )
+
+    def select(self, score: Score, mechanism: Exponential) -> Selection:
+        recorded = self._next(Selection)
+        candidates = score.candidates(self._schema)
+        if recorded.chosen >= candidates:
+            raise BadRelease("it chose what was not there to choose.")
+        return Selection(
+            chosen=recorded.chosen,
+            candidates=candidates,
+            sensitivity=score.sensitivity(self._schema),
+            cost=mechanism.cost(),
+        )
+
+    def refine(
+        self,
+        tree: Tree,
+        *,
+        epsilon: Fraction,
+        schedule: Schedule,
+        stop: Callable[[LevelView], npt.NDArray[np.bool_]],
+    ) -> TreeMeasurement:
+        tree.check(self._schema)
+        schedule.check(tree)
+        return refine(
+            tree,
+            epsilon=epsilon,
+            schedule=schedule,
+            stop=stop,
+            schema=self._schema,
+            count=_no_counts,
+            noise=_Levels(self._next(TreeMeasurement)),
+            next_step=str,
+        )
+
+    def check_used_up(self) -> None:
+        if self._left:
+            raise BadRelease("it measured more than its algorithm does.")
+
+    def _next(self, kind: type[Kind]) -> Kind:
+        if not self._left or not isinstance(self._left[0], kind):
+            raise BadRelease("it lacks a measurement that its algorithm makes.")
+        found = self._left.pop(0)
+        assert isinstance(found, kind)
+        return found
+
+
+class _Levels:
+    """The noisy numbers of a tree's levels, from the top: coarse ones first shown, then the kept ones."""
+
+    def __init__(self, recorded: TreeMeasurement) -> None:
+        self._left = list(recorded.levels)
+
+    def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
+        if not self._left or len(self._left[0].nodes) != len(exact):
+            raise BadRelease("its tree has other nodes than its stopping rule leaves.")
+        level = self._left.pop(0)
+        # What was kept is known only as far as it was published: stopped or refined, as the rule says.
+        return np.stack([*[level.values] * (len(laws) - 1), level.first])
+
+
+def _no_counts(columns: tuple[str, ...], shifts: tuple[int, ...], nodes: Nodes) -> Counts:
+    """Of as many nodes: there are no rows here."""
+    return np.zeros(len(nodes), dtype=np.int64)
+
+
+__all__ = ["Record", "reproduce"]

@@ -1,0 +1,221 @@
+"""One cap for charges that protect different people, and file locks that are dropped or not compared."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+PAIRS = (
+    "tests/audits/test_charging.py::test_every_kind_of_charge_to_every_kind_of_cap_stays_below_it"
+)
+UNITS = "tests/kernel/test_ledger_units.py"
+LOCKS = "tests/kernel/test_ledger_locks.py"
+CAPS = "tests/cli/test_large_caps.py"
+
+ACCOUNT = "src/discreet/kernel/ledger/account.py"
+JOURNAL = "src/discreet/kernel/ledger/journal.py"
+PROTECTED = "src/discreet/privacy/protection.py"
+
+COMPARED = """        size = steps(charge=protects, cap=self.protects)
+"""
+
+UNITS_AND_LOCKS = (
+    Mutant(
+        name="a-cap-does-not-look-whom-a-charge-protects",
+        trap=3,
+        file=ACCOUNT,
+        old=COMPARED,
+        new="        size = 1 if self.protects else steps(charge=protects, cap=self.protects)\n",
+        tests=(PAIRS,),
+        quick=True,
+    ),
+    Mutant(
+        name="rows-charged-to-a-cap-for-people",
+        trap=3,
+        file=PROTECTED,
+        old="    if cap.identifier is None:\n        return 4 if changes else 2\n",
+        new="    if cap.identifier is None or charge.identifier is None:\n        return 4 if changes else 2\n",
+        tests=(PAIRS,),
+    ),
+    Mutant(
+        name="a-row-that-passes-from-one-person-to-another-counts-as-one-person",
+        trap=3,
+        file=PROTECTED,
+        old="        return 4 if changes else 2\n",
+        new="        return 2\n",
+        tests=(PAIRS,),
+    ),
+    Mutant(
+        name="a-changed-row-hides-one-more",
+        trap=20,
+        file=PROTECTED,
+        old="    if not adds:\n        return None\n",
+        new="    if not adds and charge.identifier != cap.identifier:\n        return None\n",
+        more=(
+            (
+                "        return 2 if changes else None\n",
+                "        return 2\n",
+            ),
+        ),
+        tests=(PAIRS,),
+    ),
+    Mutant(
+        name="a-conversion-is-announced-and-forgotten",
+        trap=1,
+        file=ACCOUNT,
+        old="        return cost if size == 1 else Loss.of(for_a_group(cost.budget(), size))\n",
+        new="        return cost\n",
+        tests=(PAIRS,),
+    ),
+    Mutant(
+        name="a-groups-delta-does-not-grow",
+        trap=29,
+        file=PROTECTED,
+        old="    delta = cost.delta * growth if cost.delta else Fraction(0)\n",
+        new="    delta = cost.delta * min(growth, size) if cost.delta else Fraction(0)\n",
+        tests=(PAIRS,),
+    ),
+    Mutant(
+        name="a-groups-rho-grows-by-its-size-alone",
+        trap=1,
+        file=PROTECTED,
+        old="        return Budget(rho=cost.amount * size * size)\n",
+        new="        return Budget(rho=cost.amount * size)\n",
+        tests=(PAIRS,),
+    ),
+    Mutant(
+        name="a-rho-with-a-delta-is-converted-without-a-theorem",
+        trap=29,
+        file=PROTECTED,
+        old="        if cost.delta:\n",
+        new="        if cost.delta > 1:\n",
+        tests=(f"{UNITS}::test_a_rho_with_a_delta_is_not_converted",),
+    ),
+    Mutant(
+        name="the-vault-charges-rows-whatever-the-schema-protects",
+        trap=3,
+        file="src/discreet/kernel/vault.py",
+        old="            request=request,\n            protects=self._schema.protects,\n",
+        new="            request=request,\n            protects=type(self._schema.protects)(),\n",
+        tests=(PAIRS,),
+    ),
+    Mutant(
+        name="learning-forgets-the-adjacency-that-its-cap-protects",
+        trap=1,
+        file="src/discreet/curator/learning.py",
+        old="        adjacency=known.adjacency if adjacency is None else adjacency,\n",
+        new="        adjacency=Adjacency.ADD_REMOVE if adjacency is None else adjacency,\n",
+        tests=(
+            "tests/curator/test_curator_units.py::test_learning_protects_whom_the_cap_protects",
+        ),
+    ),
+    Mutant(
+        name="old-charges-of-unknown-unit-are-added-to",
+        trap=32,
+        file=ACCOUNT,
+        old="        return self.protects is None and self.spent != self.nothing()\n",
+        new="        return self.protects is not None and self.spent != self.nothing()\n",
+        tests=(
+            f"{UNITS}::test_old_charges_of_unknown_unit_accept_nothing_until_somebody_says_whom_they_protect",
+        ),
+    ),
+    Mutant(
+        name="a-charge-taken-over-by-one-that-protects-others",
+        trap=31,
+        file="src/discreet/kernel/ledger/book.py",
+        old="        return self.dataset, self.analyst, self.request, self.cost, self.protects\n",
+        new='        return self.dataset, self.analyst, self.request, self.cost, ""\n',
+        more=(
+            (
+                '        key = account.dataset, analyst, body["request"], cost, body.get("protects")\n',
+                '        key = account.dataset, analyst, body["request"], cost, ""\n',
+            ),
+        ),
+        tests=(f"{UNITS}::test_a_proved_conversion_is_made_only_on_purpose_and_is_recorded",),
+    ),
+    Mutant(
+        name="a-charge-that-names-nobody-is-believed",
+        trap=32,
+        file="src/discreet/kernel/ledger/book.py",
+        old="            if self.format > 1:\n",
+        new="            if self.format > 2:\n",
+        tests=(f"{UNITS}::test_a_charge_without_a_unit_is_damage_in_a_ledger_that_records_units",),
+    ),
+    # Locks
+    Mutant(
+        name="the-database-file-is-opened-beside-sqlite",
+        trap=24,
+        file="src/discreet/kernel/ledger/place.py",
+        old="os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC",
+        new="os.O_RDWR | os.O_CREAT | os.O_CLOEXEC",
+        tests=(f"{LOCKS}::test_a_ledger_opened_twice_in_a_process_keeps_its_locks",),
+    ),
+    Mutant(
+        name="the-database-file-is-read-to-see-whether-it-is-one",
+        trap=24,
+        file="src/discreet/kernel/ledger/store.py",
+        old="        check_one_name(path)\n",
+        new="        check_one_name(path)\n        path.open('rb').close()\n",
+        tests=(f"{LOCKS}::test_nothing_but_sqlite_ever_opens_the_database_file",),
+    ),
+    Mutant(
+        name="two-events-of-one-number-both-pass-the-mark",
+        trap=24,
+        file="src/discreet/kernel/ledger/mark.py",
+        old="            if current.seq == mark.seq and current.hash != mark.hash:\n",
+        new="            if current.seq < mark.seq and current.hash != mark.hash:\n",
+        tests=(f"{LOCKS}::test_the_last_charge_is_granted_once_even_where_the_locks_were_dropped",),
+    ),
+    Mutant(
+        name="a-mark-found-further-on-is-not-compared",
+        trap=24,
+        file=JOURNAL,
+        old="        if found.seq > mark.seq:\n",
+        new="        if found.seq < mark.seq:\n",
+        tests=(f"{LOCKS}::test_the_last_charge_is_granted_once_even_where_the_locks_were_dropped",),
+    ),
+    Mutant(
+        name="connections-stay-open-through-a-fork",
+        trap=24,
+        file=JOURNAL,
+        old="        _held.append(journal)\n        journal._let_go()\n",
+        new="        _held.append(journal)\n",
+        more=(
+            (
+                "        self._lock, self._book, self._seen = threading.RLock(), Book(), None\n",
+                "        _left_behind.append(self._store)\n"
+                "        self._store = None\n"
+                "        self._lock, self._book, self._seen = threading.RLock(), Book(), None\n",
+            ),
+            (
+                "_forking = threading.RLock()\n",
+                "_left_behind: list[object] = []\n_forking = threading.RLock()\n",
+            ),
+        ),
+        tests=(f"{LOCKS}::test_a_forked_child_has_locks_of_its_own",),
+    ),
+    Mutant(
+        name="a-ledger-under-two-names-has-two-logs",
+        trap=24,
+        file="src/discreet/kernel/ledger/place.py",
+        old="    if path.stat().st_nlink != 1:\n",
+        new="    if path.stat().st_nlink < 1:\n",
+        tests=(f"{LOCKS}::test_a_second_name_by_a_hard_link_is_refused",),
+    ),
+    # Caps
+    Mutant(
+        name="a-huge-cap-passes-without-a-yes",
+        trap=26,
+        file="src/discreet/cli/options.py",
+        old="    if is_huge(cap) and not yes:\n",
+        new="    if is_huge(cap) and yes is None:\n",
+        tests=(f"{CAPS}::test_a_cap_above_100_needs_a_yes_before_anything_is_read_or_charged",),
+    ),
+    Mutant(
+        name="a-raised-cap-does-not-say-who-raised-it",
+        trap=32,
+        file="src/discreet/kernel/ledger/ledger.py",
+        old='                "raise", dataset=dataset, analyst=analyst, cap=loss.text, reason=reason, by=by\n',
+        new='                "raise", dataset=dataset, analyst=analyst, cap=loss.text, reason=reason\n',
+        tests=(f"{UNITS}::test_a_raised_cap_says_who_raised_it_and_why",),
+    ),
+)

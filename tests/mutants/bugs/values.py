@@ -1,0 +1,132 @@
+"""Bugs of reading values: one that stops a run, is read too early, is quoted, or lends a group its name."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+FUZZ = "tests/audits/test_value_fuzz.py"
+ODD = f"{FUZZ}::test_no_odd_value_can_be_seen_but_in_the_counts_of_its_row"
+SOURCES = f"{FUZZ}::test_no_source_is_touched_before_the_first_verb_or_heard_when_it_fails"
+ENGINE = "tests/kernel/test_engine_guards.py"
+ARROW = "src/discreet/kernel/engines/arrow_columns.py"
+FRAMES = "src/discreet/kernel/engines/frames.py"
+UNITS = "src/discreet/kernel/engines/duckdb_units.py"
+
+VALUES = (
+    Mutant(
+        name="a-lazy-table-is-computed-before-the-charge",
+        trap=25,
+        file="src/discreet/kernel/engines/duckdb_scan.py",
+        old="    session.register(_REGISTERED, rows)",
+        new="    rows.read()\n    session.register(_REGISTERED, rows)",
+        tests=(SOURCES,),
+    ),
+    Mutant(
+        name="the-spelling-of-one-row-names-a-group",
+        trap=18,
+        file="src/discreet/kernel/engines/duckdb_sql.py",
+        old="    return exp.Paren(this=exp.Collate(this=_own(text), expression=rule))\n",
+        new="    return _own(text)\n",
+        tests=(f"{ODD}[duckdb]",),
+    ),
+    Mutant(
+        name="arrow-text-that-is-no-unicode-is-handed-on",
+        trap=33,
+        file=ARROW,
+        old="    stored = array.cast(pyarrow.large_binary())  # without a look at the bytes\n",
+        new="    return array\n    stored = array.cast(pyarrow.large_binary())\n",
+        tests=(f"{ODD}[arrow]",),
+    ),
+    Mutant(
+        name="arrow-timestamps-converted-by-the-engine",
+        trap=33,
+        file=ARROW,
+        old='            f"INSTANT_{type_.unit.upper()}", integers, lambda array: _whole(array).view(integers)\n',
+        new='            "TIMESTAMP WITH TIME ZONE" if type_.tz else "TIMESTAMP", type_, _whole\n',
+        tests=(f"{ODD}[arrow]",),
+    ),
+    Mutant(
+        name="seconds-multiplied-before-they-are-clamped",
+        trap=33,
+        file=UNITS,
+        old="    inside = s.clamp(value, s.whole(-farthest), s.whole(farthest))\n",
+        new="    inside = value\n",
+        tests=(f"{ODD}[arrow]",),
+    ),
+    Mutant(
+        name="durations-converted-by-the-engine",
+        trap=33,
+        file=ARROW,
+        old="    if name in _NUMBERS:\n",
+        new=(
+            '    if _is(type_, "duration"):\n'
+            '        return Reading("BIGINT", type_, _whole)\n'
+            "    if name in _NUMBERS:\n"
+        ),
+        tests=(f"{ODD}[arrow]",),
+    ),
+    Mutant(
+        name="decimals-of-more-digits-than-their-type-handed-on",
+        trap=33,
+        file=ARROW,
+        old="        array = _fitting(array)\n",
+        new="        pass\n",
+        tests=(f"{ODD}[arrow]",),
+    ),
+    Mutant(
+        name="decimals-of-parquet-with-too-many-digits-are-spelled",
+        trap=33,
+        file=UNITS,
+        old="        return _within_digits(raw, type_)\n    if not type_.is_text:\n",
+        new="        return raw.copy()\n    if not type_.is_text:\n",
+        tests=(f"{ODD}[parquet]",),
+    ),
+    Mutant(
+        name="half-a-surrogate-pair-is-handed-on",
+        trap=33,
+        file="src/discreet/kernel/engines/pandas_columns.py",
+        old='    return text.encode("utf-8", "replace").decode()\n',
+        new="    return text\n",
+        tests=(f"{ODD}[pandas]",),
+    ),
+    Mutant(
+        name="an-identifier-before-the-calendar-is-spelled",
+        trap=33,
+        file=UNITS,
+        old='    first = s.call("greatest", moment, s.whole(_FIRST_MOMENT))\n',
+        new="    first = moment\n",
+        tests=(f"{ENGINE}::test_no_moment_as_an_identifier_makes_a_verb_fail",),
+    ),
+    Mutant(
+        name="a-dataset-of-text-files-is-parsed-while-it-is-read",
+        trap=33,
+        file=FRAMES,
+        old='_TEXT_FORMATS = ("csv", "json")\n',
+        new="_TEXT_FORMATS = ()\n",
+        tests=(SOURCES,),
+    ),
+    Mutant(
+        name="a-message-of-another-package-is-passed-on",
+        trap=35,
+        file=FRAMES,
+        old="    except BaseException:\n        made = error()\n",
+        new="    except BaseException as foreign:\n        made = EngineFailed(str(foreign))\n",
+        tests=(SOURCES,),
+    ),
+    Mutant(
+        name="an-error-of-another-package-stands-behind-ours",
+        trap=35,
+        file=FRAMES,
+        old="    except BaseException:\n        made = error()\n",
+        new="    except BaseException:\n        raise error() from None\n",
+        tests=(SOURCES,),
+    ),
+    Mutant(
+        name="a-panic-is-not-caught",
+        trap=35,
+        file=FRAMES,
+        old="    except BaseException:\n        made = error()\n",
+        new="    except Exception:\n        made = error()\n",
+        tests=(SOURCES,),
+    ),
+)
