@@ -14,7 +14,7 @@ import numpy.typing as npt
 from discreet.answers.combining import best_reason, places_of, settled
 from discreet.answers.estimates import NO_GROUPS, Estimates
 from discreet.answers.library import Library
-from discreet.answers.many_counts import ManyCounts
+from discreet.answers.many_counts import ManyCounts, many_counts
 from discreet.answers.regions import BoxRegions, CellRegions, RangeRegions, Region, regions_of
 from discreet.answers.source import Found, Refusal, Source
 from discreet.artifacts.answers import AnswerColumn, Answers
@@ -93,7 +93,7 @@ class Asking:
         for source in self._sources:
             found = read(source)
             if isinstance(found, Estimates):
-                return ManyCounts.of(found.plausible(self._rows), confidence)
+                return many_counts(found.plausible(self._rows), confidence)
             refusals.append(found)
         raise best_reason(refusals)
 

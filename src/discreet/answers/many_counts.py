@@ -29,13 +29,6 @@ class ManyCounts:
     is_model: Bools | None = None
     """Whether a model filled the table in; `None` where none did."""
 
-    @classmethod
-    def of(cls, found: Estimates, confidence: float) -> ManyCounts:
-        shape = found.estimate.shape
-        models = np.broadcast_to(found.is_model, shape) if np.any(found.is_model) else None
-        exact = np.broadcast_to(found.is_exact, shape)
-        return cls(found.estimate, found.lower, found.upper, found.std, exact, confidence, models)
-
     def __len__(self) -> int:
         return len(self.estimate)
 
@@ -43,3 +36,12 @@ class ManyCounts:
         if self.is_model is not None and self.is_model[place]:
             return Covers.NOISE_AND_MODEL
         return Covers.NOISE if self.is_exact[place] else Covers.NOISE_AND_CELLS
+
+
+def many_counts(found: Estimates, confidence: float) -> ManyCounts:
+    """Estimates as arrays of the same length."""
+    shape = found.estimate.shape
+    models = np.broadcast_to(found.is_model, shape) if np.any(found.is_model) else None
+    exact = np.broadcast_to(found.is_exact, shape)
+    numbers = found.estimate, found.lower, found.upper, found.std
+    return ManyCounts(*numbers, exact, confidence, models)

@@ -260,6 +260,7 @@ def _arguments() -> dict[str, Callable[[World, Any, int], Any]]:
             {column.name: column for column in w.made.schema.columns}
         ),
         "ManyCounts.covers": lambda w, v, n: v.covers(0),
+        "ManyHalfspaces.covers": lambda w, v, n: v.covers(0),
         "Marginals.check": lambda w, v, n: v.check(w.made.schema),
         "Marginals.sets": lambda w, v, n: v.sets(w.made.schema),
         "Marginals.weights": lambda w, v, n: v.weights(w.made.schema),
