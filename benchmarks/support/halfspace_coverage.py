@@ -129,7 +129,9 @@ def coverage(table: Table, name: str, draws: int) -> bool:
                 facts={},
             )
             leaves = Leaves(RangeSource(part, table.schema), table.many)
-            found = leaves.many(table.normals, table.bounds, confidence=0.95, whole=True)
+            found = leaves.many(table.normals, table.bounds, confidence=0.95).plausible(
+                leaves.public_rows
+            )
             held.append(float(((found.lower <= table.truth) & (table.truth <= found.upper)).mean()))
             width.append(float((found.upper - found.lower).mean()) / table.many)
             error.append(table.error(found.estimate))

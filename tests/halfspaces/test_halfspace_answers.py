@@ -145,7 +145,7 @@ def test_intervals_cover_as_often_as_they_say(adjacency, widths):
         table = (exact + noise[place]).reshape(query.shape(schema)).astype(float)
         grid = Grid(schema, ("a", "b"), widths, table, ((1.0, law, 1),), public)
         here = slice(place, place + 1)
-        found = grid.many(normals[here], bounds[here], confidence=0.95, whole=True)
+        found = grid.many(normals[here], bounds[here], confidence=0.95).plausible(public)
         truth = int((rows @ normals[place] >= bounds[place]).sum())
         assert found.lower[0] <= found.estimate[0] <= found.upper[0]
         held += found.lower[0] <= truth <= found.upper[0]

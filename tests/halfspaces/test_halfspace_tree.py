@@ -157,7 +157,7 @@ def test_intervals_of_a_tree_cover_as_often_as_they_say(epsilon):
         part = measured(schema, rows, epsilon)
         leaves = Leaves(RangeSource(part, schema), len(rows))
         here = slice(place, place + 1)
-        found = leaves.many(normals[here], bounds[here], confidence=0.95, whole=True)
+        found = leaves.many(normals[here], bounds[here], confidence=0.95).plausible(len(rows))
         truth = int((rows @ normals[place] >= bounds[place]).sum())
         assert found.lower[0] <= found.estimate[0] <= found.upper[0]
         held += found.lower[0] <= truth <= found.upper[0]

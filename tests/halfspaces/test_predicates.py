@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import plan, release
-from discreet.answers.predicates import PredicateReader
-from discreet.answers.sources import Library
+from discreet.answers.predicates import PredicateSource
+from discreet.answers.regions import Region
 from discreet.artifacts.files import read_release, write_release
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, NotAnswerable
@@ -222,23 +222,27 @@ def test_answers_to_declared_predicates_cover_as_often_as_they_say(tmp_path, alg
     ]
     draws = 2_000
     noise = DrawnNoise().draw(measured.law, draws * len(exact)).reshape(draws, -1)
+
+    def asked(shown, condition):
+        found = PredicateSource(shown, 0, schema).read_one(Region(condition), 0.95)
+        assert found is not None
+        return found
+
     # The interval's width does not depend on the draw, so it is computed once for each question.
-    reader = PredicateReader(Library(made))
     for place, question in enumerate(questions):
         held = 0
-        base = reader._from(part, question.condition, 0.95)
-        assert base is not None
+        base = asked(part, question.condition)
         units = []
         for k in range(len(exact)):
             one = np.zeros(len(exact), dtype=np.int64)
             one[k] = 1
             shown = replace(part, measurements=(replace(measured, values=one),))
-            found = reader._from(shown, question.condition, 0.95)
-            assert found is not None
-            assert found.half == base.half
-            units.append(found.estimate)
+            found = asked(shown, question.condition)
+            assert found.upper - found.lower == pytest.approx(base.upper - base.lower, abs=1e-6)
+            units.append(float(found.estimate[0]))
+        half = float(base.upper[0] - base.lower[0]) / 2
         estimates = (exact + noise) @ np.array(units)
-        held = int((np.abs(estimates - truth[place]) <= base.half + 1e-9).sum())
+        held = int((np.abs(estimates - truth[place]) <= half + 1e-9).sum())
         assert held >= 0.92 * draws
 
 

@@ -1,9 +1,9 @@
 """Open a release, ask it, bound its answers, verify it. Nothing here can reach a row."""
 
-from discreet.answers.batch import ManyCounts
+from discreet.answers.many_counts import ManyCounts
 from discreet.answers.reader import ReleaseReader, open_release
+from discreet.answers.registry import ANSWERERS, register
 from discreet.answers.signing import new_signing_key, sign_release
-from discreet.answers.sources import ANSWERERS
 from discreet.answers.verify import Verification, verify_costs
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Verification",
     "new_signing_key",
     "open_release",
+    "register",
     "sign_release",
     "verify_costs",
 ]

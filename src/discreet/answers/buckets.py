@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.ranges import CountedRanges
+from discreet.answers.ranges import CountsRanges
 from discreet.artifacts.release import Part
 from discreet.errors import BadRelease
-from discreet.inference.rounding import plausible_counts
 from discreet.inference.tree_intervals import RangeEstimates
 from discreet.queries.ranges import Ranges
 from discreet.schema import Schema
@@ -27,7 +26,7 @@ BUCKET_NOTE = (
 
 
 @dataclass(eq=False)
-class BucketSource:
+class BucketSource(CountsRanges):
     """What noisy searches released: first cells along each column, and the rows of each box."""
 
     part: Part
@@ -114,33 +113,7 @@ class BucketSource:
             total += weight * rows[tuple(p + up for p, up in zip(places, side, strict=True))]
         return total
 
-    def count(
-        self,
-        first: Codes,
-        last: Codes,
-        *,
-        confidence: float,
-        public_rows: int | None = None,
-        whole: bool = True,
-    ) -> CountedRanges:
-        """Rows in each range, off by at most the theorem's error."""
-        error = self.error_at(confidence)
-        empty: npt.NDArray[np.bool_] = np.any(first > last, axis=1)
-        found = self.fitted(np.where(empty[:, None], 0, first), np.where(empty[:, None], 0, last))
-        lower, upper = found.estimate - error, found.estimate + error
-        estimate, lower, upper = plausible_counts(
-            *(np.where(empty, 0.0, each) for each in (found.estimate, lower, upper)),
-            rows=public_rows,
-            whole=whole,
-        )
-        return CountedRanges(estimate, lower, upper, np.zeros(len(empty)), empty | (error == 0))
-
-
-def widened(found: RangeEstimates, error: float) -> RangeEstimates:
-    return RangeEstimates(
-        found.estimate,
-        found.inner - error,
-        found.outer + error,
-        found.inner_std,
-        found.outer_std,
-    )
+    def estimates(self, first: Codes, last: Codes, confidence: float) -> RangeEstimates:
+        """The same with the theorem's error on both sides."""
+        found, error = self.fitted(first, last), self.error_at(confidence)
+        return replace(found, inner=found.inner - error, outer=found.outer + error)

@@ -1,4 +1,4 @@
-"""Arrays of sums over cells: what cut cells add, and the rest of a public total."""
+"""What the cut cells at both ends of a range add, for whole arrays of ranges."""
 
 from __future__ import annotations
 
@@ -9,16 +9,6 @@ from discreet.schema import NumberColumn, OrderedColumn
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-
-
-def complement(
-    cells: int, total: float, rows: int, sums: Floats, many: Integers
-) -> tuple[Floats, Integers]:
-    """The sum over some cells, or the public total less the others where those are fewer."""
-    others = cells - many
-    fewer = others < many
-    rest = np.where(others == 0, float(rows), rows - (total - sums))
-    return np.where(fewer, rest, sums), np.where(fewer, others, many)
 
 
 def partial_cells(

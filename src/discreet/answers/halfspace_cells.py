@@ -22,7 +22,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.estimates import Estimates
 from discreet.answers.halfspace_conditions import Boxed, Chosen
+from discreet.answers.public_total import counted_down
 from discreet.answers.ranges import RangeSource
 from discreet.answers.readings import Reading
 from discreet.inference.combination import Terms, half_widths, variance_of
@@ -35,7 +37,6 @@ from discreet.inference.halfspace_prior import (
     uniform_share,
 )
 from discreet.inference.halfspace_tree import TreeCells, middle_edges
-from discreet.inference.rounding import plausible_counts
 from discreet.inference.tree_intervals import RangeEstimates
 from discreet.privacy.exact import exact
 from discreet.privacy.laws.sums import spread_factor
@@ -55,24 +56,14 @@ RESERVE = Fraction(1, 10)
 together, so that a whole set of them should err on the safe side."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """Counts as arrays, one number a question."""
-
-    estimate: Floats
-    lower: Floats
-    upper: Floats
-    std: Floats
-    is_exact: Bools
-    """Whether no cell is cut: the interval then covers `noise` only."""
-
-
 class Cells(Protocol):
     """What halfspaces are answered from."""
 
     columns: tuple[str, ...]
     loses: tuple[str, ...]
     """Columns for which the schema leaves rows out."""
+    sources: int
+    """How many tables with noise of their own were combined."""
 
     @property
     def comparison(self) -> Comparison: ...
@@ -89,11 +80,13 @@ class Cells(Protocol):
 
     def prior(self, normals: Floats, bounds: Floats) -> Floats: ...
 
-    def many(
-        self, normals: Floats, bounds: Floats, *, confidence: float, whole: bool
-    ) -> Counted: ...
+    def many(self, normals: Floats, bounds: Floats, *, confidence: float) -> Estimates: ...
 
-    def chosen(self, asked: Sequence[Chosen], *, confidence: float, whole: bool) -> Counted: ...
+    def chosen(self, asked: Sequence[Chosen], *, confidence: float) -> Estimates: ...
+
+    def reading(self, asked: Chosen) -> Reading | None:
+        """The unbiased count of a condition that cuts no cell."""
+        ...
 
 
 def careful(confidence: float) -> Fraction:
@@ -205,12 +198,7 @@ class Grid:
 
     def side(self, sums: Floats, boxes: Integers) -> tuple[Floats, Integers]:
         """The sum over some blocks, or the public total less the others where those are fewer."""
-        if self.total is None:
-            return sums, boxes
-        others = self.cells - boxes
-        fewer = others < boxes
-        rest = np.where(others == 0, 0.0, self.sum - sums)
-        return np.where(fewer, self.total - rest, sums), np.where(fewer, others, boxes)
+        return counted_down(self.total, self.cells, self.sum, sums, boxes)
 
     def _bounded(
         self,
@@ -221,23 +209,20 @@ class Grid:
         middle: Floats,
         *,
         confidence: float,
-        whole: bool,
-    ) -> Counted:
+    ) -> Estimates:
         low, low_draws = self.side(inner, inner_boxes)
         high, high_draws = self.side(
             outer + self.elsewhere, np.asarray(outer_boxes + self.elsewhere_cells)
         )
         middle, _ = self.side(middle, (inner_boxes + outer_boxes) // 2)
-        estimate, lower, upper = plausible_counts(
+        return Estimates(
             middle + self.elsewhere / 2,
             low - self.half_widths(low_draws, confidence),
             high + self.half_widths(high_draws, confidence),
-            rows=self.public_rows,
-            whole=whole,
+            np.sqrt(self.cell_variance * (low_draws + high_draws) / 2),
+            (inner_boxes == outer_boxes) & (self.elsewhere_cells == 0),
+            parts=self.parts,
         )
-        std = np.sqrt(self.cell_variance * (low_draws + high_draws) / 2)
-        exactly = (inner_boxes == outer_boxes) & (self.elsewhere_cells == 0)
-        return Counted(estimate, lower, upper, std, exactly)
 
     def reading(self, asked: Chosen) -> Reading | None:
         """The rows of blocks that a condition takes whole; `None` where it cuts one, or values lie outside."""
@@ -247,7 +232,7 @@ class Grid:
         terms = tuple((weight, law, draws * many) for weight, law, draws in self.noise)
         return replace(Reading.of(value, terms, self.parts), sources=self.sources)
 
-    def many(self, normals: Floats, bounds: Floats, *, confidence: float, whole: bool) -> Counted:
+    def many(self, normals: Floats, bounds: Floats, *, confidence: float) -> Estimates:
         swept = self.sweep(normals, bounds)
         return self._bounded(
             swept.inner,
@@ -256,10 +241,9 @@ class Grid:
             swept.outer_boxes,
             swept.smooth[0],
             confidence=confidence,
-            whole=whole,
         )
 
-    def chosen(self, asked: Sequence[Chosen], *, confidence: float, whole: bool) -> Counted:
+    def chosen(self, asked: Sequence[Chosen], *, confidence: float) -> Estimates:
         flat = self.values.reshape(-1)
 
         def sums(parts: Sequence[Bools | Floats]) -> Floats:
@@ -272,7 +256,6 @@ class Grid:
             np.array([int(each.outer.sum()) for each in asked]),
             sums([each.share for each in asked]),
             confidence=confidence,
-            whole=whole,
         )
 
 
@@ -282,6 +265,7 @@ class Leaves:
 
     source: RangeSource
     public_rows: int | None
+    sources: int = 1
 
     def __post_init__(self) -> None:
         schema = self.source.schema
@@ -322,14 +306,17 @@ class Leaves:
     def prior(self, normals: Floats, bounds: Floats) -> Floats:
         return uniform_share(normals, bounds, *self.edges) * float(self.cells.estimate.sum())
 
-    def many(self, normals: Floats, bounds: Floats, *, confidence: float, whole: bool) -> Counted:
-        return self._bounded(self.cells(normals, bounds), confidence, whole)
+    def many(self, normals: Floats, bounds: Floats, *, confidence: float) -> Estimates:
+        return self._bounded(self.cells(normals, bounds), confidence)
 
-    def chosen(self, asked: Sequence[Chosen], *, confidence: float, whole: bool) -> Counted:
+    def chosen(self, asked: Sequence[Chosen], *, confidence: float) -> Estimates:
         parts = [self._masked(asked[at : at + MASKS]) for at in range(0, len(asked), MASKS)]
         names = ("estimate", "inner", "outer", "inner_std", "outer_std")
         found = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        return self._bounded(RangeEstimates(*found), confidence, whole)
+        return self._bounded(RangeEstimates(*found), confidence)
+
+    def reading(self, asked: Chosen) -> Reading | None:
+        return None  # which leaves there are was decided by noise
 
     def _masked(self, asked: Sequence[Chosen]) -> RangeEstimates:
         found = self.cells.masked(
@@ -338,13 +325,10 @@ class Leaves:
         estimate = np.stack([each.share for each in asked]) @ self.cells.estimate
         return RangeEstimates(estimate, found.inner, found.outer, found.inner_std, found.outer_std)
 
-    def _bounded(self, found: RangeEstimates, confidence: float, whole: bool) -> Counted:
+    def _bounded(self, found: RangeEstimates, confidence: float) -> Estimates:
         factor = spread_factor(float(1 - careful(confidence)), self.source.kurtosis)
         lower = found.inner - factor * found.inner_std
         upper = found.outer + factor * found.outer_std
         lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
-        estimate, lower, upper = plausible_counts(
-            found.estimate, lower, upper, rows=self.public_rows, whole=whole
-        )
         std = (found.inner_std + found.outer_std) / 2
-        return Counted(estimate, lower, upper, std, found.inner == found.outer)
+        return Estimates(found.estimate, lower, upper, std, found.inner == found.outer)

@@ -250,3 +250,15 @@ def _summed(terms: Sequence[_Terms], scale: int, goal: int) -> Any:
     for term, table in zip(terms, tables, strict=True):
         total = total + np.array(table, dtype=kind)[term.place]
     return total
+
+
+def lone_inequality(condition: Condition) -> Inequality | None:
+    """The inequality that a condition is, negations taken in: a null satisfies it neither way."""
+    if isinstance(condition, Opposite):
+        inside = lone_inequality(condition.part)
+        if inside is None:
+            return None
+        return negated(inside)
+    if isinstance(condition, Every) and len(condition.parts) == 1:
+        return lone_inequality(condition.parts[0])
+    return condition if isinstance(condition, Inequality) else None

@@ -7,7 +7,7 @@ and group by these columns: it is answered from the cells inside and the cells t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
@@ -15,36 +15,25 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.cell_ranges import CellRangeSource
-from discreet.answers.halfspace_cells import Cells, Counted, Grid, Leaves
-from discreet.answers.halfspace_conditions import (
-    Chosen,
-    never_null,
-)
-from discreet.answers.joined_ranges import combined_note
+from discreet.answers.estimates import NO_GROUPS, Estimates, combined_note
+from discreet.answers.halfspace_cells import Cells, Grid, Leaves
+from discreet.answers.halfspace_conditions import Chosen, lone_inequality, never_null
+from discreet.answers.library import Library
+from discreet.answers.linear_tables import CombinedTable
+from discreet.answers.many_counts import ManyCounts
 from discreet.answers.ranges import RangeSource
-from discreet.answers.readings import Reading
-from discreet.answers.sources import CombinedTable, Library
-from discreet.artifacts.answer import Covers
-from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.answers.readings import Reading, combined
+from discreet.answers.regions import Region
+from discreet.answers.source import Source
+from discreet.answers.table_source import not_counted_note
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.inference.combination import Terms, inverse_variance_weights, scaled, variance_of
 from discreet.inference.halfspace_net import lifted, nearest_median
 from discreet.inference.halfspace_prior import Comparison
-from discreet.privacy.exact import confidence_level
-from discreet.queries.conditions import (
-    Condition,
-    Every,
-    NullTest,
-    Opposite,
-    columns_named,
-    has_inequality,
-    leaves_of,
-    negated,
-)
-from discreet.queries.grid_counts import GridCounts
+from discreet.inference.kept import Kept
+from discreet.queries.conditions import NullTest, leaves_of
 from discreet.queries.halfspaces import NUMERIC_KINDS, Halfspaces, Inequality
-from discreet.queries.question import Question
 from discreet.queries.spelling import quoted
 from discreet.schema.completeness import keeps_every_row
 
@@ -64,54 +53,37 @@ MOST_GROUP_BOXES = 1 << 25
 """(group, cell) pairs that a GROUP BY may look at."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ManyHalfspaces:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ManyHalfspaces(ManyCounts):
     """Counts as arrays, one number a halfspace. Thread safe: it never changes."""
 
-    estimate: Floats
-    lower: Floats
-    upper: Floats
-    std: Floats
-    """Of the noise alone."""
     prior: Floats
     """What would be said without data."""
-    is_exact: Bools
-    """Whether the halfspace cuts no cell: its interval then covers `noise` only."""
-    confidence: float
     comparison: Comparison
     """The release's error against the prior's; it warns where the release is not expected to win."""
 
-    def __len__(self) -> int:
-        return len(self.estimate)
 
-
-class HalfspaceReader:
+class HalfspaceSource(Source):
     """The halfspaces of one release; their cells are kept."""
 
     def __init__(self, library: Library) -> None:
-        self._library, self._kept = library, dict[tuple[str, ...], Cells]()
+        self._library, self._kept = library, Kept[tuple[str, ...], Cells]()
 
     def cells(self, columns: tuple[str, ...]) -> Cells:
         """The best cells over exactly `columns`, in the schema's order, or a refusal."""
-        kept = self._kept.get(columns)
-        if kept is None:
-            kept = self._kept[columns] = self._best(columns)
-        return kept
+        return self._kept.get(columns, lambda: self._best(columns))
 
     def _best(self, columns: tuple[str, ...]) -> Cells:
         library = self._library
         schema, rows = library.schema, library.release.public_rows
         grids: dict[tuple[int, ...], list[_Blocks]] = {}
-        for place, part in enumerate(library.release.parts):
-            for each in part.noisy:
-                query = each.query
-                if isinstance(query, GridCounts) and query.columns == columns:
-                    table = each.values.reshape(query.shape(schema)).astype(np.float64)
-                    own = table, ((1.0, each.law, 1),), frozenset({place})
-                    grids.setdefault(query.widths, []).append(own)
-        combined = library.table(columns) if library.usable(columns) else None
-        if isinstance(combined, CombinedTable):  # cells whose noises are independent
-            tables = combined.counts, combined.noise, library.table_parts
+        for each in library.grids:
+            if each.query.columns == columns:
+                own = each.counts.astype(np.float64), ((1.0, each.law, 1),), frozenset({each.place})
+                grids.setdefault(each.query.widths, []).append(own)
+        own_draws = library.table(columns) if library.usable(columns) else None
+        if isinstance(own_draws, CombinedTable):  # cells whose noises are independent
+            tables = own_draws.counts, own_draws.noise, library.table_parts
             grids.setdefault((1,) * len(columns), []).append(tables)
         found: list[Cells] = []
         for widths, same in grids.items():
@@ -130,31 +102,17 @@ class HalfspaceReader:
             raise NotAnswerable(self._refusal(columns))
         return min(found, key=lambda cells: cells.comparison.release)
 
-    def readings(self, condition: Condition) -> list[Reading]:
-        """What a grid says of a lone inequality that cuts none of its blocks."""
-        asked = lone_inequality(condition)
-        if asked is None:
-            return []
-        try:
-            cells = self.cells(asked.columns)
-        except NotAnswerable:
-            return []
-        own = cells.reading(cells.boxed.chosen(asked)) if isinstance(cells, Grid) else None
-        return [] if own is None else [own]
-
-    def totals(self) -> list[Reading]:
+    def _total(self, confidence: float) -> Estimates | None:
         """The number of all rows, from each grid over columns that leave none out."""
         schema, found = self._library.schema, list[Reading]()
-        for place, part in enumerate(self._library.release.parts):
-            for each in part.noisy:
-                query = each.query
-                if not isinstance(query, GridCounts):
-                    continue
-                if all(keeps_every_row(schema.column(name)) for name in query.columns):
-                    terms: Terms = ((1.0, each.law, len(each.values)),)
-                    value = float(each.values.sum())
-                    found.append(Reading.of(value, terms, frozenset({place})))
-        return found
+        for each in self._library.grids:
+            if all(keeps_every_row(schema.column(name)) for name in each.query.columns):
+                terms: Terms = ((1.0, each.law, each.counts.size),)
+                value = float(each.counts.sum())
+                found.append(Reading.of(value, terms, frozenset({each.place})))
+        if not found:
+            return None
+        return Estimates.of_reading(combined(found), confidence, readings=tuple(found))
 
     def _refusal(self, columns: tuple[str, ...]) -> str:
         library = self._library
@@ -173,13 +131,12 @@ class HalfspaceReader:
                     return f"{found} It can count the rows that have all its columns: add {asked}."
         return found
 
-    def one(
-        self, asked: Inequality, *, confidence: float, whole: bool
-    ) -> tuple[Counted, Chosen, Cells]:
+    def one(self, asked: Inequality, *, confidence: float) -> tuple[Estimates, Chosen, Cells]:
         """A single inequality, its cells compared in exact arithmetic."""
         cells = self.cells(asked.columns)
         chosen = cells.boxed.chosen(asked)
-        return cells.chosen([chosen], confidence=confidence, whole=whole), chosen, cells
+        found = cells.chosen([chosen], confidence=confidence)
+        return found.plausible(self._library.release.public_rows), chosen, cells
 
     def many(
         self,
@@ -188,10 +145,8 @@ class HalfspaceReader:
         bounds: npt.ArrayLike,
         *,
         confidence: float,
-        whole: bool = True,
     ) -> ManyHalfspaces:
         """`normals . columns >= bounds` for whole arrays; a cell that rounding could misplace counts as cut."""
-        confidence_level(confidence)
         schema = self._library.schema
         names = tuple(schema.column(name).name for name in columns)
         places = [each.name for each in schema.columns if each.name in names]
@@ -206,15 +161,16 @@ class HalfspaceReader:
             raise BadInput(f"The coefficients and bounds of halfspaces lie below {LARGEST:g}.")
         slopes = np.ascontiguousarray(slopes[:, [names.index(name) for name in places]])
         cells = self.cells(tuple(places))
-        found = cells.many(slopes, goals, confidence=confidence, whole=whole)
+        found = cells.many(slopes, goals, confidence=confidence)
+        found = found.plausible(self._library.release.public_rows)
         return ManyHalfspaces(
             estimate=found.estimate,
             lower=found.lower,
             upper=found.upper,
             std=found.std,
-            prior=cells.prior(slopes, goals),
-            is_exact=found.is_exact,
+            is_exact=np.asarray(found.is_exact),
             confidence=confidence,
+            prior=cells.prior(slopes, goals),
             comparison=cells.comparison,
         )
 
@@ -245,45 +201,29 @@ class HalfspaceReader:
             f"{Halfspaces(*columns).text} by the algorithm net."
         )
 
-    def answers(self, question: Question, *, confidence: float, whole: bool) -> Answers | None:
-        """The answers to a question with an inequality in its condition; `None` for others."""
-        condition = question.condition
-        if not has_inequality(condition):
-            return None
-        confidence_level(confidence)
-        if not all(one.kind == "count" and one.column is None for one in question.aggregates):
+    def read_one(self, region: Region, confidence: float) -> Estimates | None:
+        """A count of rows that satisfy inequalities; without one, the number of all rows."""
+        if not region.has_inequality:
+            is_total = region.is_one_count and region.takes_all
+            return self._total(confidence) if is_total else None
+        if region.kind != "count" or region.column is not None:
             raise NotAnswerable("A linear inequality over columns is answered for count(*) only.")
-        cells = self.cells(self._columns(question))
-        self._check_nulls(question, cells)
-        codes, chosen = self._groups(question, cells)
-        found = cells.chosen(chosen, confidence=confidence, whole=whole)
-        lone = lone_inequality(condition)
-        notes = self._notes(cells, found, None if question.group_by else lone)
-        columns = tuple(
-            AnswerColumn(
-                name=one.name,
-                estimate=found.estimate,
-                lower=found.lower,
-                upper=found.upper,
-                std=found.std,
-                covers=Covers.NOISE if found.is_exact.all() else Covers.NOISE_AND_CELLS,
-            )
-            for one in question.aggregates
-        )
-        grouped = [self._library.schema.column(name) for name in question.group_by]
-        return Answers(
-            groups=question.group_by,
-            codes=codes,
-            label=lambda axis, code: grouped[axis].label(code),
-            columns=columns,
-            confidence=confidence,
-            question=question.text,
-            notes=tuple(notes),
+        cells = self.cells(self._columns(region))
+        self._check_nulls(region, cells)
+        codes, chosen = self._groups(region, cells)
+        found = cells.chosen(chosen, confidence=confidence)
+        lone = None if region.groups else lone_inequality(region.condition)
+        own = cells.reading(chosen[0]) if lone is not None else None
+        return replace(
+            found,
+            codes=codes if region.groups else None,
+            notes=tuple(self._notes(cells, found, lone)),
+            readings=() if own is None else (own,),
         )
 
-    def _columns(self, question: Question) -> tuple[str, ...]:
+    def _columns(self, region: Region) -> tuple[str, ...]:
         """All columns of the question, in the schema's order; each must be numeric."""
-        named = columns_named(question.condition) | set(question.group_by)
+        named = region.names
         schema = self._library.schema
         columns = tuple(column.name for column in schema.columns if column.name in named)
         strange = [name for name in columns if schema.column(name).kind not in NUMERIC_KINDS]
@@ -296,19 +236,19 @@ class HalfspaceReader:
             )
         return columns
 
-    def _check_nulls(self, question: Question, cells: Cells) -> None:
+    def _check_nulls(self, region: Region, cells: Cells) -> None:
         """Rows with a null are in no cell, so none of them may satisfy the condition."""
-        known = never_null(question.condition)
+        known = never_null(region.condition)
         if known is None:
             return
         for name in cells.columns:
             column = self._library.schema.column(name)
-            if name not in known and name not in question.group_by and column.nulls == "cell":
+            if name not in known and name not in region.groups and column.nulls == "cell":
                 raise NotAnswerable(
                     f"Rows with a null in column {name!r} could satisfy this, and {self._made(cells)} does "
                     f"not count them. Add AND {quoted(name)} IS NOT NULL."
                 )
-        for leaf in leaves_of(question.condition):
+        for leaf in leaves_of(region.condition):
             if isinstance(leaf, NullTest) and self._library.schema.column(leaf.column).has_other:
                 raise NotAnswerable(
                     f"IS NULL of column {leaf.column!r} is not answered beside a linear inequality, for the "
@@ -318,22 +258,22 @@ class HalfspaceReader:
     def _made(self, cells: Cells) -> str:
         return Halfspaces(*cells.columns).text
 
-    def _groups(self, question: Question, cells: Cells) -> tuple[Integers, list[Chosen]]:
+    def _groups(self, region: Region, cells: Cells) -> tuple[Integers, list[Chosen]]:
         """The groups that the condition does not rule out, decided by public facts, and their cells."""
-        if not question.group_by:
-            return np.zeros((1, 0), dtype=np.int64), [cells.boxed.chosen(question.condition)]
+        if not region.groups:
+            return NO_GROUPS, [cells.boxed.chosen(region.condition)]
         schema = self._library.schema
-        axes = [cells.columns.index(name) for name in question.group_by]
-        sizes = [schema.column(name).value_cells for name in question.group_by]
+        axes = [cells.columns.index(name) for name in region.groups]
+        sizes = [schema.column(name).value_cells for name in region.groups]
         if prod(sizes) * cells.boxed.many > MOST_GROUP_BOXES:
             raise NotAnswerable(
-                f"GROUP BY {', '.join(question.group_by)} has {prod(sizes):,} groups, too many beside a "
+                f"GROUP BY {', '.join(region.groups)} has {prod(sizes):,} groups, too many beside a "
                 "linear inequality; group by fewer columns."
             )
         codes, found = [], []
         for code in product(*(range(size) for size in sizes)):
             chosen = cells.boxed.narrowed(dict(zip(axes, code, strict=True))).chosen(
-                question.condition
+                region.condition
             )
             if chosen.outer.any():
                 codes.append(code)
@@ -342,7 +282,7 @@ class HalfspaceReader:
             raise NotAnswerable("The condition rules out every group.")
         return np.array(codes, dtype=np.int64), found
 
-    def _notes(self, cells: Cells, found: Counted, lone: Inequality | None) -> list[str]:
+    def _notes(self, cells: Cells, found: Estimates, lone: Inequality | None) -> list[str]:
         notes = []
         if lone is not None:
             coefficients, bound, _ = lone.as_at_least()
@@ -351,17 +291,13 @@ class HalfspaceReader:
             notes.append(
                 f"Without any data, rows spread evenly over the bounds, one would say {prior:,.0f}."
             )
-        if isinstance(cells, Grid) and cells.sources > 1:
+        if cells.sources > 1:
             notes.append(combined_note(cells.sources))
         if not cells.comparison.beats_prior:
             notes.append(cells.comparison.warning)
-        if not found.is_exact.all():
+        if not np.all(found.is_exact):
             notes.append(CUT_NOTE)
-        notes += [
-            f"Rows for which the schema keeps no cell of column {name!r} (excluded nulls or values "
-            "outside the domain) are not counted."
-            for name in cells.loses
-        ]
+        notes += [not_counted_note(name) for name in cells.loses]
         return notes
 
 
@@ -373,15 +309,3 @@ def _of_all(grids: list[_Blocks]) -> tuple[Floats, Terms, frozenset[int], int]:
     noise = tuple(term for weight, _, own, _ in used for term in scaled(own, weight))
     parts = frozenset[int]().union(*(own for _, _, _, own in used))
     return np.asarray(table, dtype=np.float64), noise, parts, len(used)
-
-
-def lone_inequality(condition: Condition) -> Inequality | None:
-    """The inequality that a condition is, negations taken in: a null satisfies it neither way."""
-    if isinstance(condition, Opposite):
-        inside = lone_inequality(condition.part)
-        if inside is None:
-            return None
-        return negated(inside)
-    if isinstance(condition, Every) and len(condition.parts) == 1:
-        return lone_inequality(condition.parts[0])
-    return condition if isinstance(condition, Inequality) else None

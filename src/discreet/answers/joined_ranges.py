@@ -40,17 +40,6 @@ LEAST_SHARE = 1e-3
 """A source that makes up less than this of an estimate is not counted as one of those combined."""
 
 
-COMBINED = "measurements whose noises are independent, by the inverse of their variances."
-
-
-def combined_note(sources: int) -> str:
-    return f"The answer combines {sources} {COMBINED}"
-
-
-def is_combined(note: str) -> bool:
-    return note.endswith(COMBINED)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Anchor:
     """What one source says of sets A of cells: unbiased, with independent noise."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.answers.buckets import BucketSource
 from discreet.answers.joined_ranges import JoinedSource, PresentRows, least_squares
-from discreet.answers.linear_tables import LinearTable, WeightedTable
+from discreet.answers.linear_tables import CombinedTable, LinearTable
 from discreet.answers.ranges import RangeSource
 from discreet.answers.readings import Reading
 from discreet.inference.combination import variance_of
@@ -28,7 +28,7 @@ from discreet.queries.residuals import subsets
 from discreet.schema.completeness import keeps_every_row
 
 if TYPE_CHECKING:
-    from discreet.answers.sources import CombinedTable, Library
+    from discreet.answers.library import Library
 
 MOST_JOINED = 1 << 22
 """Cells of a table that is joined with a tree."""
@@ -77,7 +77,7 @@ def _joinable_table(library: Library, columns: tuple[str, ...]) -> SymmetricTabl
     table = library.table(ordered)
     if isinstance(table, LinearTable):
         return _of_residuals(library.consistent, columns, ordered)
-    assert not isinstance(table, WeightedTable)
+    assert isinstance(table, CombinedTable)
     return _with_own_draws(library, table, columns)
 
 

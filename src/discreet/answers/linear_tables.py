@@ -1,23 +1,26 @@
-"""Tables whose cells share noise: put together from residuals, or filled in by a model.
+"""Tables with their noise: measured cell by cell, put together from residuals, or filled in by a model.
 
-Such a table cannot be asked for the noise of "so many cells": what matters is which. It answers for
-weights on its cells instead. A question with groups has one width for each distinct pattern of
-weights inside a group, for all cells of a column are alike to the noise.
+Where cells share noise a table cannot be asked for the noise of "so many cells": what matters is which. Every
+table answers for weights on its cells instead. A question with groups has one width for each distinct pattern
+of weights inside a group, for all cells of a column are alike to the noise.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.inference.combination import Terms
+from discreet.answers.public_total import counted_down
+from discreet.inference.combination import Terms, half_width, half_widths, variance_of
 from discreet.inference.consistent import ConsistentTables
 from discreet.inference.linear_widths import (
     linear_half_widths,
@@ -35,6 +38,18 @@ TOTAL_RISK = Fraction(1, 10)
 """The part of an interval's risk that goes to the total: its noise is the smaller one by far."""
 CEILING_RISK = Fraction(1, 10)
 """The part of an interval's risk that goes to the tables of single columns above it."""
+
+
+def summed(
+    numbers: npt.NDArray[np.generic], mask: npt.NDArray[np.bool_], axes: tuple[int, ...]
+) -> Floats:
+    """The sum of `numbers` over `axes` where `mask` holds."""
+    where = np.broadcast_to(mask, numbers.shape)
+    return np.asarray(np.sum(numbers, axis=axes, where=where), dtype=np.float64)
+
+
+def others(dimensions: int, axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(axis for axis in range(dimensions) if axis not in axes)
 
 
 def below_a_ceiling(
@@ -56,6 +71,10 @@ class WeightedTable(ABC):
     counts: Floats
     is_model: bool = False
     """Whether an interval covers what a model left out, beside noise."""
+    has_own_draws: bool = False
+    """Whether each cell has draws of noise of its own, and as many as any other."""
+    margins: Mapping[int, WeightedTable] = MappingProxyType({})
+    """By axis, the table of that column alone, where a model needs it and measurements determine it."""
 
     @property
     def cells(self) -> int:
@@ -68,6 +87,48 @@ class WeightedTable(ABC):
     def deviation(self, weights: Floats) -> float:
         """The standard deviation of one weighted sum."""
         return self.reach(weights, 0.95)[1]
+
+    def terms(self, weights: Floats) -> Terms | None:
+        """The draws in one weighted sum; `None` where it has a bias."""
+        return None
+
+    def count(
+        self,
+        mask: npt.NDArray[np.bool_],
+        group_axes: tuple[int, ...],
+        rows: int | None,
+        confidence: Exactable,
+    ) -> tuple[Floats, Floats, Floats]:
+        """Of the cells in `mask`, one a group: their sum, half its interval, and its standard deviation.
+
+        `rows` is the public number of all rows in the table, if there is one.
+        """
+        value = summed(self.counts, mask, others(self.counts.ndim, group_axes))
+        return value, *self.widths(mask, group_axes, confidence)
+
+    def cut_deviation(self, inner: Floats, outer: Floats, spread: Floats) -> Floats:
+        """The deviation of an estimate between those of two sums; `spread` sums the squares of shares."""
+        return outer
+
+    def deviations(self, weights: Floats, group_axes: tuple[int, ...]) -> Floats:
+        """The standard deviations of weighted sums, one a group."""
+        return self.widths(weights, group_axes, 0.95)[1]
+
+    def model_level(self, confidence: Exactable) -> Exactable:
+        """What is left of the confidence for the table itself, after the ceilings."""
+        return confidence
+
+    def ceilings(
+        self, selected: npt.NDArray[np.bool_], group_axes: tuple[int, ...], confidence: Exactable
+    ) -> Floats:
+        """What the counts of the selected cells cannot exceed, one a group."""
+        return np.array(np.inf)
+
+    def ceilings_of_cells(
+        self, codes: Sequence[npt.NDArray[np.int64]], confidence: Exactable
+    ) -> Floats | None:
+        """The same for single cells, by their codes in each column."""
+        return None
 
     def widths(
         self, weights: npt.NDArray[np.generic], group_axes: tuple[int, ...], confidence: Exactable
@@ -83,16 +144,28 @@ class WeightedTable(ABC):
         known: dict[bytes, tuple[float, float]] = {}
         found = np.empty((2, len(flat)))
         for place, row in enumerate(flat):
-            key = row.tobytes()
+            key = self.pattern(row).tobytes()
             if key not in known:
-                question = np.zeros(shape)
-                first = np.moveaxis(question, group_axes, range(len(group_axes)))
-                first[(0,) * len(group_axes)] = row.reshape(inside)
-                known[key] = self.reach(question, confidence) if row.any() else (0.0, 0.0)
+                known[key] = (0.0, 0.0)
+                if row.any():
+                    known[key] = self._reach_of_group(row.reshape(inside), group_axes, confidence)
             found[:, place] = known[key]
         sizes = [shape[axis] for axis in group_axes]
         width, std = (np.broadcast_to(each.reshape(groups), sizes) for each in found)
         return width, std
+
+    def _reach_of_group(
+        self, weights: Floats, group_axes: tuple[int, ...], confidence: Exactable
+    ) -> tuple[float, float]:
+        """`reach` of weights on the cells of one group; all groups are alike."""
+        question = np.zeros(self.counts.shape)
+        first = np.moveaxis(question, group_axes, range(len(group_axes)))
+        first[(0,) * len(group_axes)] = weights
+        return self.reach(question, confidence)
+
+    def pattern(self, row: Floats) -> Floats:
+        """What rows of weights have in common that have the same noise."""
+        return row
 
     def first_cells(self, most: int, confidence: Exactable) -> tuple[Floats, Floats]:
         """Half-widths and standard deviations of the sum of the first 0, 1, ..., `most` cells."""
@@ -102,6 +175,73 @@ class WeightedTable(ABC):
             question[:many] = 1.0
             found[:, many] = self.reach(question.reshape(self.counts.shape), confidence)
         return found[0], found[1]
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedTable(WeightedTable):
+    """Every cell has draws of its own, of the same laws: one measured table, or several of them combined."""
+
+    columns: tuple[str, ...]
+    counts: Floats
+    noise: Terms
+    has_own_draws: bool = field(default=True, init=False)
+
+    @cached_property
+    def cell_variance(self) -> float:
+        return sum(weight**2 * law.variance * many for weight, law, many in self.noise)
+
+    @cached_property
+    def total(self) -> float:
+        return float(self.counts.sum())
+
+    def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
+        terms = self.terms(weights)
+        return half_width(terms, confidence), math.sqrt(variance_of(terms))
+
+    def deviation(self, weights: Floats) -> float:
+        return math.sqrt(variance_of(self.terms(weights)))
+
+    def terms(self, weights: Floats) -> Terms:
+        distinct, times = np.unique(weights, return_counts=True)
+        return tuple(
+            (share * float(weight), law, draws * int(count))
+            for weight, count in zip(distinct, times, strict=True)
+            for share, law, draws in self.noise
+        )
+
+    def count(
+        self,
+        mask: npt.NDArray[np.bool_],
+        group_axes: tuple[int, ...],
+        rows: int | None,
+        confidence: Exactable,
+    ) -> tuple[Floats, Floats, Floats]:
+        axes = others(self.counts.ndim, group_axes)
+        many = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64)
+        sums = summed(self.counts, mask, axes)
+        value, draws = counted_down(rows, self.cells, self.total, sums, np.asarray(many))
+        std = np.sqrt(self.cell_variance * draws)
+        return value, half_widths(self.noise, draws, confidence), std
+
+    def cut_deviation(self, inner: Floats, outer: Floats, spread: Floats) -> Floats:
+        return np.asarray(np.sqrt(inner**2 + self.cell_variance * spread))
+
+    def deviations(self, weights: Floats, group_axes: tuple[int, ...]) -> Floats:
+        axes = others(self.counts.ndim, group_axes)
+        squares = np.sum(np.broadcast_to(weights**2, self.counts.shape), axis=axes)
+        return np.asarray(np.sqrt(self.cell_variance * squares))
+
+    def _reach_of_group(
+        self, weights: Floats, group_axes: tuple[int, ...], confidence: Exactable
+    ) -> tuple[float, float]:
+        return self.reach(weights, confidence)
+
+    def pattern(self, row: Floats) -> Floats:
+        return np.sort(np.abs(row))  # which cell has which weight is all the same
+
+    def first_cells(self, most: int, confidence: Exactable) -> tuple[Floats, Floats]:
+        many = np.arange(most + 1, dtype=np.int64)
+        return half_widths(self.noise, many, confidence), np.sqrt(self.cell_variance * many)
 
 
 class LinearTable(WeightedTable):
@@ -170,7 +310,7 @@ class LinearTable(WeightedTable):
         return linear_half_widths(laws, np.stack(weights, 1), np.stack(counts, 1), confidence)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class ModelTable(WeightedTable):
     """A table that a model filled in, and a noisy measurement of how many rows it is off in all.
 
@@ -191,10 +331,8 @@ class ModelTable(WeightedTable):
     """The noise of `total`; `None`: it is exact."""
     is_model: bool = field(default=True, init=False)
     margins: dict[int, WeightedTable] = field(default_factory=dict, init=False)
-    """By axis, the table of that column alone, where measurements determine it."""
 
     def model_level(self, confidence: Exactable) -> Fraction:
-        """What is left of the confidence for the model itself, after the ceilings."""
         level = exact(confidence, name="confidence")
         return 1 - (1 - level) * (1 - CEILING_RISK) if self.margins else level
 
@@ -223,8 +361,9 @@ class ModelTable(WeightedTable):
 
     def ceilings_of_cells(
         self, codes: Sequence[npt.NDArray[np.int64]], confidence: Exactable
-    ) -> Floats:
-        """The same for single cells, by their codes in each column."""
+    ) -> Floats | None:
+        if not self.margins:
+            return None
         least = np.full(len(codes[0]), np.inf)
         for axis in self.margins:
             least = np.minimum(least, self._ceiling_of_cells(axis, confidence)[codes[axis]])

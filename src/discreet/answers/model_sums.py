@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.counting import Estimates
+from discreet.answers.estimates import Estimates
 from discreet.answers.linear_tables import ModelTable
 from discreet.answers.selecting import Selection
 from discreet.privacy.exact import Exactable, exact

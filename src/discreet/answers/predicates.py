@@ -7,25 +7,22 @@ of a model carry the bound that holds for all predicates at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.halfspaces import lone_inequality
+from discreet.answers.estimates import Estimates
+from discreet.answers.halfspace_conditions import lone_inequality
 from discreet.answers.readings import Reading
-from discreet.answers.shaping import one_count
-from discreet.answers.sources import Library
-from discreet.artifacts.answer import Covers
-from discreet.artifacts.answers import Answers
+from discreet.answers.regions import Region
+from discreet.answers.source import Source
 from discreet.artifacts.measurement import Measurement, Selection
 from discreet.artifacts.release import Part
 from discreet.errors import BadInput, BadRelease
-from discreet.inference.combination import Terms, half_width
+from discreet.inference.combination import Terms
 from discreet.inference.model_bound import model_bound
-from discreet.inference.rounding import plausible_counts
 from discreet.inference.strategies import MOST_SOLVED, row_terms
-from discreet.privacy.exact import confidence_level
 from discreet.queries.conditions import Condition
 from discreet.queries.halfspaces import Inequality
 from discreet.queries.predicates import (
@@ -36,7 +33,6 @@ from discreet.queries.predicates import (
     partition,
     read_conditions,
 )
-from discreet.queries.question import Question
 from discreet.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.schema import Schema
 from discreet.schema.completeness import keeps_every_row
@@ -44,97 +40,56 @@ from discreet.schema.completeness import keeps_every_row
 MODEL_NOTE = "The interval is the bound that holds for all declared predicates at once."
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    estimate: float
-    half: float
-    std: float
-    covers: Covers
-    note: str = ""
-    terms: Terms | None = None
-    """The draws in it, where it is unbiased."""
+class PredicateSource(Source):
+    """The declared predicates of one part."""
 
+    def __init__(self, part: Part, place: int, schema: Schema) -> None:
+        if not isinstance(part.query_class, Predicates):
+            raise BadRelease("A part of predicates does not say which they are.")
+        self._part, self._places, self._schema = part, frozenset({place}), schema
+        self._conditions = part.query_class.conditions
 
-class PredicateReader:
-    """The declared predicates of one release."""
-
-    def __init__(self, library: Library) -> None:
-        self._library = library
-        self._parts = {
-            place: part
-            for place, part in enumerate(library.release.parts)
-            if isinstance(part.query_class, Predicates)
-        }
-
-    def answers(self, question: Question, *, confidence: float, whole: bool) -> Answers | None:
-        """The answer where a declared class has it; `None` where it does not, or cannot."""
-        if not self._parts or question.group_by:
+    def read_one(self, region: Region, confidence: float) -> Estimates | None:
+        """A count that the predicates determine, alone or together."""
+        if not region.is_one_count:
             return None
-        if any(one.kind != "count" or one.column is not None for one in question.aggregates):
-            return None
-        confidence_level(confidence)
-        condition = lone_inequality(question.condition) or question.condition
-        options = [
-            found
-            for part in self._parts.values()
-            if (found := self._from(part, condition, confidence)) is not None
-        ]
-        if not options:
-            return None
-        best = min(options, key=lambda option: option.std)
-        low, high = best.estimate - best.half, best.estimate + best.half
-        ends = plausible_counts(
-            np.array([best.estimate]),
-            np.array([low]),
-            np.array([high]),
-            rows=self._library.release.public_rows,
-            whole=whole,
-        )
-        return one_count(
-            question,
-            ends,
-            std=best.std,
-            confidence=confidence,
-            covers=best.covers,
-            notes=(best.note,) if best.note else (),
-        )
+        condition = lone_inequality(region.condition) or region.condition
+        found = self._count(condition, confidence)
+        if found is None or not found.readings:
+            return found
+        if not self._leaves_none_out(condition):
+            return replace(found, readings=(), parts=self._places)
+        own = replace(found.readings[0], parts=self._places)
+        return replace(found, readings=(own,), parts=self._places)
 
-    def readings(self, condition: Condition, confidence: float) -> list[Reading]:
-        """What each class says of a condition without a model, and of all rows that satisfy it."""
-        condition = lone_inequality(condition) or condition
-        found: list[Reading] = []
-        for place, part in self._parts.items():
-            own = self._from(part, condition, confidence)
-            if own is None or own.terms is None:
-                continue
-            if self._leaves_none_out(part, condition):
-                found.append(Reading.of(own.estimate, own.terms, frozenset({place})))
-        return found
-
-    def _leaves_none_out(self, part: Part, condition: Condition) -> bool:
+    def _leaves_none_out(self, condition: Condition) -> bool:
         """Whether no row is missing that the condition's own columns give a cell."""
-        schema, (first, *_) = self._library.schema, part.measurements
-        assert isinstance(part.query_class, Predicates)
-        if isinstance(first, Measurement) and isinstance(first.query, InequalityCounts):
+        if self._is_listed:
             return True
-        declared = read_conditions(schema, part.query_class.conditions)
-        others = set(columns_of(schema, declared)) - set(columns_of(schema, [condition]))
-        return all(keeps_every_row(schema.column(name)) for name in others)
+        declared = read_conditions(self._schema, self._conditions)
+        others = set(columns_of(self._schema, declared)) - set(
+            columns_of(self._schema, [condition])
+        )
+        return all(keeps_every_row(self._schema.column(name)) for name in others)
 
-    def _from(self, part: Part, condition: Condition, confidence: float) -> _Found | None:
-        schema = self._library.schema
-        assert isinstance(part.query_class, Predicates)
-        first = part.measurements[0]
-        if isinstance(first, Measurement) and isinstance(first.query, InequalityCounts):
-            declared = read_conditions(schema, part.query_class.conditions)
-            return _counted(first, declared, condition, confidence)
-        found = partition(schema, part.query_class.conditions)
-        wanted = over_parts(schema, condition, found)
+    @property
+    def _is_listed(self) -> bool:
+        first = self._part.measurements[0]
+        return isinstance(first, Measurement) and isinstance(first.query, InequalityCounts)
+
+    def _count(self, condition: Condition, confidence: float) -> Estimates | None:
+        first = self._part.measurements[0]
+        if self._is_listed:
+            assert isinstance(first, Measurement)
+            declared = read_conditions(self._schema, self._conditions)
+            return _listed(first, declared, condition, confidence)
+        found = partition(self._schema, self._conditions)
+        wanted = over_parts(self._schema, condition, found)
         if wanted is None:
             return None
-        if any(isinstance(each, Selection) for each in part.measurements):
-            return _modelled(part, wanted, found, confidence)
-        return _solved(first, wanted, schema, confidence)
+        if any(isinstance(each, Selection) for each in self._part.measurements):
+            return _modelled(self._part, wanted, found, confidence)
+        return _solved(first, wanted, self._schema, confidence)
 
 
 def over_parts(
@@ -153,12 +108,12 @@ def over_parts(
     return wanted if np.array_equal(wanted[found.part], mask) else None
 
 
-def _counted(
+def _listed(
     measured: Measurement,
     declared: tuple[Condition, ...],
     condition: Condition,
     confidence: float,
-) -> _Found | None:
+) -> Estimates | None:
     """Inequalities that were counted one by one, over columns with too many cells to list."""
     if not isinstance(condition, Inequality) or condition not in declared:
         return None
@@ -166,12 +121,12 @@ def _counted(
         raise BadRelease("A part of predicates has not one number for each of them.")
     value = float(measured.values[declared.index(condition)])
     terms: Terms = ((1.0, measured.law, 1),)
-    return _Found(value, half_width(terms, confidence), measured.law.std, Covers.NOISE, terms=terms)
+    return _counted(value, terms, confidence)
 
 
 def _solved(
     measured: object, wanted: npt.NDArray[np.bool_], schema: Schema, confidence: float
-) -> _Found | None:
+) -> Estimates | None:
     if not isinstance(measured, Measurement) or not isinstance(measured.query, StrategyCounts):
         raise BadRelease("A part of predicates has no measurement that this version knows.")
     matrix = measured.query.array(schema).astype(np.float64)
@@ -187,14 +142,17 @@ def _solved(
         if np.abs(weights @ matrix - goal).max(initial=0) > 1e-6:
             return None
     terms = tuple(row_terms(np.asarray(weights, dtype=np.float64), measured.law))
-    std = float(np.linalg.norm(weights)) * measured.law.std
-    value, half = float(weights @ measured.values), half_width(terms, confidence)
-    return _Found(value, half, std, Covers.NOISE, terms=terms)
+    return _counted(float(weights @ measured.values), terms, confidence)
+
+
+def _counted(value: float, terms: Terms, confidence: float) -> Estimates:
+    reading = Reading.of(value, terms)
+    return Estimates.of_reading(reading, confidence, is_direct=True, readings=(reading,))
 
 
 def _modelled(
     part: Part, wanted: npt.NDArray[np.bool_], found: Partition, confidence: float
-) -> _Found | None:
+) -> Estimates | None:
     same = np.flatnonzero((found.workload == wanted[None, :]).all(axis=1))
     chosen, noisy = part.measurements[-2:]
     model = part.estimates["answers"]
@@ -205,4 +163,6 @@ def _modelled(
     if not len(same):
         return None
     bound = model_bound(chosen, noisy, int(model[chosen.chosen]), confidence)
-    return _Found(float(model[same[0]]), bound, bound, Covers.NOISE_AND_MODEL, MODEL_NOTE)
+    value, std = np.array([float(model[same[0]])]), np.array([bound])
+    ends = value - bound, value + bound
+    return Estimates(value, *ends, std, is_model=True, is_direct=True, notes=(MODEL_NOTE,))

@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.estimates import Estimates, joined
 from discreet.answers.joint_estimates import (
     JoinedEstimates,
     Sums,
@@ -29,7 +30,6 @@ from discreet.answers.verify_tree import tree_epsilon
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part
 from discreet.errors import BadRelease
-from discreet.inference.rounding import plausible_counts
 from discreet.inference.tree_boxes import BoxIndex
 from discreet.inference.tree_intervals import IntervalIndex, RangeEstimates
 from discreet.inference.tree_layers import Layer, PrunedTree, full_layers, layers_of
@@ -72,24 +72,19 @@ WHOLE_NOTE = (
 """Of a tree of which whole levels are measured."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CountedRanges:
-    """Counts with intervals, one a range."""
-
-    estimate: Floats
-    lower: Floats
-    upper: Floats
-    std: Floats
-    is_exact: Bools
-    """Whether the range follows the leaves: nothing hides inside them."""
-
-    @property
-    def arrays(self) -> tuple[Floats, Floats, Floats, Floats, Bools]:
-        return self.estimate, self.lower, self.upper, self.std, self.is_exact
-
-
 class CountsRanges:
-    """Of a source that fits ranges: it counts them, too."""
+    """A source that fits ranges: it counts them, too."""
+
+    def estimates(
+        self: FittedRanges, first: Codes, last: Codes, confidence: float
+    ) -> RangeEstimates:
+        """Estimates of the boxes first..last (both included), which are not empty."""
+        return self.fitted(first, last)
+
+    def read_boxes(self: FittedRanges, first: Codes, last: Codes, confidence: float) -> Estimates:
+        """Rows in each box, with intervals. A box with first > last in some column is empty."""
+        ends = first, last
+        return count_between(self, ends, ends, confidence)
 
     def count(
         self: FittedRanges,
@@ -99,10 +94,10 @@ class CountsRanges:
         confidence: float,
         public_rows: int | None = None,
         whole: bool = True,
-    ) -> CountedRanges:
-        """Rows in each box, with intervals. A box with first > last in some column is empty."""
+    ) -> Estimates:
+        """The same, made plausible for counts."""
         ends = first, last
-        return count_between(self, ends, ends, confidence, public_rows, whole)
+        return count_between(self, ends, ends, confidence).plausible(public_rows, whole=whole)
 
 
 @dataclass(eq=False)
@@ -201,67 +196,38 @@ class FittedRanges(Protocol):
     @property
     def kurtosis(self) -> float: ...
     def fitted(self, first: Codes, last: Codes) -> RangeEstimates: ...
+    def estimates(self, first: Codes, last: Codes, confidence: float) -> RangeEstimates: ...
 
 
-def count_between(
-    source: FittedRanges,
-    inner: Ends,
-    outer: Ends,
-    confidence: float,
-    public_rows: int | None,
-    whole: bool,
-) -> CountedRanges:
+def count_between(source: FittedRanges, inner: Ends, outer: Ends, confidence: float) -> Estimates:
     """Rows of ranges that hold all of `inner` and may hold some more of `outer`: the same, or wider."""
     parts = []
     for at in range(0, max(len(inner[0]), 1), CHUNK):
         chunk = slice(at, at + CHUNK)
-        found = _fitted(source, (inner[0][chunk], inner[1][chunk]))
+        found = _fitted(source, (inner[0][chunk], inner[1][chunk]), confidence)
         if outer is not inner:
-            around = _fitted(source, (outer[0][chunk], outer[1][chunk]))
+            around = _fitted(source, (outer[0][chunk], outer[1][chunk]), confidence)
             found = in_and_outside(found, around)
-        parts.append(
-            bounded(
-                found,
-                confidence=confidence,
-                kurtosis=source.kurtosis,
-                public_rows=public_rows,
-                whole=whole,
-            )
-        )
-    if len(parts) == 1:
-        return parts[0]
-    return CountedRanges(
-        *(np.concatenate(each) for each in zip(*(p.arrays for p in parts), strict=True))
-    )
+        parts.append(bounded(found, confidence=confidence, kurtosis=source.kurtosis))
+    return joined(parts)
 
 
-def _fitted(source: FittedRanges, ends: Ends) -> RangeEstimates:
+def _fitted(source: FittedRanges, ends: Ends, confidence: float) -> RangeEstimates:
     """Estimates of boxes; one with first > last in some column is empty, for certain."""
     first, last = ends
     empty: Bools = np.any(first > last, axis=1)
     if not empty.any():
-        return source.fitted(first, last)
+        return source.estimates(first, last, confidence)
     some = np.flatnonzero(~empty)
     sums = Sums(len(first))
     if len(some):
-        sums.add(source.fitted(first[some], last[some]), some)
+        sums.add(source.estimates(first[some], last[some], confidence), some)
     return sums.estimates()
 
 
-def bounded(
-    found: RangeEstimates,
-    *,
-    confidence: float,
-    kurtosis: float,
-    public_rows: int | None,
-    whole: bool,
-) -> CountedRanges:
-    """The interval around each estimate, made plausible for counts."""
+def bounded(found: RangeEstimates, *, confidence: float, kurtosis: float) -> Estimates:
+    """The interval around each estimate."""
     if isinstance(found, JoinedEstimates):
-        estimate, lower, upper, std, is_exact = joint_ends(found, 1 - confidence, kurtosis)
-    else:
-        factor = spread_factor(1 - confidence, kurtosis)
-        lower, upper = ends_of(found, factor)
-        estimate, std, is_exact = found.estimate, noise_of(found), found.inner == found.outer
-    estimate, lower, upper = plausible_counts(estimate, lower, upper, rows=public_rows, whole=whole)
-    return CountedRanges(estimate, lower, upper, std, is_exact)
+        return Estimates(*joint_ends(found, 1 - confidence, kurtosis))
+    lower, upper = ends_of(found, spread_factor(1 - confidence, kurtosis))
+    return Estimates(found.estimate, lower, upper, noise_of(found), found.inner == found.outer)

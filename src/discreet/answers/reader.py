@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.asking import Asking
-from discreet.answers.batch import Batch, ManyCounts
-from discreet.answers.halfspaces import HalfspaceReader, ManyHalfspaces
-from discreet.answers.overlaying import answered
-from discreet.answers.parities import ParityReader
-from discreet.answers.predicates import PredicateReader
+from discreet.answers.halfspaces import HalfspaceSource, ManyHalfspaces
+from discreet.answers.library import Library
+from discreet.answers.many_counts import ManyCounts
+from discreet.answers.parities import parity_of
 from discreet.answers.range_pictures import Bars, distribution
-from discreet.answers.readings import combined
-from discreet.answers.sources import Library
+from discreet.answers.regions import BoxRegions, CellRegions, RangeRegions
+from discreet.answers.release_sources import sources_of
 from discreet.answers.synthetic import SyntheticTable, synthesize
 from discreet.answers.table_models import cell_deviation
 from discreet.answers.usefulness import usefulness
-from discreet.artifacts.answer import Answer, Covers
+from discreet.artifacts.answer import Answer
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.files import read_release
 from discreet.artifacts.release import ErrorClaim, Release
 from discreet.artifacts.statement import Statement, privacy_statement
-from discreet.errors import BadQuestion, NotAnswerable
+from discreet.errors import NotAnswerable
 from discreet.privacy.exact import Exactable, confidence_level
 from discreet.queries.classes import QueryClass, parse_class
-from discreet.queries.conditions import has_inequality, normal_form
 from discreet.queries.sql import Aggregate, Question, parse_question
-from discreet.queries.undeclared import undeclared_in_condition
 from discreet.schema import Schema
 
 
@@ -44,10 +40,8 @@ class ReleaseReader:
     def __init__(self, release: Release) -> None:
         self.release = release
         self._library = Library(release)
-        self._batch = Batch(self._library)
-        self._halfspaces = HalfspaceReader(self._library)
-        self._predicates = PredicateReader(self._library)
-        self._parities = ParityReader(self._library)
+        self._asking = Asking(self._library, sources_of(self._library))
+        self._halfspaces = HalfspaceSource(self._library)
 
     @property
     def schema(self) -> Schema:
@@ -64,69 +58,17 @@ class ReleaseReader:
 
         `whole=False` leaves the estimates of counts as fractions; intervals are the same.
         """
-        if isinstance(question, str):
-            question = parse_question(question, self.schema)
-        answers = self._answers(question, confidence, whole)
-        notes = undeclared_in_condition(question.condition, self.schema)
-        return replace(answers, notes=(*notes, *answers.notes)) if notes else answers
+        return self.ask_many([question], confidence=confidence, whole=whole)[0]
 
-    def _answers(self, question: Question, confidence: float, whole: bool) -> Answers:
-        joint = self._jointly(question, confidence, whole)
-        if joint is not None:
-            return joint
-        found = [
-            reader.answers(question, confidence=confidence, whole=whole)
-            for reader in (self._predicates, self._parities)
+    def ask_many(
+        self, questions: Sequence[str | Question], *, confidence: float = 0.95, whole: bool = True
+    ) -> list[Answers]:
+        """The answers to many questions, each as if it were asked alone."""
+        parsed = [
+            parse_question(each, self.schema) if isinstance(each, str) else each
+            for each in questions
         ]
-        options = [each for each in found if each is not None]
-        declared = min(options, key=lambda each: float(each.columns[0].std[0]), default=None)
-        if declared is None:
-            return self._undeclared(question, confidence, whole)
-        try:
-            other = self._undeclared(question, confidence, whole)
-        except (NotAnswerable, BadQuestion):
-            return declared
-        # Which of two has less noise is public, so that choosing it spoils no interval.
-        one, two = declared.columns[0], other.columns[0]
-        return other if two.covers is Covers.NOISE and two.std[0] < one.std[0] else declared
-
-    def _jointly(self, question: Question, confidence: float, whole: bool) -> Answers | None:
-        """A count that several parts of the release know without bias; `None` where fewer than two do."""
-        if question.group_by or not all(
-            one.kind == "count" and one.column is None for one in question.aggregates
-        ):
-            return None
-        confidence_level(confidence)
-        condition = question.condition
-        everything = not has_inequality(condition) and normal_form(condition) is True
-        if everything and self.release.public_rows is not None:
-            return None  # known without noise
-        readings = self._predicates.readings(condition, confidence)
-        readings += self._parities.readings(condition)
-        if everything:
-            readings += self._halfspaces.totals()
-        if not readings:
-            return None
-        other: Answers | None = None
-        try:
-            other = self._undeclared(question, confidence, whole)
-            if has_inequality(condition):
-                readings += self._halfspaces.readings(condition)
-            else:
-                own = Asking(self._library, confidence).reading(condition)
-                readings += [] if own is None else [own]
-        except (NotAnswerable, BadQuestion):
-            pass  # tables and trees do not know: what the others said is combined without them
-        joint = combined(readings)
-        if joint.sources < 2 and (other is not None or not everything):
-            return None
-        return answered(joint, question, other, confidence, self.release.public_rows, whole)
-
-    def _undeclared(self, question: Question, confidence: float, whole: bool) -> Answers:
-        linear = self._halfspaces.answers(question, confidence=confidence, whole=whole)
-        if linear is not None:
-            return linear
-        return Asking(self._library, confidence, whole).answers(question)
+        return self._asking.answers(parsed, confidence=confidence, whole=whole)
 
     def count_many(
         self,
@@ -138,13 +80,15 @@ class ReleaseReader:
         confidence: float = 0.95,
     ) -> ManyCounts:
         """Rows with low <= column <= high, for whole arrays of ends, as numbers or as cell codes."""
-        return self._batch.between(column, low, high, codes=codes, confidence=confidence)
+        asked = RangeRegions.of(self.schema.column(column), low, high, codes=codes)
+        return self._asking.ranges(asked, confidence)
 
     def count_cells(
         self, columns: Sequence[str], codes: npt.ArrayLike, *, confidence: float = 0.95
     ) -> ManyCounts:
         """Rows in single cells, one row of `codes` a question."""
-        return self._batch.cells(tuple(columns), codes, confidence=confidence)
+        declared = tuple(self.schema.column(name) for name in columns)
+        return self._asking.cells(CellRegions.of(declared, codes), confidence)
 
     def count_halfspaces(
         self,
@@ -155,6 +99,7 @@ class ReleaseReader:
         confidence: float = 0.95,
     ) -> ManyHalfspaces:
         """Rows with normal . columns >= bound, one row of `normals` and one bound a question."""
+        confidence_level(confidence)
         return self._halfspaces.many(tuple(columns), normals, bounds, confidence=confidence)
 
     def count_near_halfspaces(
@@ -172,14 +117,16 @@ class ReleaseReader:
         confidence: float = 0.95,
     ) -> ManyCounts:
         """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
-        return self._batch.boxes(tuple(columns), first, last, confidence=confidence)
+        declared = tuple(self.schema.column(name) for name in columns)
+        return self._asking.boxes(BoxRegions.of(declared, first, last), confidence)
 
     def parity(self, *names: str, confidence: float = 0.95) -> Answer:
         """Rows for which an even number of `names` is true, less those for which an odd one is.
 
         The names are splits that the release was made for, or columns of two cells.
         """
-        return self._parities.parity(names, confidence=confidence)
+        confidence_level(confidence)
+        return parity_of(self._library, names, confidence=confidence)
 
     def noisy_table(self, columns: Sequence[str]) -> tuple[npt.NDArray[np.float64], float]:
         """The estimated table over `columns` as it was measured, and the deviation of a cell.
@@ -206,7 +153,7 @@ class ReleaseReader:
         """The error that no query of the class exceeds, with probability 1 - delta, all at once."""
         if isinstance(query_class, str):
             query_class = parse_class(query_class)
-        return usefulness(self._library, query_class, delta=delta)
+        return usefulness(self._library, self._asking, query_class, delta=delta)
 
     def synthesize(self, rows: int | None = None, *, seed: int | None = None) -> SyntheticTable:
         """Synthetic rows with the original's columns; as many as the release estimates, by default.

@@ -13,9 +13,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from discreet.inference.combination import (
     Terms,
     half_width,
@@ -23,13 +20,10 @@ from discreet.inference.combination import (
     scaled,
     variance_of,
 )
-from discreet.inference.rounding import plausible_counts
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws import miss_probability
 from discreet.privacy.laws.exact_sums import kurtosis_of
 from discreet.privacy.laws.sums import spread_factor
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,28 +52,20 @@ class Reading:
         factor = spread_factor(miss_probability(confidence), self.kurtosis)
         return float(factor) * math.sqrt(self.variance)
 
-    def bounded(
-        self, confidence: Exactable, *, rows: int | None, whole: bool
-    ) -> tuple[Floats, Floats, Floats]:
-        """Estimate, lower and upper end of a count."""
-        width = self.half_width(confidence)
-        return plausible_counts(
-            np.array(self.value),
-            np.array(self.value - width),
-            np.array(self.value + width),
-            rows=rows,
-            whole=whole,
-        )
 
-
-def combined(readings: Sequence[Reading]) -> Reading:
-    """The inverse-variance combination of those readings whose noises are independent."""
+def independent(readings: Sequence[Reading]) -> list[tuple[float, Reading]]:
+    """Those readings whose noises are independent, each with its weight by inverse variance."""
     kept: list[Reading] = []
     for each in sorted(readings, key=lambda reading: reading.variance):
         if not any(each.parts & other.parts for other in kept):
             kept.append(each)
     weights = inverse_variance_weights([each.variance for each in kept])
-    used = [(weight, each) for weight, each in zip(weights, kept, strict=True) if weight]
+    return [(weight, each) for weight, each in zip(weights, kept, strict=True) if weight]
+
+
+def combined(readings: Sequence[Reading]) -> Reading:
+    """The inverse-variance combination of those readings whose noises are independent."""
+    used = independent(readings)
     variance = math.fsum(weight**2 * each.variance for weight, each in used)
     fourth = math.fsum(weight**4 * each.kurtosis * each.variance**2 for weight, each in used)
     terms: Terms | None = ()

@@ -12,16 +12,16 @@ also lies between the least and the greatest value that the condition allows, wh
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.counting import Estimates, emptied, nothing_left
+from discreet.answers.counting import DECLARED_NOTE, nothing_left
+from discreet.answers.estimates import Estimates
+from discreet.answers.evidence import NoisySum
 from discreet.answers.linear_tables import WeightedTable
 from discreet.answers.selecting import Selection
-from discreet.answers.sources import CombinedTable, NoisySum
 from discreet.errors import NotAnswerable
 from discreet.inference.combination import Term, half_width, halved, inverse_variance_weights
 from discreet.privacy.exact import Exactable, exact
@@ -34,7 +34,7 @@ MOST_WEIGHTED = 1 << 24
 
 
 def sum_rows(
-    table: CombinedTable | WeightedTable,
+    table: WeightedTable,
     selection: Selection,
     axis: int,
     *,
@@ -54,7 +54,7 @@ def sum_rows(
     axes = tuple(place for place in range(len(selection.columns)) if place not in group_axes)
     outer = selection.outer()
     declared = impossible is not None and bool((outer & impossible).any())
-    if impossible is not None and declared and not isinstance(table, WeightedTable):
+    if impossible is not None and declared and table.has_own_draws:
         least, greatest, middle = (
             np.where(impossible, 0.0, each) for each in (least, greatest, middle)
         )
@@ -63,13 +63,9 @@ def sum_rows(
     ends: list[Floats] = []
     for weights, sign in ((least, -1.0), (greatest, 1.0)):
         value = np.sum(table.counts * weights, axis=axes)
-        width = _weighted_widths(table, weights, group_axes, confidence)
+        width, _ = table.widths(weights, group_axes, confidence)
         ends.append(np.asarray(value + sign * width))
-    if isinstance(table, WeightedTable):
-        _, std = table.widths(middle, group_axes, confidence)
-    else:
-        squares = np.sum(np.broadcast_to(middle**2, table.counts.shape), axis=axes)
-        std = np.sqrt(table.cell_variance * squares)
+    std = table.deviations(middle, group_axes)
     # The two ends carry different noise, so they can cross; the estimate stays between them.
     lower, upper = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
     bounds = possible_sums(float(least.min()), float(greatest.max()), public_rows)
@@ -80,10 +76,14 @@ def sum_rows(
         upper=upper,
         std=np.asarray(std),
         is_exact=is_exact,
-        is_model=isinstance(table, WeightedTable) and table.is_model,
-        is_declared=declared and not isinstance(table, WeightedTable),
+        is_model=table.is_model,
+        is_count=False,
     )
-    return emptied(found, nothing_left(outer, impossible, axes)) if declared else found
+    if not declared:
+        return found
+    nothing = nothing_left(outer, impossible, axes)
+    noted = found.noted(DECLARED_NOTE) if table.has_own_draws or nothing.any() else found
+    return noted.emptied(nothing)
 
 
 def possible_sums(least: float, greatest: float, rows: int | None) -> tuple[float, float]:
@@ -93,43 +93,6 @@ def possible_sums(least: float, greatest: float, rows: int | None) -> tuple[floa
         least * many if least < 0 < many else 0.0,
         greatest * many if greatest > 0 < many else 0.0,
     )
-
-
-def _weighted_widths(
-    table: CombinedTable | WeightedTable,
-    weights: Floats,
-    group_axes: tuple[int, ...],
-    confidence: Exactable,
-) -> Floats:
-    """For each group, how far the noise can move its weighted sum. Equal weights are computed once."""
-    if isinstance(table, WeightedTable):
-        return table.widths(weights, group_axes, confidence)[0]
-    shape = table.counts.shape
-    varies = tuple(axis for axis in group_axes if weights.shape[axis] > 1)
-    wide = np.broadcast_to(
-        weights, [1 if a in group_axes and a not in varies else n for a, n in enumerate(shape)]
-    )
-    rows = np.moveaxis(wide, group_axes, range(len(group_axes)))
-    groups = rows.shape[: len(group_axes)]
-    flat = np.sort(np.abs(rows.reshape(max(1, math.prod(groups)), -1)), axis=1)
-    known: dict[bytes, float] = {}
-    found = np.empty(len(flat))
-    for place, row in enumerate(flat):
-        key = row.tobytes()
-        if key not in known:
-            known[key] = half_width(sum_terms(table, row), confidence)
-        found[place] = known[key]
-    return np.broadcast_to(found.reshape(groups), [shape[axis] for axis in group_axes])
-
-
-def sum_terms(table: CombinedTable, weights: Floats) -> list[Term]:
-    """The draws in a weighted sum of cells."""
-    distinct, times = np.unique(weights, return_counts=True)
-    return [
-        (share * float(weight), law, draws * int(count))
-        for weight, count in zip(distinct, times, strict=True)
-        for share, law, draws in table.noise
-    ]
 
 
 def quotient(
@@ -153,7 +116,8 @@ def quotient(
         std=np.asarray(std),
         is_exact=sums.is_exact and counts.is_exact,
         is_model=sums.is_model or counts.is_model,
-        is_declared=sums.is_declared or counts.is_declared,
+        is_count=False,
+        notes=tuple(dict.fromkeys([*sums.notes, *counts.notes])),
     )
 
 
@@ -185,7 +149,9 @@ def direct_sum(
     value, lower, upper = (
         min(max(each, least), greatest) for each in (value, value - width, value + width)
     )
-    return _single(value, lower, upper, std, is_exact=covered, note=note)
+    return Estimates.single(
+        value, lower, upper, std, is_exact=covered, is_count=False, notes=(note,) if note else ()
+    )
 
 
 def direct_mean(
@@ -217,32 +183,22 @@ def direct_mean(
         raise NotAnswerable("The release has a sum of this column and no count to divide it by.")
     if divisor <= 0 or public_rows == 0:
         middle = (hull[0] + hull[1]) / 2
-        return _single(middle, *hull, std=math.inf, is_exact=not measured.rounds)
+        return Estimates.single(
+            middle, *hull, std=math.inf, is_exact=not measured.rounds, is_count=False
+        )
     estimate = center + measured.value * step / divisor
     width = half_width(terms, confidence) / divisor + (step / 2 if measured.rounds else 0.0)
     lower, upper = (min(max(end, hull[0]), hull[1]) for end in (estimate - width, estimate + width))
     std = math.sqrt(sum(w * w * law.variance * n for w, law, n in terms)) / divisor
-    found = _single(
+    return Estimates.single(
         min(max(estimate, lower), upper),
         lower,
         upper,
         std,
         is_exact=not measured.rounds,
-        note=note,
-    )
-    return replace(found, leaves_no_row_out=measured.count is None)
-
-
-def _single(
-    value: float, lower: float, upper: float, std: float, *, is_exact: bool, note: str = ""
-) -> Estimates:
-    return Estimates(
-        estimate=np.array(value, dtype=np.float64),
-        lower=np.array(lower, dtype=np.float64),
-        upper=np.array(upper, dtype=np.float64),
-        std=np.array(std, dtype=np.float64),
-        is_exact=is_exact,
-        note=note,
+        is_count=False,
+        notes=(note,) if note else (),
+        leaves_no_row_out=measured.count is None,
     )
 
 

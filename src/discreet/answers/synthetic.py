@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answers.buckets import BucketSource
+from discreet.answers.library import Library
 from discreet.answers.range_pictures import drawn_codes, rows_with_values, share_of_nulls
 from discreet.answers.ranges import RangeSource
 from discreet.answers.repairing import possible_rows
-from discreet.answers.sources import Library
 from discreet.answers.table_models import model_of_tables
 from discreet.artifacts.answer import Answer
 from discreet.errors import BadInput, NotAnswerable

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answers.counting import Estimates, count_rows
+from discreet.answers.counting import count_rows
+from discreet.answers.estimates import Estimates
 from discreet.answers.linear_tables import ModelTable, WeightedTable
 from discreet.answers.model_sums import level_beside, level_of_count, narrowed_mean, narrowed_sum
 from discreet.answers.selecting import Selection
-from discreet.answers.sources import CombinedTable
 from discreet.answers.summing import both, quotient, sum_rows
 from discreet.privacy.exact import Exactable
 
 
 def aggregate_table(
     kind: str,
-    table: CombinedTable | WeightedTable,
+    table: WeightedTable,
     selection: Selection,
     axis: int,
     *,
@@ -28,15 +28,15 @@ def aggregate_table(
     """The sum (`kind` "sum") or the average of the column on `axis` over the selected rows."""
 
     def counted(level: Exactable) -> Estimates:
-        return count_rows(
+        found = count_rows(
             table,
             selection,
             group_axes=group_axes,
             confidence=level,
             public_rows=public_rows,
-            whole=False,
             impossible=impossible,
         )
+        return found.plausible(public_rows, whole=False)
 
     def summed(level: Exactable, center: float) -> Estimates:
         return sum_rows(

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answers.evidence import published_model, reduced
+from discreet.answers.library import Library
 from discreet.answers.linear_tables import WeightedTable
-from discreet.answers.sources import CombinedTable, Library, published_model, reduced
 from discreet.inference.combination import inverse_variance_weights
 from discreet.inference.fitting import LEAST_STD, RowModel, model_of_measurements
 from discreet.inference.mixture import smooth_shares
@@ -48,10 +49,8 @@ def model_of_tables(library: Library) -> tuple[RowModel, list[str], float] | Non
     return fitted, names, rows
 
 
-def cell_deviation(table: CombinedTable | WeightedTable) -> float:
+def cell_deviation(table: WeightedTable) -> float:
     """The standard deviation of a cell; all are alike."""
-    if not isinstance(table, WeightedTable):
-        return math.sqrt(table.cell_variance)
     one = np.zeros(table.counts.shape)
     one[(0,) * one.ndim] = 1.0
     return table.deviation(one)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 
-from discreet.answers.counting import Estimates
-from discreet.answers.joined_ranges import combined_note
-from discreet.answers.linear_tables import LinearTable, WeightedTable
+from discreet.answers.estimates import Estimates
+from discreet.answers.evidence import NoisyCount, NoisySum
+from discreet.answers.library import Library
+from discreet.answers.public_total import counted_down
 from discreet.answers.readings import Reading, combined
 from discreet.answers.selecting import Selection, select
-from discreet.answers.sources import Library, NoisyCount, NoisySum
-from discreet.answers.summing import MOST_WEIGHTED, sum_terms
+from discreet.answers.summing import MOST_WEIGHTED
 from discreet.inference.combination import Terms
 from discreet.privacy.exact import Exactable
 from discreet.queries.conditions import ALWAYS
@@ -28,18 +27,16 @@ def table_reading(library: Library, selection: Selection) -> Reading | None:
         return None
     table = library.table(selection.names)
     mask = np.broadcast_to(selection.outer(), table.counts.shape)
-    value = float(table.counts[mask].sum())
-    if isinstance(table, LinearTable):
-        terms = table.terms(mask.astype(np.float64))
-    elif isinstance(table, WeightedTable):
+    value, terms = table.counts[mask].sum(), table.terms(mask.astype(np.float64))
+    if terms is None:
         return None
-    else:
-        rows, cells = library.release.public_rows, int(mask.sum())
-        if rows is not None and not selection.loses_rows and 2 * cells > table.cells:
-            value = rows - float(table.counts[~mask].sum())
-            cells = table.cells - cells
-        terms = tuple((weight, law, many * cells) for weight, law, many in table.noise)
-    return Reading.of(value, terms, library.table_parts)
+    if table.has_own_draws and not selection.loses_rows:
+        many, whole = np.asarray(mask.sum()), float(table.counts.sum())
+        rows = library.release.public_rows
+        value, draws = counted_down(rows, table.cells, whole, np.asarray(value), many)
+        terms = table.terms((np.arange(table.cells) < draws).astype(np.float64))
+        assert terms is not None
+    return Reading.of(float(value), terms, library.table_parts)
 
 
 def count_reading(
@@ -74,22 +71,13 @@ def combined_sum(
     table = library.table((column.name,))
     if not np.array_equal(least, greatest) or table.cells > MOST_WEIGHTED:
         return None
-    weights = np.broadcast_to(least, table.counts.shape)
-    if isinstance(table, LinearTable):
-        terms = table.terms(np.asarray(weights))
-    elif isinstance(table, WeightedTable):
+    weights = np.asarray(np.broadcast_to(least, table.counts.shape))
+    terms = table.terms(weights)
+    if terms is None:
         return None
-    else:
-        terms = tuple(sum_terms(table, np.asarray(weights)))
     readings = [Reading.of(float((table.counts * weights).sum()), terms)]
     for each in sums:
         own: Terms = ((1 / each.grid, each.law, 1),)
         readings.append(Reading.of(each.value / each.grid, own))
     joint = combined(readings)  # a sum is no part of any table
-    if joint.sources < 2:
-        return None
-    width, std = joint.half_width(confidence), np.array(math.sqrt(joint.variance))
-    value = np.array(joint.value)
-    return Estimates(
-        value, value - width, value + width, std, is_exact=True, note=combined_note(joint.sources)
-    )
+    return Estimates.of_reading(joint, confidence, is_count=False) if joint.sources > 1 else None

@@ -12,22 +12,18 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
-
 from discreet.answers.asking import Asking
 from discreet.answers.box_usefulness import THEOREM as BOX_THEOREM
 from discreet.answers.box_usefulness import box_bound
 from discreet.answers.cell_ranges import THEOREM as CELL_THEOREM
 from discreet.answers.cell_ranges import CellRangeSource
-from discreet.answers.linear_tables import WeightedTable
-from discreet.answers.parities import ParityReader
+from discreet.answers.library import Library
+from discreet.answers.parities import parity_half_width
 from discreet.answers.range_usefulness import THEOREM as RANGE_THEOREM
 from discreet.answers.range_usefulness import interval_bound
 from discreet.answers.ranges import RangeSource
-from discreet.answers.sources import Library
 from discreet.artifacts.release import ErrorClaim
 from discreet.errors import BadInput, NotAnswerable
-from discreet.inference.combination import half_width
 from discreet.privacy.exact import Exactable, exact
 from discreet.queries.classes import Marginals, Means, QueryClass, Sums
 from discreet.queries.measurable import Marginal
@@ -40,7 +36,9 @@ TRIVIAL = "counts lie between 0 and the number of rows, so that none is off by m
 THEOREM = "exact noise laws of the single queries, and the union bound over the class"
 
 
-def usefulness(library: Library, query_class: QueryClass, *, delta: Exactable) -> ErrorClaim:
+def usefulness(
+    library: Library, asking: Asking, query_class: QueryClass, *, delta: Exactable
+) -> ErrorClaim:
     """The simultaneous error bound of `query_class`, which fails with probability at most delta."""
     share = exact(delta, name="delta")
     if not 0 < share < 1:
@@ -51,7 +49,7 @@ def usefulness(library: Library, query_class: QueryClass, *, delta: Exactable) -
         case Marginals():
             bound = _marginals_bound(library, query_class, share)
         case Means() | Sums():
-            bound = _one_number_bound(library, query_class, share)
+            bound = _one_number_bound(library, asking, query_class, share)
         case Parities():
             bound = _parities_bound(library, query_class, share)
         case Ranges():
@@ -74,19 +72,9 @@ def _marginals_bound(library: Library, query_class: Marginals, delta: Fraction) 
     sets = query_class.sets(library.schema)
     cells = sum(Marginal(columns).size(library.schema) for columns in sets)
     level = 1 - delta / max(1, cells)
-    widths: dict[object, float] = {}
-    for columns in sets:
-        table = library.table(columns)
-        if isinstance(table, WeightedTable):
-            one = np.zeros(table.counts.shape)
-            one[(0,) * one.ndim] = 1.0
-            widths[columns] = table.reach(one, level)[0]
-            continue
-        noise = table.noise
-        if noise not in widths:
-            widths[noise] = half_width(noise, level)
+    widths = [library.table(columns).first_cells(1, level)[0][1] for columns in sets]
     # Estimates are rounded to whole counts, which moves the error to a whole number nearby.
-    return float(max((math.ceil(width - 1e-9) for width in widths.values()), default=0))
+    return float(max((math.ceil(width - 1e-9) for width in widths), default=0))
 
 
 def _parities_bound(library: Library, query_class: Parities, delta: Fraction) -> float:
@@ -96,7 +84,7 @@ def _parities_bound(library: Library, query_class: Parities, delta: Fraction) ->
     else:
         sets = query_class.sets(library.schema)
         many = len({each for columns in sets for each in subsets(columns)})
-    return ParityReader(library).half_width(query_class, 1 - delta / many)
+    return parity_half_width(library, query_class, 1 - delta / many)
 
 
 def _ranges_bound(library: Library, query_class: Ranges, delta: Fraction) -> tuple[float, str]:
@@ -123,9 +111,12 @@ def tree_bound(source: RangeSource, pieces: int, delta: float) -> tuple[float, s
     return pieces * box_bound(source, delta), BOX_THEOREM
 
 
-def _one_number_bound(library: Library, query_class: Means | Sums, delta: Fraction) -> float:
+def _one_number_bound(
+    library: Library, asking: Asking, query_class: Means | Sums, delta: Fraction
+) -> float:
     kind = "avg" if isinstance(query_class, Means) else "sum"
     column = library.schema.column(query_class.column).name
     aggregate = Aggregate("avg" if kind == "avg" else "sum", column, kind)
-    found = Asking(library, float(1 - delta)).answers(Question((aggregate,))).only
+    question = Question((aggregate,))
+    found = asking.answers([question], confidence=float(1 - delta))[0].only
     return max(found.upper - found.estimate, found.estimate - found.lower)

@@ -73,6 +73,9 @@ def _reader_calls() -> dict[str, Callable[[ReleaseReader, int], Any]]:
 
     return {
         "ask": ask,
+        "ask_many": lambda r, n: r.ask_many(
+            [f"SELECT count(*) FROM released WHERE band <= {each % 4}" for each in (n, n + 1)]
+        ),
         "count_many": lambda r, n: (
             r.count_many("band", [0, 1], [2, 3 + n % 4]),
             r.count_many("score", [0.0], [100.0 * (n % 4 + 1)], confidence=0.5 + n % 4 / 10),
@@ -259,6 +262,7 @@ def _arguments() -> dict[str, Callable[[World, Any, int], Any]]:
         "ManyCounts.covers": lambda w, v, n: v.covers(0),
         "Protected.by": lambda w, v, n: v.by(v.adjacency, PrivacyUnit("person", n + 1)),
         "Protected.is_same": lambda w, v, n: v.is_same(v.by(v.adjacency, v.unit)),
+        "ManyHalfspaces.covers": lambda w, v, n: v.covers(0),
         "Marginals.check": lambda w, v, n: v.check(w.made.schema),
         "Marginals.sets": lambda w, v, n: v.sets(w.made.schema),
         "Marginals.weights": lambda w, v, n: v.weights(w.made.schema),

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.answers.evidence import model_tables
 from discreet.answers.linear_tables import CEILING_RISK, ModelTable
-from discreet.answers.sources import ANSWERERS
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.inference.residuals import ResidualTables
 from discreet.privacy.exact import exact
@@ -32,7 +32,7 @@ def model_claim(
     part: Part, schema: Schema, public_rows: int | None, confidence: float
 ) -> ErrorClaim:
     """For each single cell of the class alone."""
-    found = ANSWERERS[part.kind](part, schema)
+    found = model_tables(part, schema)
     tables = ResidualTables(schema, found.residuals, rows=public_rows)
     risk = 1 - exact(confidence, name="confidence")
     rows = float(public_rows or 0)

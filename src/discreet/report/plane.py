@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from discreet.answers.halfspaces import HalfspaceReader
-from discreet.answers.sources import Library
+from discreet.answers.halfspaces import HalfspaceSource
+from discreet.answers.library import Library
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput
 from discreet.queries.halfspaces import Inequality
@@ -70,8 +70,8 @@ def plane_of(release: Release, asked: Inequality, *, confidence: float = 0.95) -
     """The blocks of the release over the two columns of `asked`, and the halfspace among them."""
     if len(asked.columns) != 2:
         raise BadInput("A plane has two columns.")
-    reader = HalfspaceReader(Library(release))
-    found, chosen, cells = reader.one(asked, confidence=confidence, whole=True)
+    reader = HalfspaceSource(Library(release))
+    found, chosen, cells = reader.one(asked, confidence=confidence)
     coefficients, bound, _ = asked.as_at_least()
     normal = np.array([float(each) for each in coefficients])
     lows, highs, rows_of = cells.pictured()
@@ -107,7 +107,7 @@ def plane_figure(name: str, reader: ReleaseReader, columns: tuple[str, str]) -> 
 
     `None` where there are too many cells to draw.
     """
-    own = HalfspaceReader(Library(reader.release))
+    own = HalfspaceSource(Library(reader.release))
     low, high = own.cells(columns).edges
     if len(own.cells(columns).pictured()[2]) > MOST_BLOCKS:
         return None

@@ -101,7 +101,7 @@ HALFSPACES: tuple[Mutant, ...] = (
         name="rows-with-nulls-that-satisfy-a-question-are-forgotten",
         trap=42,
         file="src/discreet/answers/halfspaces.py",
-        old="        self._check_nulls(question, cells)\n",
+        old="        self._check_nulls(region, cells)\n",
         new="",
         tests=(
             f"{TREE}::test_a_question_that_rows_with_nulls_could_satisfy_is_refused_with_the_remedy",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 JOINED = "tests/answers/test_joined_answers.py"
+ONE_WAY = "tests/answers/test_one_way_to_an_answer.py"
 
 JOINT_ANSWERS = (
     Mutant(
@@ -62,5 +63,36 @@ JOINT_ANSWERS = (
         old="    if any(column.has_other for column in declared):\n        return None\n",
         new="",
         tests=(f"{JOINED}::test_rows_that_only_one_source_counts_are_not_combined_away",),
+    ),
+    Mutant(
+        name="an-answer-is-that-of-another-region-of-the-batch",
+        trap=42,
+        file="src/discreet/answers/asking.py",
+        old="settled([each[place] for each in read], region",
+        new="settled([each[0] for each in read], region",
+        tests=(
+            f"{ONE_WAY}::test_every_kind_of_part_answers_in_a_batch_as_alone",
+            f"{ONE_WAY}::test_a_kind_of_part_from_outside_is_asked_like_any_other",
+        ),
+        quick=True,
+    ),
+    Mutant(
+        name="only-the-last-aggregate-tells-its-notes",
+        trap=42,
+        file="src/discreet/answers/asking.py",
+        old="            notes |= dict.fromkeys(own.notes)\n",
+        new="            notes = dict.fromkeys(own.notes)\n",
+        tests=(
+            f"{ONE_WAY}::test_a_models_note_is_told_in_whichever_order_a_question_lists_its_aggregates",
+            f"{ONE_WAY}::test_an_aggregate_is_answered_the_same_whatever_stands_beside_it",
+        ),
+    ),
+    Mutant(
+        name="a-public-total-counts-the-cells-that-were-not-asked-for",
+        trap=42,
+        file="src/discreet/answers/public_total.py",
+        old="rows - (total - sums))",
+        new="rows - sums)",
+        tests=(f"{ONE_WAY}::test_most_cells_are_counted_as_a_public_total_less_the_others",),
     ),
 )
