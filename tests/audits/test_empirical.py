@@ -25,7 +25,8 @@ from discreet.audits.trials import Trial
 from discreet.audits.trials import log_ratio as log_ratio_of
 from discreet.errors import BadInput
 from discreet.inference.public_random import generator
-from discreet.kernel.mechanisms import MECHANISMS, DiscreteLaplace
+from discreet.kernel.mechanisms import DiscreteLaplace
+from discreet.kernel.mechanisms.registry import MECHANISMS
 from discreet.kernel.noise import DrawnNoise
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import DiscreteLaplaceLaw

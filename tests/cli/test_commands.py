@@ -331,7 +331,7 @@ def test_a_ledger_without_its_mark_is_refused_until_it_is_accepted(
 
 
 def test_a_large_budget_is_warned_of(discreet: Callable[..., Done], people: Path) -> None:
-    text = (people / "people.toml").read_text().replace('epsilon = "2"', 'epsilon = "20"')
+    text = (people / "people.toml").read_text().replace('epsilon = "2"', 'epsilon = "10"')
     (people / "people.toml").write_text(text)
     words = ("release", "people.csv", "--schema", "people.toml", "--for", "marginals(sex)")
     done = discreet(*words, "--epsilon", "8", "-o", "large.release")

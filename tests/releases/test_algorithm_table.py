@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import math
 from fractions import Fraction
 
@@ -123,6 +124,7 @@ def test_one_unit_moves_what_is_measured_by_at_most_the_recorded_sensitivity(
     for table in (before, after):
         grant = object.__new__(Grant)  # by hand, to see exact numbers without noise or charge
         grant._engine, grant._schema, grant._reading = make_engine(table, schema), schema, True
+        grant._lock = threading.Lock()
         exact.append(grant._read([request.query for request in prepared.requests]))
     for request, left, right in zip(prepared.requests, *exact, strict=True):
         moved = request.query.sensitivity(schema)

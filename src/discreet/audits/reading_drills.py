@@ -264,6 +264,7 @@ def _arguments() -> dict[str, Callable[[World, Any, int], Any]]:
         "Protected.is_same": lambda w, v, n: v.is_same(v.by(v.adjacency, v.unit)),
         "ManyHalfspaces.covers": lambda w, v, n: v.covers(0),
         "Marginals.check": lambda w, v, n: v.check(w.made.schema),
+        "Marginals.left_out": lambda w, v, n: v.left_out(w.made.schema),
         "Marginals.sets": lambda w, v, n: v.sets(w.made.schema),
         "Marginals.weights": lambda w, v, n: v.weights(w.made.schema),
         "Means.check": lambda w, v, n: v.check(w.made.schema),

@@ -132,8 +132,8 @@ DATA_DEPENDENCE = (
         name="answers-can-open-the-table",
         trap=21,
         file="src/discreet/answers/reader.py",
-        old="from discreet.answers.asking import Asking, checked\n",
-        new="from discreet.answers.asking import Asking, checked\nfrom discreet.kernel.engines import open_engine  # noqa: F401\n",
+        old="from discreet.answers.asking import Asking\n",
+        new="from discreet.answers.asking import Asking\nfrom discreet.kernel.engines import open_engine  # noqa: F401\n",
         tests=(
             "tests/test_rooms.py::test_rooms_that_answer_never_import_the_kernel_or_a_database",
         ),

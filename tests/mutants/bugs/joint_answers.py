@@ -17,7 +17,6 @@ JOINT_ANSWERS = (
         tests=(
             f"{JOINED}::test_a_range_that_leaves_make_up_gets_the_inverse_variance_combination",
         ),
-        quick=True,
     ),
     Mutant(
         name="a-combination-has-the-noise-of-its-best-reading-only",
@@ -74,7 +73,6 @@ JOINT_ANSWERS = (
             f"{ONE_WAY}::test_every_kind_of_part_answers_in_a_batch_as_alone",
             f"{ONE_WAY}::test_a_kind_of_part_from_outside_is_asked_like_any_other",
         ),
-        quick=True,
     ),
     Mutant(
         name="only-the-last-aggregate-tells-its-notes",

@@ -83,7 +83,6 @@ MARGINALS = (
         tests=(
             f"{MODELS}::test_a_measured_distance_below_zero_leaves_the_noise_in_every_interval",
         ),
-        quick=True,
     ),
     Mutant(
         name="a-ceiling-below-zero-leaves-a-single-number",

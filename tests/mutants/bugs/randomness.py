@@ -45,7 +45,6 @@ RANDOMNESS = (
         old="        # The cipher wants room for one more block than it writes.\n",
         new="        return np.random.default_rng().integers(0, 256, size, dtype=np.uint8)\n",
         tests=(LINT,),
-        quick=True,
     ),
     Mutant(
         name="forked-workers-share-a-keystream",
