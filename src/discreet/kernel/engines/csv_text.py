@@ -123,6 +123,8 @@ def _first_fields(file: IO[bytes], csv: CsvOptions) -> list[str] | None:
         # A quoted line break may make the first line longer than the first line feed says.
         if len(text) > longest or (_END in text and not csv.quoted_line_breaks):
             break
+    if not text:
+        return [""]
     end = rules.end_of_record(text)
     if not 0 < end <= longest + 1:
         return None
