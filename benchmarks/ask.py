@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 
 from benchmarks.support.bars import bar
-from discreet.answers import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
@@ -30,7 +30,7 @@ from discreet.schema import CategoryColumn, IntegerColumn, Schema
 
 QUESTIONS = 1_000_000
 FIRST_ANSWER = (
-    "from discreet.answers import open_release; import sys; "
+    "from discreet.answering import open_release; import sys; "
     "print(open_release(sys.argv[1]).ask("
     '"SELECT sex, count(*), avg(age) FROM people WHERE age >= 33 GROUP BY sex"))'
 )

@@ -19,9 +19,9 @@ from scipy.optimize import linprog
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
-from discreet.answers import ReleaseReader
-from discreet.inference.linear_programs import _signs, nearest_table, walsh_hadamard
-from discreet.inference.public_random import generator
+from discreet.answering import ReleaseReader
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.estimate.linear_programs import _signs, nearest_table, walsh_hadamard
 from discreet.privacy.budget import Budget
 from discreet.releases import release
 from discreet.schema import IntegerColumn, Schema

@@ -39,7 +39,7 @@ from benchmarks.support.halfspace_structures import (  # noqa: E402
 from benchmarks.support.halfspace_tables import FIVE, TWO, Table, adult, released  # noqa: E402
 from discreet import Halfspaces, Predicates  # noqa: E402
 from discreet.audits.halfspace_usefulness import strict_errors  # noqa: E402
-from discreet.inference.halfspace_net import lifted  # noqa: E402
+from discreet.reference.halfspaces.net import lifted  # noqa: E402
 
 MARGINS = ("1/10", "3/10", "1/2")
 CHILD = """
@@ -64,8 +64,8 @@ def group_by_hand(path: str, schema: Any, names: tuple[str, ...]) -> None:
     """The engine's own cell expressions in one GROUP BY; it reaches into the engine for them."""
     from sqlglot import exp
 
-    from discreet.kernel.engines import open_engine
-    from discreet.kernel.engines.duckdb_sql import render
+    from discreet.engines import open_engine
+    from discreet.engines.duckdb.sql import render
 
     engine: Any = open_engine(path, schema)
     with engine:

@@ -19,16 +19,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.ledger.chain import draft
-from discreet.kernel.ledger.loss import Loss
+from discreet.ledger import Ledger
+from discreet.ledger.chain import draft
+from discreet.ledger.loss import Loss
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 
 COST = Budget(epsilon="1/10", delta="1e-12")
 RACER = """
 import sys
-from discreet.kernel.ledger import Ledger
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 cost = Budget(epsilon="1/10", delta="1e-12")

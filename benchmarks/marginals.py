@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.baselines.aim import aim, marginal  # noqa: E402
 from benchmarks.support.bars import bar  # noqa: E402
 from benchmarks.support.data import add_option, data_folder  # noqa: E402
-from discreet.answers import ReleaseReader  # noqa: E402
+from discreet.answering import ReleaseReader  # noqa: E402
 from discreet.privacy.budget import Budget  # noqa: E402
 from discreet.privacy.conversion import rho_from_budget  # noqa: E402
 from discreet.releases import release  # noqa: E402

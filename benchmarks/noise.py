@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel.samplers import (
+from discreet.samplers import (
     discrete_gaussian,
     discrete_laplace,
     gaussian,

@@ -33,16 +33,16 @@ from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
 from benchmarks.baselines.workload import histograms, random_ranges, range_sums
 from benchmarks.support.bars import bar
 from benchmarks.support.data import add_option, data_folder
-from discreet.answers.buckets import BucketSource
-from discreet.answers.ranges import RangeSource, spread_factor
+from discreet.families.ranges.answer.buckets import BucketSource
+from discreet.families.ranges.answer.ranges import RangeSource, spread_factor
+from discreet.families.ranges.queries.ranges import Intervals, Rectangles
+from discreet.families.ranges.release.adaptive import AdaptiveTree
+from discreet.families.ranges.release.tree import FullTree
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.queries.ranges import Intervals, Rectangles
 from discreet.queries.tree import bits_of
-from discreet.releases.ranges_adaptive import AdaptiveTree
-from discreet.releases.ranges_search import NoisySearch
-from discreet.releases.ranges_theorem import Promise
-from discreet.releases.ranges_tree import FullTree
+from discreet.reference.intervals.search import NoisySearch
+from discreet.reference.intervals.theorem import Promise
 
 EPSILONS = ("1/10", "1")
 HOSTILE_1D = {

@@ -112,8 +112,8 @@ def group_by_hand(path: str, schema: Any) -> None:
     """The engine's own cell expressions, one GROUP BY a marginal; it reaches into the engine for them."""
     from sqlglot import exp
 
-    from discreet.kernel.engines import open_engine
-    from discreet.kernel.engines.duckdb_sql import render
+    from discreet.engines import open_engine
+    from discreet.engines.duckdb.sql import render
 
     engine: Any = open_engine(path, schema)
     with engine:
@@ -131,8 +131,9 @@ def group_csv_by_hand(path: str, schema: Any) -> None:
     import duckdb
     from sqlglot import exp
 
-    from discreet.kernel.engines import duckdb_cells, open_engine
-    from discreet.kernel.engines.duckdb_sql import render
+    from discreet.engines import open_engine
+    from discreet.engines.duckdb import cells as duckdb_cells
+    from discreet.engines.duckdb.sql import render
 
     engine: Any = open_engine(path, schema)
     with engine, duckdb.connect() as connection:

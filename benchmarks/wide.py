@@ -29,7 +29,7 @@ import json, resource, sys, time
 from itertools import combinations
 import duckdb, numpy
 from discreet import Schema
-from discreet.kernel.engines import open_engine
+from discreet.engines import open_engine
 how, path, schema = sys.argv[1], sys.argv[2], Schema.loads(open(sys.argv[3]).read())
 engine, connection = open_engine(path, schema), duckdb.connect()
 connection.execute("PRAGMA disable_progress_bar")

@@ -6,23 +6,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.answers import ReleaseReader
+from discreet import samplers
+from discreet.answering import ReleaseReader
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.artifacts.release import Part
-from discreet.kernel import samplers
+from discreet.families.halfspaces.queries.grid_counts import GridCounts
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.predicates.queries.predicates import Predicates, partition
+from discreet.families.predicates.queries.strategy import StrategyCounts
+from discreet.families.ranges.queries.ranges import Intervals, Rectangles
+from discreet.families.tables.queries.parities import Parities, Parity
+from discreet.families.tables.queries.residuals import Residual
+from discreet.families.tables.release.parities_splits import parity_of_splits
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.classes import Marginals, Sums
-from discreet.queries.grid_counts import GridCounts
-from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.measurable import BlockCounts, ClampedSum, Marginal, PresentCount
-from discreet.queries.parities import Parities, Parity
-from discreet.queries.predicates import Predicates, partition
-from discreet.queries.ranges import Intervals, Rectangles
-from discreet.queries.residuals import Residual
-from discreet.queries.strategy import StrategyCounts
 from discreet.queries.tree import Tree
-from discreet.releases.parities_splits import parity_of_splits
 from discreet.schema import CategoryColumn, IntegerColumn, Schema
 from tests.releases_by_hand import measured, part_of, release_of_tables, table_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from discreet.kernel.ledger import Entry, Ledger
+from discreet.ledger import Entry, Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 

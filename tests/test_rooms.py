@@ -31,7 +31,7 @@ def test_rooms_that_answer_never_import_the_kernel_or_a_database():
             found = [
                 name
                 for name in imports(path)
-                if name.startswith(("discreet.kernel", "discreet.releases", "discreet.curator"))
+                if name.startswith(("discreet.core", "discreet.releases", "discreet.curator"))
                 or name.split(".")[0] in ("duckdb", "sqlite3", "psycopg", "pyspark")
             ]
             assert found == [], f"{path.relative_to(SOURCES)} imports {found}"
@@ -47,6 +47,6 @@ def test_only_the_kernel_and_the_audits_import_secret_randomness():
         found = [
             name
             for name in imports(path)
-            if name.startswith(tuple(f"discreet.kernel.{module}" for module in secret))
+            if name.startswith(tuple(f"discreet.core.{module}" for module in secret))
         ]
         assert found == [], f"{path.relative_to(SOURCES)} imports {found}"

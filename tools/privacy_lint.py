@@ -29,17 +29,17 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "discreet"
 
 PATH = (
-    "kernel/vault.py",
-    "kernel/alert.py",
-    "kernel/noise.py",
-    "kernel/refining.py",
-    "kernel/entropy.py",
+    "core/vault.py",
+    "core/alert.py",
+    "core/noise.py",
+    "core/refining.py",
+    "samplers/entropy.py",
     "kernel/mechanisms/*.py",
     "kernel/samplers/*.py",
     "kernel/ledger/*.py",
     "kernel/engines/*.py",
     "queries/measurable.py",
-    "queries/residuals.py",
+    "families/tables/queries/residuals.py",
     "queries/scores.py",
     "queries/tallies.py",
     "queries/tree.py",
@@ -85,25 +85,25 @@ SECRET_NAMES = {
 SPEAKING = {"warnings.warn", "sys.stdout", "sys.stderr"}
 EXEMPT = {
     (
-        "kernel/samplers/gaussian.py",
+        "samplers/gaussian.py",
         "float",
     ): "a filter: whatever its proven margin leaves open is decided by integers",
-    ("kernel/samplers/uniform.py", "float"): "how many words to ask for; decides no outcome",
+    ("samplers/uniform.py", "float"): "how many words to ask for; decides no outcome",
     (
-        "kernel/engines/duckdb_cells.py",
+        "engines/duckdb/cells.py",
         "float",
     ): "a number column's cells are defined by IEEE doubles",
-    ("kernel/engines/duckdb_expressions.py", "float"): "literals of conditions over IEEE doubles",
+    ("engines/duckdb/expressions.py", "float"): "literals of conditions over IEEE doubles",
     (
-        "kernel/engines/duckdb_tallies.py",
+        "engines/duckdb/tallies.py",
         "float",
     ): "a grid as the double that a number is multiplied by; the sum is of integers",
-    ("kernel/engines/duckdb_sql.py", "float"): "writes the literals of those doubles",
-    ("kernel/engines/duckdb_units.py", "float"): "a limit beyond which text counts as no number",
-    ("kernel/engines/pandas_columns.py", "float"): "a long double of a table is read as a double",
-    ("kernel/engines/duckdb_session.py", "float"): "progress and time-outs",
-    ("kernel/ledger/journal.py", "random"): "names a new ledger; no noise",
-    ("kernel/ledger/ledger.py", "random"): "a claim's token; no noise",
+    ("engines/duckdb/sql.py", "float"): "writes the literals of those doubles",
+    ("engines/duckdb/units.py", "float"): "a limit beyond which text counts as no number",
+    ("engines/pandas_columns.py", "float"): "a long double of a table is read as a double",
+    ("engines/duckdb/session.py", "float"): "progress and time-outs",
+    ("ledger/journal.py", "random"): "names a new ledger; no noise",
+    ("ledger/ledger.py", "random"): "a claim's token; no noise",
     ("privacy/exact.py", "float"): "reads and shows numbers; what it returns is exact",
     ("privacy/budget.py", "float"): "shows a delta",
 }
@@ -185,7 +185,7 @@ def _imports(node: ast.AST, file: str) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         if (node.value.id, node.attr) in {("np", "random"), ("numpy", "random")}:
             yield "random", "numpy.random"
-        if (node.value.id, node.attr) == ("os", "urandom") and file != "kernel/entropy.py":
+        if (node.value.id, node.attr) == ("os", "urandom") and file != "samplers/entropy.py":
             yield "random", "os.urandom outside the entropy module"
 
 

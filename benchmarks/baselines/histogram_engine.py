@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.vault import Grant, Vault
+from discreet.core.vault import Grant, Vault
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.schema import Schema

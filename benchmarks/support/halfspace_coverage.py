@@ -10,15 +10,15 @@ import polars
 from benchmarks.support.bars import bar
 from benchmarks.support.halfspace_tables import QUESTIONS, Table, released, schema_text
 from discreet import Budget, Halfspaces, Predicates, Schema, plan
-from discreet.answers.halfspace_cells import Leaves
-from discreet.answers.ranges import RangeSource
 from discreet.artifacts.release import Part
-from discreet.inference.public_random import generator
-from discreet.kernel.noise import DrawnNoise
-from discreet.kernel.refining import refine
+from discreet.core.noise import DrawnNoise
+from discreet.core.refining import refine
+from discreet.families.halfspaces.answer.cells import Leaves
+from discreet.families.halfspaces.release.tree import HalfspaceTree, leaf_estimates
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.release.adaptive import StoppingRule, thresholds
+from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.cost import Accounting
-from discreet.releases.halfspaces_tree import HalfspaceTree, leaf_estimates
-from discreet.releases.ranges_adaptive import StoppingRule, thresholds
 
 
 def declared_predicates(table: Table) -> bool:

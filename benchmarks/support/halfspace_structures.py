@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.inference.public_random import generator
+from discreet.families.shared.estimate.public_random import generator
 
 ROWS = 50_000
 CENTRES = (64, 256, 1024, 2048)

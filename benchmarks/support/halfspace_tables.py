@@ -11,7 +11,7 @@ import numpy as np
 import polars
 
 from discreet import Budget, Schema, release
-from discreet.inference.halfspace_prior import random_halfspaces
+from discreet.families.halfspaces.estimate.prior import random_halfspaces
 
 QUESTIONS = 2_000
 TWO = {"age": 32, "hours-per-week": 32}

@@ -18,7 +18,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "discreet.answers": ("ReleaseReader", "open_release"),
+    "discreet.answering": ("ReleaseReader", "open_release"),
     "discreet.artifacts.answer": ("Answer",),
     "discreet.artifacts.answers": ("Answers",),
     "discreet.curator": ("Curator",),
@@ -35,12 +35,12 @@ _ROOMS = {
         "NotAnswerable",
         "Refused",
     ),
-    "discreet.kernel.ledger": ("Ledger",),
+    "discreet.ledger": ("Ledger",),
     "discreet.privacy.adjacency": ("Adjacency", "PrivacyUnit"),
     "discreet.privacy.budget": ("Budget",),
     "discreet.queries.classes": ("Marginals", "Means", "Sums"),
-    "discreet.queries.halfspaces": ("Halfspaces",),
-    "discreet.queries.predicates": ("Predicates",),
+    "discreet.families.halfspaces.queries.halfspaces": ("Halfspaces",),
+    "discreet.families.predicates.queries.predicates": ("Predicates",),
     "discreet.releases": ("Plan", "plan"),
     "discreet.releases.publishing": ("release", "release_to_file"),
     "discreet.report": ("render_report",),

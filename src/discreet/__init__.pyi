@@ -1,6 +1,6 @@
 """The public names with their types; `__init__.py` loads each when it is first used."""
 
-from discreet.answers import ReleaseReader, open_release
+from discreet.answering import ReleaseReader, open_release
 from discreet.artifacts.answer import Answer
 from discreet.artifacts.answers import Answers
 from discreet.curator import Curator
@@ -17,12 +17,12 @@ from discreet.errors import (
     NotAnswerable,
     Refused,
 )
-from discreet.kernel.ledger import Ledger
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.predicates.queries.predicates import Predicates
+from discreet.ledger import Ledger
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import Marginals, Means, Sums
-from discreet.queries.halfspaces import Halfspaces
-from discreet.queries.predicates import Predicates
 from discreet.releases import Plan, plan
 from discreet.releases.publishing import release, release_to_file
 from discreet.report import render_report

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.answers import ReleaseReader
+from discreet import samplers
+from discreet.answering import ReleaseReader
 from discreet.artifacts.release import Release
-from discreet.kernel import samplers
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.classes import Marginals
 from discreet.queries.measurable import Marginal

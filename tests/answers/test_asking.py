@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.artifacts.answer import Covers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.privacy.adjacency import Adjacency

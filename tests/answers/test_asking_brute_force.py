@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.answers import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.artifacts.answer import Covers
 from tests.releases_by_hand import people, release_of_tables
 

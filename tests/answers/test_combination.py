@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput
-from discreet.inference import combination
-from discreet.inference.combination import (
+from discreet.families.shared.estimate import combination
+from discreet.families.shared.estimate.combination import (
     half_width,
     half_widths,
     halved,
     inverse_variance_weights,
 )
-from discreet.inference.public_random import generator
-from discreet.inference.rounding import plausible_counts
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
 from discreet.privacy.laws.exact_sums import grid_half_width
 from discreet.privacy.laws.sums import sum_half_width

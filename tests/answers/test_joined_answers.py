@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from discreet.answers import ReleaseReader
-from discreet.answers.estimates import combined_note, is_combined
-from discreet.answers.joined_ranges import JoinedSource
-from discreet.answers.joint_estimates import JoinedEstimates, joint_ends
-from discreet.answers.readings import Reading, combined
+from discreet.answering import ReleaseReader
+from discreet.answering.estimates import combined_note, is_combined
+from discreet.answering.readings import Reading, combined
 from discreet.artifacts.answer import Covers
-from discreet.inference.public_random import generator
-from discreet.inference.tree_intervals import RangeEstimates
+from discreet.families.predicates.queries.predicates import Predicates
+from discreet.families.predicates.queries.strategy import StrategyCounts
+from discreet.families.ranges.answer.joined_ranges import JoinedSource
+from discreet.families.ranges.answer.joint_estimates import JoinedEstimates, joint_ends
+from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
+from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.queries.classes import Sums
 from discreet.queries.measurable import ClampedSum, PresentCount
-from discreet.queries.predicates import Predicates
-from discreet.queries.strategy import StrategyCounts
 from discreet.schema import IntegerColumn, Schema
 from tests.parts_by_hand import (
     AGES,

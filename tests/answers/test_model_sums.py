@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader
-from discreet.answers.linear_tables import ModelTable, WeightedTable
-from discreet.answers.selecting import select
-from discreet.answers.table_aggregates import aggregate_table
-from discreet.inference.public_random import generator
+from discreet.answering import ReleaseReader
+from discreet.answering.selecting import select
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.aggregates import aggregate_table
+from discreet.families.tables.answer.linear_tables import ModelTable, WeightedTable
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.queries.sql import parse_question
+from discreet.questions.sql import parse_question
 from discreet.releases import release
 from discreet.schema import CategoryColumn, IntegerColumn, Schema
 

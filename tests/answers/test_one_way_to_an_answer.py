@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.answers import ANSWERERS, ReleaseReader, register
-from discreet.answers.estimates import Estimates
-from discreet.answers.evidence import Evidence
-from discreet.answers.regions import Region
-from discreet.answers.source import Source
-from discreet.answers.table_source import MODEL_NOTE
+from discreet.answering import ANSWERERS, ReleaseReader, register
+from discreet.answering.estimates import Estimates
+from discreet.answering.evidence import Evidence
+from discreet.answering.regions import Region
+from discreet.answering.source import Source
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
+from discreet.families.tables.answer.table_source import MODEL_NOTE
 from discreet.privacy.budget import Budget
-from discreet.queries.boxes import boxes_of
 from discreet.queries.classes import Marginals
 from discreet.queries.measurable import Marginal
+from discreet.questions.boxes import boxes_of
 from discreet.releases import release
 from discreet.schema import Schema
 from tests.parts_by_hand import (
@@ -301,9 +301,9 @@ def test_the_way_to_an_answer_knows_no_family_by_name(module):
     }  # fmt: skip
     tree = ast.parse((ROOM / f"{module}.py").read_text())
     imported = {
-        node.module.removeprefix("discreet.answers.")
+        node.module.removeprefix("discreet.answering.")
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("discreet.answers.")
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("discreet.answering.")
     }
     assert imported <= neutral
 

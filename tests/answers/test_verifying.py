@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.answers import new_signing_key, sign_release, verify_costs
+from discreet.answering import new_signing_key, sign_release, verify_costs
 from discreet.artifacts.files import read_members, write_members, write_release
 from discreet.artifacts.measurement import Selection, TreeMeasurement
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput, BadRelease
+from discreet.families.predicates.queries.predicates import Predicates
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit, Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.conversion import discrete_gaussian_delta_one_coordinate
@@ -23,7 +24,6 @@ from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
 from discreet.queries.classes import Marginals
 from discreet.queries.measurable import CellCount, Marginal
-from discreet.queries.predicates import Predicates
 from tests.releases_by_hand import measured, part_of, people, release_of_tables, small_tree
 
 HALF = DiscreteLaplaceLaw(Fraction(2))

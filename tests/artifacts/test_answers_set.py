@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from discreet.answers import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadInput
@@ -104,9 +104,9 @@ def test_importing_answers_loads_nothing_heavy() -> None:
     import subprocess
 
     code = (
-        "import sys, discreet.answers; "
+        "import sys, discreet.answering; "
         "print([m for m in ('duckdb', 'pandas', 'pyarrow', 'rich', 'jinja2', 'sqlglot', "
-        "'discreet.kernel') if m in sys.modules])"
+        "'discreet.core') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.answers import new_signing_key, sign_release, verify_costs
+from discreet.answering import new_signing_key, sign_release, verify_costs
 from discreet.artifacts.files import read_members, read_release, write_members, write_release
 from discreet.errors import BadRelease
 from tests.releases_by_hand import people, release_of_tables

@@ -22,8 +22,8 @@ from discreet.audits.charging import (
     random_sequences,
     worst_loss,
 )
-from discreet.inference.public_random import generator
-from discreet.kernel.ledger import Ledger
+from discreet.families.shared.estimate.public_random import generator
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget, Notion
 
 ROW, CHANGED_ROW, PERSON = Kind(False), Kind(True), Kind(False, 0)

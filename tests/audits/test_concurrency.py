@@ -23,14 +23,14 @@ from discreet.audits.concurrency import (
     drill_threads,
     run_drills,
 )
-from discreet.audits.drills import Drill, mixtures
-from discreet.audits.public_objects import public_classes
-from discreet.audits.reading_drills import all_drills, specimens, unknown
-from discreet.audits.shared_world import World
+from discreet.audits.threads.drills import Drill, mixtures
+from discreet.audits.threads.public_objects import public_classes
+from discreet.audits.threads.reading_drills import all_drills, specimens, unknown
+from discreet.audits.threads.shared_world import World
 from discreet.curator import Curator
+from discreet.engines.duckdb.session import SIDE_BY_SIDE, Session
 from discreet.errors import BadInput, EngineFailed
-from discreet.inference.kept import Kept
-from discreet.kernel.engines.duckdb_session import SIDE_BY_SIDE, Session
+from discreet.families.shared.estimate.kept import Kept
 from discreet.privacy.budget import Budget
 from discreet.privacy.conversion_rounding import PRECISION
 

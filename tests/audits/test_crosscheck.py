@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.inference.public_random import generator
-from discreet.kernel.mechanisms import AnalyticGaussian, DiscreteLaplace, Exponential
+from discreet.core.mechanisms import AnalyticGaussian, DiscreteLaplace, Exponential
+from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.cost import Accounting, Cost
 
 pytest.importorskip("dp_accounting")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from discreet.audits import empirical
-from discreet.audits.empirical import (
+from discreet.audits.guessing import game as empirical
+from discreet.audits.guessing.game import (
     Tally,
     certified_epsilon,
     certified_from_outputs,
@@ -20,14 +20,14 @@ from discreet.audits.empirical import (
     fair_coins,
     lowest_share,
 )
-from discreet.audits.subjects import FAST_RUNS, MUTANT, RUNS, SUBJECTS, joint_epsilon
-from discreet.audits.trials import Trial
-from discreet.audits.trials import log_ratio as log_ratio_of
+from discreet.audits.guessing.subjects import FAST_RUNS, MUTANT, RUNS, SUBJECTS, joint_epsilon
+from discreet.audits.guessing.trials import Trial
+from discreet.audits.guessing.trials import log_ratio as log_ratio_of
+from discreet.core.mechanisms import DiscreteLaplace
+from discreet.core.mechanisms.registry import MECHANISMS
+from discreet.core.noise import DrawnNoise
 from discreet.errors import BadInput
-from discreet.inference.public_random import generator
-from discreet.kernel.mechanisms import DiscreteLaplace
-from discreet.kernel.mechanisms.registry import MECHANISMS
-from discreet.kernel.noise import DrawnNoise
+from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import DiscreteLaplaceLaw
 

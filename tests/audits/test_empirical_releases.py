@@ -11,24 +11,24 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from discreet.audits.empirical_laws import NoisePool, checked_law
-from discreet.audits.empirical_mutants import ShrunkNoise
-from discreet.audits.empirical_releases import (
+from discreet.audits.guessing.laws import NoisePool, checked_law
+from discreet.audits.guessing.mutants import ShrunkNoise
+from discreet.audits.guessing.releases import (
     _alert,
     _choice,
     audit_release,
     recorded_laws,
 )
-from discreet.audits.empirical_suite import registered_algorithms, release_jobs
-from discreet.audits.empirical_tables import ends_of, neighbouring_tables
+from discreet.audits.guessing.subjects import MUTANT
+from discreet.audits.guessing.suite import registered_algorithms, release_jobs
+from discreet.audits.guessing.tables import ends_of, neighbouring_tables
+from discreet.audits.material.tables import _COLUMNS
 from discreet.audits.observing import Step
-from discreet.audits.subjects import MUTANT
-from discreet.audits.tables import _COLUMNS
-from discreet.cli.auditing import command
-from discreet.inference.public_random import generator
-from discreet.kernel.mechanisms import DiscreteLaplace
-from discreet.kernel.noise import DrawnNoise
-from discreet.kernel.vault import Grant
+from discreet.cli.commands.auditing import command
+from discreet.core.mechanisms import DiscreteLaplace
+from discreet.core.noise import DrawnNoise
+from discreet.core.vault import Grant
+from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
@@ -312,7 +312,7 @@ def test_public_coins_are_fair():
     """Exact binomial: false alarm 1e-9."""
     from scipy.stats import binomtest
 
-    from discreet.audits.empirical import fair_coins
+    from discreet.audits.guessing.game import fair_coins
 
     assert binomtest(int(fair_coins(100_000).sum()), 100_000, 0.5).pvalue > 1e-9
     assert generator() is not None

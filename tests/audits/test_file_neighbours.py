@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from discreet.audits.csv_reference import reference_rows
 from discreet.audits.file_neighbours import (
     SMALL,
     FoundLeak,
@@ -18,8 +17,9 @@ from discreet.audits.file_neighbours import (
     limited,
     seen,
 )
-from discreet.audits.file_records import COLUMNS, CsvFile
-from discreet.kernel.engines.csv_limits import CsvLimits
+from discreet.audits.files.csv_reference import reference_rows
+from discreet.audits.files.records import COLUMNS, CsvFile
+from discreet.engines.csv.limits import CsvLimits
 from discreet.schema import CsvOptions, Schema
 
 SCHEMA = Schema.loads('dataset = "fuzz"\n' + COLUMNS)

@@ -12,11 +12,11 @@ from fractions import Fraction
 import pytest
 
 from discreet.audits.leaks import FarNoise
+from discreet.audits.material.tables import GeneratedTable
 from discreet.audits.replay import compared, traced
-from discreet.audits.tables import GeneratedTable
+from discreet.core.vault import Vault
 from discreet.errors import BadInput
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.vault import Vault
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.releases.run import release
 from discreet.schema import Schema

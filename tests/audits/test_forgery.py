@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.answers.verify import opened
+from discreet.answering.verification.verify import opened
 from discreet.artifacts.files import MANIFEST
-from discreet.audits.alterations import alterations
 from discreet.audits.forgery import (
     EXCUSED,
     ONLY_COMPUTED_AGAIN,
@@ -24,6 +23,7 @@ from discreet.audits.forgery import (
     registered,
     subjects,
 )
+from discreet.audits.material.alterations import alterations
 from discreet.releases.verifying import verify
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.answers import open_release
+from discreet.answering import open_release
 from discreet.artifacts.files import DATE, release_bytes
 from discreet.audits.leaks import (
     FAR,
@@ -38,9 +38,9 @@ from discreet.audits.leaks import (
 from discreet.audits.observing import recording, replaying
 from discreet.cli.application import application
 from discreet.cli.failures import run
+from discreet.engines import column_names_and_types
 from discreet.errors import BadSource
-from discreet.inference.public_random import generator as public_generator
-from discreet.kernel.engines import column_names_and_types
+from discreet.families.shared.estimate.public_random import generator as public_generator
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.releases.run import release, release_to_file

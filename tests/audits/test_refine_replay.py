@@ -9,10 +9,10 @@ import pytest
 
 from discreet.audits.losses import step_losses
 from discreet.audits.observing import recording, replaying
-from discreet.inference.public_random import generator as public_generator
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.refining import Schedule
-from discreet.kernel.vault import Vault
+from discreet.core.refining import Schedule
+from discreet.core.vault import Vault
+from discreet.families.shared.estimate.public_random import generator as public_generator
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.tree import Tree
 from discreet.schema import Schema

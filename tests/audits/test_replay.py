@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from discreet.artifacts.measurement import Measurement
+from discreet.audits.material.tables import GeneratedTable, neighbours, random_table
+from discreet.audits.material.workloads import possible
 from discreet.audits.observing import Divergence, Step
 from discreet.audits.replay import audit_pairs, check_neighbours, compared, traced
-from discreet.audits.tables import GeneratedTable, neighbours, random_table
-from discreet.audits.workloads import possible
-from discreet.inference.public_random import generator as public_generator
-from discreet.kernel.vault import Grant
+from discreet.core.vault import Grant
+from discreet.families.shared.estimate.public_random import generator as public_generator
 from discreet.privacy.budget import Budget
 from discreet.releases.algorithms import ALGORITHMS
 from discreet.releases.run import release

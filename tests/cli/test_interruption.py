@@ -20,7 +20,7 @@ def wait(*arguments, **options):
     print("ready", flush=True)
     time.sleep(60)
 if sys.argv[1] == "reading":
-    from discreet.kernel.engines.duckdb_engine import DuckDBEngine
+    from discreet.engines.duckdb.engine import DuckDBEngine
     DuckDBEngine.marginals = wait
 else:
     really = Path.replace

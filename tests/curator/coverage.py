@@ -9,11 +9,11 @@ import pandas as pd
 
 import discreet as dc
 from discreet.artifacts.answers import AnswerColumn
+from discreet.core.noise import DrawnNoise
 from discreet.curator.answering import Measured, answers_from
 from discreet.curator.planning import Planned, plan_question
-from discreet.kernel.engines import open_engine
-from discreet.kernel.noise import DrawnNoise
-from discreet.queries.curator_sql import parse_curator_question
+from discreet.engines import open_engine
+from discreet.questions.curator_sql import parse_curator_question
 
 GROUPS = 60
 SCHEMA = """

@@ -6,10 +6,10 @@ import math
 from datetime import date, timedelta
 from typing import Any
 
-from discreet.queries.conditions import Pattern
-from discreet.queries.expressions import COMPARED, Call, ColumnValue, Constant, Expression
+from discreet.questions.conditions import Pattern
+from discreet.questions.expressions import COMPARED, Call, ColumnValue, Constant, Expression
 from discreet.schema import Schema
-from discreet.schema.values import (
+from discreet.schema.columns.values import (
     MICROSECONDS_PER_DAY,
     boolean_of,
     category_text_of,

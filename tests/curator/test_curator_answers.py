@@ -14,7 +14,7 @@ from discreet.curator.accuracy import margin_of
 from discreet.curator.planning import plan_question
 from discreet.curator.versions import version_of
 from discreet.errors import AnswerLost
-from discreet.queries.curator_sql import parse_curator_question
+from discreet.questions.curator_sql import parse_curator_question
 from tests.curator.conftest import Opener, schema_of, table_of
 
 ONE = dc.Budget(epsilon=1)
@@ -111,7 +111,7 @@ def test_a_lost_answer_is_reported_and_never_drawn_again(
     curator = opened()
     monkeypatch.setattr("discreet.curator.recording.PATIENCE", 0.05)
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.kernel.vault.Grant.record", _killed)
+        patch.setattr("discreet.core.vault.Grant.record", _killed)
         with pytest.raises(KeyboardInterrupt):
             curator.ask(COUNT, budget=ONE)
     assert curator.left == dc.Budget(epsilon=9)

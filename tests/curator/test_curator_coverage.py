@@ -21,16 +21,16 @@ import discreet as dc
 from discreet.curator.answering import Measured, answers_from
 from discreet.curator.intervals import listed_width, ratio_interval
 from discreet.curator.planning import plan_question
-from discreet.inference.combination import half_width
-from discreet.kernel.engines import open_engine
+from discreet.engines import open_engine
+from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.laws import (
     DiscreteGaussianLaw,
     DiscreteLaplaceLaw,
     NoiseLaw,
     RoundedGaussianLaw,
 )
-from discreet.queries.curator_sql import parse_curator_question
-from discreet.schema.ordered import OrderedColumn
+from discreet.questions.curator_sql import parse_curator_question
+from discreet.schema.columns.ordered import OrderedColumn
 from tests.curator.coverage import SCHEMA, START, WHAT, missed
 
 

@@ -12,9 +12,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.kernel.engines import open_engine
-from discreet.queries.curator_sql import parse_curator_question
-from discreet.queries.expressions import TRUE, Expression
+from discreet.engines import open_engine
 from discreet.queries.tallies import (
     Cells,
     Persons,
@@ -25,6 +23,8 @@ from discreet.queries.tallies import (
     Total,
     Valued,
 )
+from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.expressions import TRUE, Expression
 from tests.curator.conftest import schema_of
 from tests.curator.reference import column_value, evaluate
 

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.core.mechanisms import DiscreteLaplace
+from discreet.core.vault import TallyRequest, Vault
+from discreet.engines import open_engine
 from discreet.errors import BudgetExceeded
-from discreet.kernel.engines import open_engine
-from discreet.kernel.ledger import EntryState, Ledger
-from discreet.kernel.mechanisms import DiscreteLaplace
-from discreet.kernel.vault import TallyRequest, Vault
+from discreet.ledger import EntryState, Ledger
 from discreet.privacy.adjacency import Adjacency
 from discreet.queries.tallies import Cells, Present, Rows, Squares, Tally, Total, Valued
 from tests.curator.conftest import Opener, schema_of

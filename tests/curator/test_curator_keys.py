@@ -14,10 +14,10 @@ import pytest
 
 import discreet as dc
 from discreet.audits.observing import recording
-from discreet.kernel.engines import open_engine
+from discreet.engines import open_engine
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
-from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import FoundKeys, Persons, Rows, Tally, keys_touched
+from discreet.questions.expressions import TRUE
 
 SCHEMA = """
 dataset = "people"

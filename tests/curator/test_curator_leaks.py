@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.kernel.noise import DrawnNoise
+from discreet.core.noise import DrawnNoise
 from tests.curator.conftest import schema_of, table_of
 
 CANARY = "CANARY-7f3a"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.kernel.ledger import Ledger
+from discreet.ledger import Ledger
 from tests.curator.conftest import SCHEMA, table_of
 
 ASKER = """

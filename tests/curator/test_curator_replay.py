@@ -18,15 +18,15 @@ import pytest
 
 import discreet as dc
 from discreet.audits.losses import step_losses
+from discreet.audits.material.tables import GeneratedTable, neighbours, random_table, written
 from discreet.audits.observing import Divergence, Tape, recording, replaying
 from discreet.audits.replay import check_charged
-from discreet.audits.tables import GeneratedTable, neighbours, random_table, written
 from discreet.curator.planning import plan_question
-from discreet.kernel.ledger import Ledger
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Notion
 from discreet.privacy.cost import Accounting
 from discreet.queries import tallies
-from discreet.queries.curator_sql import parse_curator_question
+from discreet.questions.curator_sql import parse_curator_question
 
 CONDITIONS = {
     "category": "category = 'a' OR length(category) > 1",

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 import discreet as dc
 from discreet.audits.observing import recording
 from discreet.cli.application import application
-from discreet.kernel.engines import open_engine
-from discreet.queries.expressions import TRUE
+from discreet.engines import open_engine
 from discreet.queries.tallies import Rows, Tally
+from discreet.questions.expressions import TRUE
 
 SCHEMA = """
 dataset = "care"

@@ -14,7 +14,7 @@ import click
 import pytest
 
 import discreet as dc
-from discreet.answers import sign_release
+from discreet.answering import sign_release
 from discreet.cli.application import application
 from discreet.cli.failures import run
 from discreet.demo import make_people, schema_text, write_csv

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.kernel.engines.opening import open_engine
-from discreet.kernel.engines.protocol import (
+from discreet.engines.opening import open_engine
+from discreet.engines.protocol import (
     Engine,
     SumRequest,
     bounding_key,
@@ -25,8 +25,8 @@ from discreet.kernel.engines.protocol import (
     checked_sum,
 )
 from discreet.schema import OrderedColumn, Schema
-from discreet.schema.column import Column
-from discreet.schema.values import boolean_of, plain
+from discreet.schema.columns.column import Column
+from discreet.schema.columns.values import boolean_of, plain
 
 Table = Mapping[str, Sequence[object]]
 

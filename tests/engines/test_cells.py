@@ -23,8 +23,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import ReferenceEngine
 
-from discreet.audits.engine_rows import encoded_rows
-from discreet.kernel.engines import SumRequest, open_engine
+from discreet.audits.material.engine_rows import encoded_rows
+from discreet.engines import SumRequest, open_engine
 from discreet.schema import (
     BooleanColumn,
     CategoryColumn,
@@ -34,8 +34,8 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
-from discreet.schema.temporal import DATE_GRANULARITIES, DATETIME_GRANULARITIES
-from discreet.schema.values import INSTANT_PATTERN, NUMBER_PATTERN, WHITESPACE
+from discreet.schema.columns.temporal import DATE_GRANULARITIES, DATETIME_GRANULARITIES
+from discreet.schema.columns.values import INSTANT_PATTERN, NUMBER_PATTERN, WHITESPACE
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 WORDS = (

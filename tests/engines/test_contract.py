@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 from reference import OPENERS
 
-from discreet.audits.engine_rows import encoded_rows
+from discreet.audits.material.engine_rows import encoded_rows
+from discreet.engines import Engine, SumRequest
+from discreet.engines.passes import MOST_JOINT_CELLS, groupings
 from discreet.errors import BadInput
-from discreet.kernel.engines import Engine, SumRequest
-from discreet.kernel.engines.passes import MOST_JOINT_CELLS, groupings
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import (
     BooleanColumn,

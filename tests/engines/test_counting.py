@@ -15,12 +15,15 @@ import pyarrow as pa
 import pytest
 from reference import OPENERS
 
-from discreet.audits.engine_rows import encoded_rows
-from discreet.kernel.engines import Engine, duckdb_cells, duckdb_engine, duckdb_nodes, sorted_codes
-from discreet.kernel.engines.duckdb_session import Session
-from discreet.kernel.engines.sorted_codes import Interleaving
+from discreet.audits.material.engine_rows import encoded_rows
+from discreet.engines import Engine, sorted_codes
+from discreet.engines.duckdb import cells as duckdb_cells
+from discreet.engines.duckdb import engine as duckdb_engine
+from discreet.engines.duckdb import nodes as duckdb_nodes
+from discreet.engines.duckdb.session import Session
+from discreet.engines.sorted_codes import Interleaving
+from discreet.families.ranges.queries.ranges import range_tree
 from discreet.privacy.adjacency import PrivacyUnit
-from discreet.queries.ranges import range_tree
 from discreet.schema import (
     BooleanColumn,
     CategoryColumn,

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.engines import column_names_and_types, open_engine
+from discreet.engines.csv.limits import CsvLimits
+from discreet.engines.csv.lines import LineRules
+from discreet.engines.csv.parts import cleaned_stretches
 from discreet.errors import BadSource, EngineFailed
-from discreet.kernel.engines import column_names_and_types, open_engine
-from discreet.kernel.engines.csv_limits import CsvLimits
-from discreet.kernel.engines.csv_lines import LineRules
-from discreet.kernel.engines.csv_parts import cleaned_stretches
 from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
 
 CANARY = "CANARY-7719"
@@ -299,7 +299,7 @@ def test_parts_are_gone_after_reading_and_rows_are_the_same_in_many_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = CsvLimits(longest_line=1000, block=1000, part=3000, batch_parts=3)
-    monkeypatch.setattr("discreet.kernel.engines.csv_limits.current", small)
+    monkeypatch.setattr("discreet.engines.csv.limits.current", small)
     private = tmp_path / "private"
     private.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(private))
@@ -322,7 +322,7 @@ def test_nothing_but_the_first_line_is_read_before_a_verb(
         read.append("stretches")
         return cleaned_stretches(*arguments)
 
-    monkeypatch.setattr("discreet.kernel.engines.csv_parts.cleaned_stretches", noted)
+    monkeypatch.setattr("discreet.engines.csv.parts.cleaned_stretches", noted)
     with open_engine(written(tmp_path, "age,city\n7,Ulm\n"), schema()) as engine:
         assert not read
         engine.row_count()
@@ -350,7 +350,7 @@ def test_a_full_disk_is_told_in_one_sentence(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("discreet.kernel.engines.csv_parts._Writer._open_next", full)
+    monkeypatch.setattr("discreet.engines.csv.parts._Writer._open_next", full)
     with (
         open_engine(path, schema()) as engine,
         pytest.raises(
@@ -372,7 +372,7 @@ def test_ctrl_c_ends_the_reading_and_leaves_no_part(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.kernel.engines.csv_parts.cleaned_stretches", interrupted)
+    monkeypatch.setattr("discreet.engines.csv.parts.cleaned_stretches", interrupted)
     with pytest.raises(KeyboardInterrupt), open_engine(path, schema()) as engine:
         engine.marginals([("city",)])
     assert not list(private.iterdir())

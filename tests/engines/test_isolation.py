@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.engines import open_engine
+from discreet.engines.duckdb.session import SIDE_BY_SIDE
+from discreet.engines.spill import PREFIX, SpillDirectory
 from discreet.errors import DiscreetError, EngineFailed
-from discreet.kernel.engines import open_engine
-from discreet.kernel.engines.duckdb_session import SIDE_BY_SIDE
-from discreet.kernel.engines.spill import PREFIX, SpillDirectory
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import IntegerColumn, Schema
 
@@ -108,7 +108,7 @@ def test_a_source_that_cannot_be_opened_leaves_nothing_behind(place: Path) -> No
 KILLED = """
 import os, signal, sys, tempfile
 tempfile.tempdir = sys.argv[1]
-from discreet.kernel.engines import open_engine
+from discreet.engines import open_engine
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import IntegerColumn, Schema
 schema = Schema(dataset="s", unit=PrivacyUnit("p", 1), columns=(IntegerColumn("a", 0, 9),))
@@ -166,7 +166,7 @@ def test_a_sweep_spares_the_living_and_what_is_not_ours(place: Path) -> None:
 INTERRUPTED = """
 import sys, tempfile
 tempfile.tempdir = sys.argv[1]
-from discreet.kernel.engines import open_engine
+from discreet.engines import open_engine
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import IntegerColumn, Schema
 schema = Schema(dataset="s", unit=PrivacyUnit("p", 2), columns=(IntegerColumn("a", 0, 9),))

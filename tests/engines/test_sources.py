@@ -17,9 +17,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.engines import column_names_and_types, open_engine
+from discreet.engines.duckdb.units import FieldType
 from discreet.errors import BadInput, BadSource
-from discreet.kernel.engines import column_names_and_types, open_engine
-from discreet.kernel.engines.duckdb_units import FieldType
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
 
@@ -42,7 +42,7 @@ ANSWER = [[0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1], [1, 0, 1, 1]]
 
 def test_importing_the_engines_imports_no_database_and_no_frame() -> None:
     program = (
-        "import sys, discreet.kernel.engines as e\n"
+        "import sys, discreet.engines as e\n"
         "assert not {'duckdb', 'sqlglot', 'pandas', 'polars', 'pyarrow'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, env={"PYTHONPATH": "src"})
@@ -51,7 +51,7 @@ def test_importing_the_engines_imports_no_database_and_no_frame() -> None:
 def test_reading_a_file_imports_no_frame(tmp_path: Path) -> None:
     pq.write_table(TABLE, tmp_path / "t.parquet")
     program = (
-        "import sys, numpy\nfrom discreet.kernel.engines import open_engine\n"
+        "import sys, numpy\nfrom discreet.engines import open_engine\n"
         "from discreet.schema import *\n"
         "s = Schema(dataset='s', columns=(IntegerColumn('a', 0, 9),))\n"
         f"with open_engine({str(tmp_path / 't.parquet')!r}, s) as e:\n"

@@ -11,23 +11,23 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.audits.empirical_laws import checked_law
-from discreet.audits.empirical_mutants import ShrunkNoise
-from discreet.audits.empirical_releases import audit_release
+from discreet.audits.guessing.laws import checked_law
+from discreet.audits.guessing.mutants import ShrunkNoise
+from discreet.audits.guessing.releases import audit_release
+from discreet.audits.material.tables import GeneratedTable
 from discreet.audits.replay import check_neighbours
-from discreet.audits.tables import GeneratedTable
+from discreet.core.noise import DrawnNoise
 from discreet.errors import BadInput, BadRelease
-from discreet.inference.combination import half_width
-from discreet.kernel.noise import DrawnNoise
-from discreet.kernel.samplers import laws as sampler_table
+from discreet.families.shared.estimate.combination import half_width
+from discreet.families.shared.release import noise_choice
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import DiscreteLaplaceLaw, law_from_dict
 from discreet.privacy.laws import law as law_table
 from discreet.privacy.laws.law import characteristic_by_enumeration
 from discreet.privacy.laws.sums import sum_half_width
-from discreet.releases import noise_choice
 from discreet.releases.run import release
 from discreet.releases.verifying import verify
+from discreet.samplers import laws as sampler_table
 from tests.extending.staircase import StaircaseLaw, draw_staircase, offer_staircase
 
 SCHEMA = dc.Schema.loads(

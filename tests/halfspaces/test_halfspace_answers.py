@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import plan, release
-from discreet.answers.halfspace_cells import Grid
 from discreet.artifacts.files import read_release, write_release
+from discreet.core.noise import DrawnNoise
 from discreet.errors import BadQuestion, NotAnswerable
-from discreet.inference.halfspace_cells import Boxes, Sweep
-from discreet.inference.halfspace_grid import boxes_of
-from discreet.inference.halfspace_prior import random_halfspaces, uniform_share
-from discreet.inference.simplex import nearest_counts
-from discreet.kernel.noise import DrawnNoise
+from discreet.families.halfspaces.answer.cells import Grid
+from discreet.families.halfspaces.estimate.cells import Boxes, Sweep
+from discreet.families.halfspaces.estimate.grid import boxes_of
+from discreet.families.halfspaces.estimate.prior import random_halfspaces, uniform_share
+from discreet.families.halfspaces.queries.grid_counts import GridCounts
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces, Inequality
+from discreet.families.shared.estimate.simplex import nearest_counts
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import parse_class
-from discreet.queries.grid_counts import GridCounts
-from discreet.queries.halfspaces import Halfspaces, Inequality
-from discreet.queries.sql import parse_question
+from discreet.questions.sql import parse_question
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from tests.halfspaces.exact import exact_masks

@@ -11,22 +11,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet import plan, release
-from discreet.answers.halfspace_cells import Leaves
-from discreet.answers.ranges import RangeSource
 from discreet.artifacts.files import read_release, write_release
 from discreet.artifacts.release import Part
+from discreet.core.noise import DrawnNoise
+from discreet.core.refining import refine
 from discreet.errors import NotAnswerable
-from discreet.inference.halfspace_prior import random_halfspaces
-from discreet.inference.halfspace_tree import TreeCells
-from discreet.inference.tree_layers import PrunedTree, layers_of
-from discreet.kernel.noise import DrawnNoise
-from discreet.kernel.refining import refine
+from discreet.families.halfspaces.answer.cells import Leaves
+from discreet.families.halfspaces.estimate.prior import random_halfspaces
+from discreet.families.halfspaces.estimate.tree import TreeCells
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.halfspaces.release.tree import HalfspaceTree, leaf_estimates
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of
+from discreet.families.ranges.release.adaptive import StoppingRule, thresholds
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.queries.halfspaces import Halfspaces
-from discreet.queries.pieces import extents
-from discreet.releases.halfspaces_tree import HalfspaceTree, leaf_estimates
-from discreet.releases.ranges_adaptive import StoppingRule, thresholds
+from discreet.questions.pieces import extents
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 

@@ -12,13 +12,13 @@ import pytest
 from discreet import plan, release
 from discreet.audits.halfspace_usefulness import strict_errors
 from discreet.errors import BadInput
-from discreet.inference.halfspace_net import canonical, lifted, net, projection, unlifted
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.predicates.queries.strategy import InequalityCounts
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
-from discreet.queries.halfspaces import Halfspaces
-from discreet.queries.strategy import InequalityCounts
+from discreet.reference.halfspaces.net import canonical, lifted, net, projection, unlifted
+from discreet.reference.halfspaces.theorem import theorem_parameters
 from discreet.releases.algorithms import algorithm_for
-from discreet.releases.halfspaces_theorem import theorem_parameters
 from discreet.schema import Schema
 
 SQUARE = """

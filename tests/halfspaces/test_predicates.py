@@ -14,22 +14,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import plan, release
-from discreet.answers.predicates import PredicateSource
-from discreet.answers.regions import Region
+from discreet.answering.regions import Region
 from discreet.artifacts.files import read_release, write_release
 from discreet.artifacts.measurement import Measurement
+from discreet.core.noise import DrawnNoise
+from discreet.core.vault import Grant
 from discreet.errors import BadInput, NotAnswerable
-from discreet.inference.multiplicative import foreseen_error
-from discreet.inference.strategies import strategies
-from discreet.kernel.noise import DrawnNoise
-from discreet.kernel.vault import Grant
+from discreet.families.predicates.answer.predicates import PredicateSource
+from discreet.families.predicates.estimate.multiplicative import foreseen_error
+from discreet.families.predicates.estimate.strategies import strategies
+from discreet.families.predicates.queries.predicates import Predicates, partition
+from discreet.families.predicates.queries.strategy import (
+    InequalityCounts,
+    StrategyCounts,
+    column_moves,
+)
+from discreet.families.predicates.release import mwem as predicates_mwem
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
-from discreet.queries.predicates import Predicates, partition
-from discreet.queries.sql import parse_question
-from discreet.queries.strategy import InequalityCounts, StrategyCounts, column_moves
-from discreet.releases import predicates_mwem
+from discreet.questions.sql import parse_question
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.kernel.ledger import Ledger
+from discreet.ledger import Ledger
 
 
 @pytest.fixture

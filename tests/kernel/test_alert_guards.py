@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.mechanisms import AboveThreshold
-from discreet.kernel.noise import DrawnNoise
-from discreet.kernel.vault import Vault
+from discreet.core.mechanisms import AboveThreshold
+from discreet.core.noise import DrawnNoise
+from discreet.core.vault import Vault
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.measurable import CellCount
 from discreet.schema import Schema

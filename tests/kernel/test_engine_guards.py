@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.audits.engine_rows import encoded_rows
+from discreet.audits.material.engine_rows import encoded_rows
+from discreet.engines import SumRequest, open_engine
+from discreet.engines.protocol import bounding_key
+from discreet.engines.spill import PREFIX
 from discreet.errors import BadSource, DiscreetError, EngineFailed
-from discreet.kernel.engines import SumRequest, open_engine
-from discreet.kernel.engines.protocol import bounding_key
-from discreet.kernel.engines.spill import PREFIX
-from discreet.queries.expressions import TRUE, Call, ColumnValue, Constant
 from discreet.queries.tallies import Rows, Tally
+from discreet.questions.expressions import TRUE, Call, ColumnValue, Constant
 from discreet.schema import Schema
 
 SCHEMA = """

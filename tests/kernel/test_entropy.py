@@ -19,15 +19,15 @@ import pytest
 from test_samplers_goodness_of_fit import fit
 
 import discreet
-from discreet.kernel import entropy as entropy_module
-from discreet.kernel import samplers
-from discreet.kernel.entropy import Entropy, current_entropy, entropy_is_injected, system_entropy
-from discreet.kernel.test_door import (
+from discreet import samplers
+from discreet.core.test_door import (
     ConstantEntropy,
     RecordedEntropy,
     ReplayedEntropy,
     injected_entropy,
 )
+from discreet.samplers import entropy as entropy_module
+from discreet.samplers.entropy import Entropy, current_entropy, entropy_is_injected, system_entropy
 
 SOURCES = Path(discreet.__file__).parent
 
@@ -56,7 +56,7 @@ def test_forked_children_never_share_noise(tmp_path):
         """
         import os, sys
         import numpy as np
-        from discreet.kernel.entropy import system_entropy
+        from discreet.samplers.entropy import system_entropy
         source = system_entropy()
         draw = lambda: source.words(32, np.uint8).tobytes().hex()
         draw()  # the parent has a keystream before it forks
@@ -84,7 +84,7 @@ def test_a_pool_of_workers_never_shares_noise(tmp_path):
         from fractions import Fraction
         import os
         def draw(_):
-            from discreet.kernel.samplers import discrete_laplace
+            from discreet.samplers import discrete_laplace
             return ",".join(map(str, discrete_laplace(Fraction(10**9), 8).tolist()))
         if __name__ == "__main__":
             print(draw(0))
@@ -214,7 +214,7 @@ def test_only_tests_and_audits_open_the_test_door():
     """Everything else, the public API and the command line included, does not name it."""
     for source in SOURCES.rglob("*.py"):
         place = source.relative_to(SOURCES)
-        if place.parts[0] == "audits" or place == Path("kernel/test_door.py"):
+        if place.parts[0] == "audits" or place == Path("core/test_door.py"):
             continue
         for line in source.read_text().splitlines():
             assert not ("import" in line and "test_door" in line), place
@@ -226,8 +226,8 @@ def test_importing_the_package_does_not_load_the_test_door(tmp_path):
     printed = run_script(
         """
         import sys
-        import discreet, discreet.kernel.samplers
-        print("discreet.kernel.test_door" in sys.modules)
+        import discreet, discreet.samplers
+        print("discreet.core.test_door" in sys.modules)
         """,
         tmp_path,
     )

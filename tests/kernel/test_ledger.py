@@ -15,8 +15,8 @@ from discreet.errors import (
     BudgetExceeded,
     Refused,
 )
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.ledger.loss import GRAINS, Loss, loss_in
+from discreet.ledger import Ledger
+from discreet.ledger.loss import GRAINS, Loss, loss_in
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 from tests.paying import events, pay

@@ -10,7 +10,7 @@ from discreet.errors import (
     EntryTaken,
     Refused,
 )
-from discreet.kernel.ledger import EntryState, Ledger, steps
+from discreet.ledger import EntryState, Ledger, steps
 from discreet.privacy.budget import Budget
 from tests.paying import events, pay
 
@@ -165,7 +165,7 @@ def test_an_interrupt_while_taking_in_anothers_charge_leaves_no_half_counted_tot
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.kernel.ledger.book.Record", interrupt)
+        patch.setattr("discreet.ledger.book.Record", interrupt)
         with pytest.raises(KeyboardInterrupt):
             ledger.entries()
     assert ledger.spent("people") == Budget(epsilon=1)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerDamaged, LedgerError
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.ledger.chain import ORIGIN, SCHEMA, draft, link
-from discreet.kernel.ledger.mark import Mark, MarkFile
-from discreet.kernel.ledger.repair import accept_mark
+from discreet.ledger import Ledger
+from discreet.ledger.chain import ORIGIN, SCHEMA, draft, link
+from discreet.ledger.mark import Mark, MarkFile
+from discreet.ledger.repair import accept_mark
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 
@@ -23,7 +23,7 @@ FILES = ("ledger.db", "ledger.db-wal", "ledger.db.mark")
 def write_history(path: Path) -> None:
     """Every kind of event, at least once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.kernel.ledger.journal.FORMAT", 1)
+        patch.setattr("discreet.ledger.journal.FORMAT", 1)
         Ledger.open(path).close()
     with Ledger.open(path) as ledger:
         ledger.declare("people", Budget(epsilon=1, delta="1e-9"))
@@ -330,7 +330,7 @@ def test_a_foreign_file_is_not_taken_for_a_ledger(tmp_path):
 
 
 def test_a_ledger_of_a_later_format_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.kernel.ledger.journal.FORMAT", 3)
+    monkeypatch.setattr("discreet.ledger.journal.FORMAT", 3)
     with pytest.raises(LedgerError, match="newer version"):
         Ledger.open(tmp_path / "ledger.db")
 

@@ -20,8 +20,8 @@ from discreet.errors import (
     LedgerDamaged,
     LedgerError,
 )
-from discreet.kernel.ledger import EntryState, Ledger, default_place
-from discreet.kernel.ledger.store import Store
+from discreet.ledger import EntryState, Ledger, default_place
+from discreet.ledger.store import Store
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 from tests.paying import pay

@@ -16,7 +16,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.kernel.ledger import Ledger, place
+from discreet.ledger import Ledger, place
 from discreet.privacy.budget import Budget
 from tests.kernel.test_ledger_processes import PREAMBLE, start
 from tests.paying import pay
@@ -252,8 +252,8 @@ import discreet as dc
 from discreet.cli.application import application
 from discreet.cli.failures import run
 from discreet.curator import learn_schema
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.ledger.repair import accept_mark
+from discreet.ledger import Ledger
+from discreet.ledger.repair import accept_mark
 from discreet.queries.classes import parse_class
 
 source, schema_file = folder / "people.csv", folder / "people.toml"

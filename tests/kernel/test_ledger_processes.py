@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.kernel.ledger import EntryState, Ledger, steps
-from discreet.kernel.ledger.mark import MarkFile
+from discreet.ledger import EntryState, Ledger, steps
+from discreet.ledger.mark import MarkFile
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 
@@ -32,11 +32,12 @@ COST = Budget(epsilon="1/10", delta="1e-12")
 PREAMBLE = """
 import os, signal, sys, types
 root = sys.argv[1]
-for name in ("discreet", "discreet.kernel", "discreet.privacy"):
+for name in ("discreet", "discreet.core", "discreet.privacy"):
     sys.modules[name] = package = types.ModuleType(name)
     package.__path__ = [os.path.join(root, *name.split(".")[1:])]
 from discreet.errors import BudgetExceeded, EntryTaken
-from discreet.kernel.ledger import Ledger, steps
+from discreet.ledger import Ledger
+from discreet.ledger import steps
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 COST = Budget(epsilon="1/10", delta="1e-12")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadBudget, BudgetExceeded, LedgerDamaged, Refused, WrongUnit
-from discreet.kernel.ledger import ChangeKind, Ledger
+from discreet.ledger import ChangeKind, Ledger
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
@@ -181,7 +181,7 @@ def test_an_old_cap_without_charges_takes_the_unit_of_its_first(old):
 
 def test_a_charge_without_a_unit_is_damage_in_a_ledger_that_records_units(ledger):
     """As a version would write that knows only format 1, if it wrote at all."""
-    from discreet.kernel.ledger.chain import draft
+    from discreet.ledger.chain import draft
 
     ledger.declare("people", Budget(epsilon=1))
     with pytest.raises(LedgerDamaged, match="whom it protects"):
@@ -217,7 +217,7 @@ def test_a_raised_cap_says_who_raised_it_and_why(ledger):
 
 
 def test_who_raises_a_cap_is_the_systems_account_whatever_the_environment_says():
-    program = "from discreet.kernel.ledger.names import account_name; print(account_name())"
+    program = "from discreet.ledger.names import account_name; print(account_name())"
     environment = {**os.environ, "LOGNAME": "somebody", "USER": "somebody", "USERNAME": "somebody"}
     said = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True

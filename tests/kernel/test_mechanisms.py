@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from discreet.errors import BadBudget, BadInput
-from discreet.kernel import samplers
-from discreet.kernel.mechanisms import (
+from discreet import samplers
+from discreet.core.mechanisms import (
     AboveThreshold,
     AnalyticGaussian,
     DiscreteGaussian,
@@ -22,9 +21,10 @@ from discreet.kernel.mechanisms import (
     Exponential,
     OneCountGaussian,
 )
-from discreet.kernel.mechanisms.randomised_response import RandomisedResponse
-from discreet.kernel.mechanisms.registry import MECHANISMS
-from discreet.kernel.noise import DrawnNoise
+from discreet.core.mechanisms.randomised_response import RandomisedResponse
+from discreet.core.mechanisms.registry import MECHANISMS
+from discreet.core.noise import DrawnNoise
+from discreet.errors import BadBudget, BadInput
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.conversion import gaussian_delta
 from discreet.privacy.cost import Accounting

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from discreet.kernel.entropy import Entropy
-from discreet.kernel.noise import DrawnNoise
+from discreet.core.noise import DrawnNoise
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
 from discreet.queries.measurable import SATURATION
+from discreet.samplers.entropy import Entropy
 
 LAWS = [
     DiscreteLaplaceLaw(scale=Fraction(10**6)),

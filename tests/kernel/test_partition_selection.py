@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from discreet.core.mechanisms import PartitionSelection
+from discreet.core.mechanisms.partition_selection import Keeping
+from discreet.core.test_door import ReplayedEntropy
 from discreet.errors import BadBudget
-from discreet.kernel.mechanisms import PartitionSelection
-from discreet.kernel.mechanisms.partition_selection import Keeping
-from discreet.kernel.samplers import kept_by_chance
-from discreet.kernel.test_door import ReplayedEntropy
+from discreet.samplers import kept_by_chance
 
 GRID = [
     (touched, Fraction(epsilon), Fraction(delta))

@@ -11,7 +11,7 @@ from scipy import stats
 from test_samplers_goodness_of_fit import DRAWS, FALSE_ALARM, fit, fit_of_draws, laplace_cdf
 
 from discreet.errors import BadInput
-from discreet.kernel.samplers import bernoulli_exp, noise_chain, select_exponential
+from discreet.samplers import bernoulli_exp, noise_chain, select_exponential
 
 
 @pytest.mark.parametrize("unit", [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(7, 3)])

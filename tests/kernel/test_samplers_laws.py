@@ -23,7 +23,7 @@ from test_samplers_goodness_of_fit import (
 )
 
 from discreet.errors import BadInput
-from discreet.kernel.samplers import (
+from discreet.samplers import (
     discrete_gaussian,
     discrete_laplace,
     geometric,

@@ -24,19 +24,19 @@ from test_samplers_goodness_of_fit import (
     rounded_gaussian_cdf,
 )
 
-from discreet.kernel.entropy import system_entropy
-from discreet.kernel.samplers import discrete_laplace, gaussian, geometric
-from discreet.kernel.samplers.bernoulli import DigitCoins, toss_threshold
-from discreet.kernel.samplers.exact import Thresholds, exp_minus
-from discreet.kernel.samplers.gaussian import (
+from discreet.core.test_door import ConstantEntropy, ReplayedEntropy
+from discreet.samplers import discrete_laplace, gaussian, geometric
+from discreet.samplers.bernoulli import DigitCoins, toss_threshold
+from discreet.samplers.entropy import system_entropy
+from discreet.samplers.exact import Thresholds, exp_minus
+from discreet.samplers.gaussian import (
     DiscreteGaussianSampler,
     RoundedGaussianSampler,
     proposal_scale,
     units_for_rounding,
 )
-from discreet.kernel.samplers.laplace import GeometricSampler, signed_sampler, unsigned_sampler
-from discreet.kernel.samplers.table import DigitTable, Widths
-from discreet.kernel.test_door import ConstantEntropy, ReplayedEntropy
+from discreet.samplers.laplace import GeometricSampler, signed_sampler, unsigned_sampler
+from discreet.samplers.table import DigitTable, Widths
 
 NARROW = {"widths": Widths(2, 4), "digit_bits": 2, "table_scales": 1}
 

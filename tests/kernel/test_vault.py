@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare
 
-from discreet.audits.most_frequent import MostFrequent
-from discreet.errors import BadBudget, BadInput, BudgetExceeded, EntryTaken
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.mechanisms import (
+from discreet.audits.material.most_frequent import MostFrequent
+from discreet.core.mechanisms import (
     AboveThreshold,
     AnalyticGaussian,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
 )
-from discreet.kernel.noise import DrawnNoise
-from discreet.kernel.refining import Schedule, path_epsilon
-from discreet.kernel.vault import Request, Vault
+from discreet.core.noise import DrawnNoise
+from discreet.core.refining import Schedule, path_epsilon
+from discreet.core.vault import Request, Vault
+from discreet.errors import BadBudget, BadInput, BudgetExceeded, EntryTaken
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.measurable import CellCount, ClampedSum, Marginal

@@ -6,9 +6,9 @@ import csv
 
 import pytest
 
-from discreet.answers import open_release
+from discreet.answering import open_release
 from discreet.errors import BadInput, NotAnswerable
-from discreet.inference.public_random import generator
+from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.releases import release_to_file

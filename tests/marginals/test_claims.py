@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader
-from discreet.answers.linear_tables import WeightedTable
-from discreet.answers.usefulness import TRIVIAL
-from discreet.inference.public_random import generator
+from discreet.answering import ReleaseReader
+from discreet.answering.usefulness import TRIVIAL
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.linear_tables import WeightedTable
+from discreet.families.tables.release.pair_choice import one_way_share
 from discreet.privacy.budget import Budget
 from discreet.releases import plan, release
-from discreet.releases.pair_choice import one_way_share
 from discreet.schema import Schema
 
 SCHEMA = """

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from discreet.answers import ReleaseReader
-from discreet.inference.linear_programs import _signs, nearest_table, walsh_hadamard
-from discreet.inference.public_random import generator
+from discreet.answering import ReleaseReader
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.estimate.linear_programs import _signs, nearest_table, walsh_hadamard
+from discreet.families.tables.queries.parities import Parities, Parity
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
-from discreet.queries.parities import Parities, Parity
 from discreet.releases import release
 from discreet.releases.verifying import verify
 from discreet.schema import BooleanColumn, Schema

@@ -7,13 +7,13 @@ import csv
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader, open_release
-from discreet.answers.counting import DECLARED_NOTE
-from discreet.answers.repairing import possible_rows
+from discreet.answering import ReleaseReader, open_release
+from discreet.answering.synthesis.repairing import possible_rows
 from discreet.artifacts.files import write_release
-from discreet.inference.public_random import generator
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.counting import DECLARED_NOTE
 from discreet.privacy.budget import Budget
-from discreet.queries.impossible import covers_box, impossible_cells, impossible_rows, rules_over
+from discreet.questions.impossible import covers_box, impossible_cells, impossible_rows, rules_over
 from discreet.releases import release
 from discreet.releases.verifying import verify
 from discreet.schema import Schema, check

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.inference.compressed_fit import LARGE, fit_by_bins
-from discreet.inference.mixture import Mixture, Target, bin_matrix
-from discreet.inference.public_random import generator
-from discreet.inference.residuals import centred
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.estimate.compressed_fit import LARGE, fit_by_bins
+from discreet.families.tables.estimate.mixture import Mixture, Target, bin_matrix
+from discreet.families.tables.estimate.residuals import centred
 
 
 def targets_of(joint, halves):

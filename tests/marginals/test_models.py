@@ -11,26 +11,32 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader, open_release
-from discreet.answers.counting import count_rows
-from discreet.answers.linear_tables import ModelTable, WeightedTable
-from discreet.answers.selecting import select
+from discreet.answering import ReleaseReader, open_release
+from discreet.answering.selecting import select
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.files import write_release
+from discreet.core.mechanisms import DiscreteLaplace
 from discreet.errors import BadInput, NotAnswerable
-from discreet.inference.fitting import WHOLE_STEPS
-from discreet.inference.log_linear import LogLinear
-from discreet.inference.mixture import Mixture, Target, even_bins, model_counts, smooth_shares
-from discreet.inference.public_random import generator
-from discreet.inference.residuals import centred
-from discreet.inference.settling import raked, settle, shrunk
-from discreet.kernel.mechanisms import DiscreteLaplace
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.counting import count_rows
+from discreet.families.tables.answer.linear_tables import ModelTable, WeightedTable
+from discreet.families.tables.estimate.fitting import WHOLE_STEPS
+from discreet.families.tables.estimate.log_linear import LogLinear
+from discreet.families.tables.estimate.mixture import (
+    Mixture,
+    Target,
+    even_bins,
+    model_counts,
+    smooth_shares,
+)
+from discreet.families.tables.estimate.residuals import centred
+from discreet.families.tables.estimate.settling import raked, settle, shrunk
+from discreet.families.tables.release.pair_choice import Candidate, choose
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.queries.sql import parse_question
+from discreet.questions.sql import parse_question
 from discreet.releases import release
-from discreet.releases.pair_choice import Candidate, choose
 from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify
 from discreet.schema import CategoryColumn, Schema

@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.answers import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
-from discreet.inference.linear_widths import linear_half_width, variance_of_repeated
-from discreet.inference.residuals import ResidualTables, centred
-from discreet.kernel.noise import DrawnNoise
+from discreet.core.noise import DrawnNoise
+from discreet.families.shared.estimate.linear_widths import linear_half_width, variance_of_repeated
+from discreet.families.tables.estimate.residuals import ResidualTables, centred
+from discreet.families.tables.queries.residuals import ModelDistance, Residual, subsets
+from discreet.families.tables.release.residual import ResidualMarginals
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.queries.classes import Marginals
-from discreet.queries.residuals import ModelDistance, Residual, subsets
 from discreet.releases import release
-from discreet.releases.marginals_residual import ResidualMarginals
 from discreet.releases.verifying import verify
 from discreet.schema import IntegerColumn, Schema
 

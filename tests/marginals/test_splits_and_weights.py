@@ -10,21 +10,21 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader, open_release
+from discreet.answering import ReleaseReader, open_release
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, BadRelease, NotAnswerable
-from discreet.inference.public_random import generator
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.queries.parities import Parities
+from discreet.families.tables.queries.residuals import ModelDistance, Residual
+from discreet.families.tables.release.pair_choice import Candidate, choose
+from discreet.families.tables.release.parities_splits import parity_of_splits
+from discreet.families.tables.release.residual import ResidualMarginals
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import Marginals, parse_class
-from discreet.queries.parities import Parities
-from discreet.queries.residuals import ModelDistance, Residual
 from discreet.releases import release
-from discreet.releases.marginals_residual import ResidualMarginals
-from discreet.releases.pair_choice import Candidate, choose
-from discreet.releases.parities_splits import parity_of_splits
 from discreet.releases.planning import plan
 from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify

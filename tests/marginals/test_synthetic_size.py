@@ -7,8 +7,8 @@ import csv
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader
-from discreet.answers.synthetic import SyntheticTable
+from discreet.answering import ReleaseReader
+from discreet.answering.synthesis.synthetic import SyntheticTable
 from discreet.privacy.budget import Budget
 from discreet.releases import release
 from discreet.schema import CategoryColumn, Schema

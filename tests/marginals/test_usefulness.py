@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.answers import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.artifacts.release import Release
-from discreet.inference.consistent import ConsistentTables, DirectTable
-from discreet.inference.linear_widths import variance_of_repeated
-from discreet.inference.public_random import generator
-from discreet.inference.residuals import ResidualTables
+from discreet.families.shared.estimate.linear_widths import variance_of_repeated
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
+from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import parse_class

@@ -7,7 +7,7 @@ import csv
 import numpy as np
 import pytest
 
-from discreet.answers import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.privacy.budget import Budget
 from discreet.releases import release
 from discreet.releases.verifying import verify

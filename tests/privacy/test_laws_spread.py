@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.answers.readings import Reading
+from discreet.answering.readings import Reading
 from discreet.privacy.laws import (
     DiscreteGaussianLaw,
     DiscreteLaplaceLaw,

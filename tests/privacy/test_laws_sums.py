@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 
 from discreet.errors import BadInput
-from discreet.inference.combination import half_width
+from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.laws import (
     DiscreteGaussianLaw,
     DiscreteLaplaceLaw,

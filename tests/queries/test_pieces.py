@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import NotAnswerable
-from discreet.queries.conditions import Comparison, Membership
-from discreet.queries.pieces import extents, pieces_of
+from discreet.questions.conditions import Comparison, Membership
+from discreet.questions.pieces import extents, pieces_of
 from discreet.schema import (
     CategoryColumn,
     Column,

@@ -9,16 +9,18 @@ from itertools import product
 import numpy as np
 import pytest
 
+from discreet.core.mechanisms import AboveThreshold, DiscreteLaplace
+from discreet.core.noise import DrawnNoise
+from discreet.core.vault import Request, Vault
+from discreet.engines import open_engine
 from discreet.errors import BadInput
-from discreet.kernel.engines import open_engine
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.mechanisms import AboveThreshold, DiscreteLaplace
-from discreet.kernel.noise import DrawnNoise
-from discreet.kernel.vault import Request, Vault
+from discreet.families.halfspaces.queries.grid_counts import GridCounts
+from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
+from discreet.families.ranges.queries.cell_strategy import CellStrategy
+from discreet.families.tables.queries.parities import Parity
+from discreet.families.tables.queries.residuals import ModelDistance, Residual
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
-from discreet.queries.cell_strategy import CellStrategy
-from discreet.queries.cut_counts import CutCounts
-from discreet.queries.grid_counts import GridCounts
 from discreet.queries.measurable import (
     QUERIES,
     BlockCounts,
@@ -28,9 +30,7 @@ from discreet.queries.measurable import (
     PresentCount,
     RangeCount,
 )
-from discreet.queries.parities import Parity
-from discreet.queries.residuals import ModelDistance, Residual
-from discreet.queries.strategy import InequalityCounts, StrategyCounts
+from discreet.reference.intervals.cut_counts import CutCounts
 from discreet.schema import Schema
 
 SCHEMA = """

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.core.mechanisms import DiscreteLaplace
+from discreet.core.vault import Request, Vault
 from discreet.errors import BudgetExceeded
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.mechanisms import DiscreteLaplace
-from discreet.kernel.vault import Request, Vault
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.conversion import epsilon_from_rho, rho_from_budget
 from discreet.queries.measurable import Marginal

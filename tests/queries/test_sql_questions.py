@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadQuestion
-from discreet.queries.conditions import (
+from discreet.questions.conditions import (
     Comparison,
     Every,
     Leaf,
@@ -21,7 +21,7 @@ from discreet.queries.conditions import (
     Pattern,
     normal_form,
 )
-from discreet.queries.sql import Aggregate, parse_question
+from discreet.questions.sql import Aggregate, parse_question
 from discreet.schema import IntegerColumn
 from tests.releases_by_hand import people
 
@@ -160,7 +160,7 @@ def test_everything_else_is_refused_in_a_sentence(text: str) -> None:
     ],
 )
 def test_a_literal_of_the_wrong_kind_is_refused_when_asked(text: str, says: str) -> None:
-    from discreet.answers import ReleaseReader
+    from discreet.answering import ReleaseReader
     from tests.releases_by_hand import release_of_tables
 
     with pytest.raises(BadQuestion, match=says):

@@ -10,10 +10,10 @@ import numpy as np
 
 from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
 from discreet.artifacts.release import Part
+from discreet.families.ranges.queries.ranges import Intervals, Rectangles
+from discreet.families.ranges.release.adaptive import AdaptiveTree
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.queries.ranges import Intervals, Rectangles
-from discreet.releases.ranges_adaptive import AdaptiveTree
 
 
 def ranges_over(shape):

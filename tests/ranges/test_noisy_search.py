@@ -16,19 +16,19 @@ from click.testing import CliRunner
 
 from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
 from benchmarks.baselines.workload import histograms
-from discreet.answers import open_release
-from discreet.answers.buckets import BucketSource
-from discreet.answers.reader import ReleaseReader
+from discreet.answering import open_release
+from discreet.answering.reader import ReleaseReader
 from discreet.artifacts.release import Release
 from discreet.cli.application import application
 from discreet.errors import BadInput, BadRelease, NotAnswerable
+from discreet.families.ranges.answer.buckets import BucketSource
+from discreet.families.ranges.queries.ranges import Intervals, Rectangles, Unions
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.queries.ranges import Intervals, Rectangles, Unions
+from discreet.reference.intervals.search import NoisySearch
+from discreet.reference.intervals.theorem import Promise
 from discreet.releases import TargetError, plan, release_to_file
 from discreet.releases.algorithms import algorithm_for
-from discreet.releases.ranges_search import NoisySearch
-from discreet.releases.ranges_theorem import Promise
 from discreet.releases.verifying import verify
 from tests.ranges.exact import counts_in
 

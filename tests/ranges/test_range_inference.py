@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
-from discreet.answers.ranges import RangeSource
-from discreet.inference.tree_boxes import BoxIndex
-from discreet.inference.tree_intervals import IntervalIndex
-from discreet.inference.tree_layers import PrunedTree, layers_of
-from discreet.inference.tree_shrinkage import smoothed, smoothed_last
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.estimate.tree_boxes import BoxIndex
+from discreet.families.ranges.estimate.tree_intervals import IntervalIndex
+from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of
+from discreet.families.ranges.estimate.tree_shrinkage import smoothed, smoothed_last
+from discreet.families.ranges.queries.ranges import range_tree
+from discreet.families.ranges.release.shares import best_shares, level_variance
+from discreet.families.ranges.release.tree import FullTree, best_levels
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws.sums import spread_factor
-from discreet.queries.ranges import range_tree
-from discreet.releases.ranges_shares import best_shares, level_variance
-from discreet.releases.ranges_tree import FullTree, best_levels
 from tests.ranges.exact import (
     counts_in,
     dense_least_squares,
@@ -65,9 +65,9 @@ def test_the_interval_index_and_the_box_index_agree_also_when_tables_are_built_i
         source = RangeSource(draw(), made.schema)
     low, high = random_boxes((1000,), 500, generator)
     boxes = BoxIndex(source.nodes).inside(low, high)
-    monkeypatch.setattr("discreet.inference.tree_intervals.MOST_ENTRIES", 0)
-    monkeypatch.setattr("discreet.inference.tree_intervals.MOST_LISTED", 0)
-    monkeypatch.setattr("discreet.inference.tree_intervals.BATCH", 64)
+    monkeypatch.setattr("discreet.families.ranges.estimate.tree_intervals.MOST_ENTRIES", 0)
+    monkeypatch.setattr("discreet.families.ranges.estimate.tree_intervals.MOST_LISTED", 0)
+    monkeypatch.setattr("discreet.families.ranges.estimate.tree_intervals.BATCH", 64)
     small = IntervalIndex(source.nodes).between(low[:, 0], high[:, 0])
     for name in ("estimate", "inner", "outer", "inner_std", "outer_std"):
         np.testing.assert_allclose(getattr(small, name), getattr(boxes, name), atol=1e-7)
@@ -213,10 +213,12 @@ def test_the_last_layer_alone_is_smoothed_as_within_the_whole_tree(monkeypatch):
         (measured,) = draw().measurements
     tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=made.schema)
     np.testing.assert_array_equal(smoothed_last(tree), smoothed(tree)[-1])
-    monkeypatch.setattr("discreet.inference.tree_shrinkage._voted", lambda _, weights: weights)
+    monkeypatch.setattr(
+        "discreet.families.ranges.estimate.tree_shrinkage._voted", lambda _, weights: weights
+    )
     whole = smoothed(tree)[-1]
     for name, value in (("MOST_VOTERS", 4), ("FEWEST_VOTERS", 2), ("_BLOCK", 7)):
-        monkeypatch.setattr(f"discreet.inference.tree_shrinkage.{name}", value)
+        monkeypatch.setattr(f"discreet.families.ranges.estimate.tree_shrinkage.{name}", value)
     np.testing.assert_allclose(smoothed_last(tree), whole, rtol=1e-9, atol=1e-9)
 
 

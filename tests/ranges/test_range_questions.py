@@ -8,12 +8,12 @@ import numpy as np
 import pandas
 import pytest
 
-from discreet.answers import open_release
-from discreet.answers.range_pictures import bars, synthetic_codes
-from discreet.answers.reader import ReleaseReader
+from discreet.answering import open_release
+from discreet.answering.reader import ReleaseReader
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.errors import BadRelease, NotAnswerable
+from discreet.families.ranges.answer.pictures import bars, synthetic_codes
 from discreet.privacy.budget import Budget
 from discreet.releases import release
 from discreet.releases.verifying import verify

@@ -10,21 +10,21 @@ import pandas
 import pytest
 
 from benchmarks.baselines.histogram_engine import HistogramEngine, histogram_schema
-from discreet.answers.ranges import RangeSource
-from discreet.answers.reader import ReleaseReader
+from discreet.answering.reader import ReleaseReader
+from discreet.audits.material.tables import GeneratedTable, neighbours
 from discreet.audits.observing import Divergence
 from discreet.audits.replay import check_neighbours
-from discreet.audits.tables import GeneratedTable, neighbours
+from discreet.core.vault import Vault
 from discreet.errors import BadInput
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.vault import Vault
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.queries.ranges import Intervals, Rectangles, measured_cuts, range_tree
+from discreet.families.ranges.release.adaptive import AdaptiveTree, StoppingRule, thresholds
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import parse_class
-from discreet.queries.ranges import Intervals, Rectangles, measured_cuts, range_tree
 from discreet.releases import plan, release
 from discreet.releases.algorithms import ALGORITHMS, algorithm_for
-from discreet.releases.ranges_adaptive import AdaptiveTree, StoppingRule, thresholds
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from tests.ranges.exact import drawing, prepared
@@ -86,7 +86,7 @@ def test_a_neighbour_is_told_apart_by_no_more_than_the_charge(adjacency, with_un
 
 def test_replay_catches_a_path_that_is_given_too_much(monkeypatch):
     """The mutant: change-one paths as rich as add-remove ones."""
-    monkeypatch.setattr("discreet.kernel.refining.path_epsilon", lambda epsilon, schema: epsilon)
+    monkeypatch.setattr("discreet.core.refining.path_epsilon", lambda epsilon, schema: epsilon)
     generator = np.random.default_rng()
     table = audit_table("change-one", False, generator)
     other = GeneratedTable(table.schema, table.header, (("-3", "-1.5"), *table.rows[1:]))

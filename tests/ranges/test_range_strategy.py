@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from discreet.answers import ReleaseReader
+from discreet.answering import ReleaseReader
+from discreet.core.noise import DrawnNoise
 from discreet.errors import BadInput, BadRelease
-from discreet.inference.cell_strategies import (
+from discreet.families.ranges.estimate.cell_strategies import (
     cell_intervals,
     interval_strategy,
     interval_variances,
 )
-from discreet.kernel.noise import DrawnNoise
+from discreet.families.ranges.queries.ranges import Intervals, Rectangles
+from discreet.families.ranges.release.strategy import RangeStrategy
+from discreet.families.ranges.release.tree import FullTree
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.queries.ranges import Intervals, Rectangles
 from discreet.releases import plan, release
-from discreet.releases.ranges_strategy import RangeStrategy
-from discreet.releases.ranges_tree import FullTree
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 

@@ -8,15 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answers.box_usefulness import _strips, box_bound, positive_reach
-from discreet.answers.range_levels import MeasuredLevel, measured_levels
-from discreet.answers.range_usefulness import _boundaries, interval_bound, reach
-from discreet.answers.ranges import RangeSource
-from discreet.answers.usefulness import tree_bound
+from discreet.answering.usefulness import tree_bound
+from discreet.families.ranges.answer.box_usefulness import _strips, box_bound, positive_reach
+from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.answer.usefulness import _boundaries, interval_bound, reach
+from discreet.families.ranges.release.adaptive import AdaptiveTree
+from discreet.families.ranges.release.tree import FullTree
+from discreet.families.ranges.release.two_stage import TwoStageTree
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.releases.ranges_adaptive import AdaptiveTree
-from discreet.releases.ranges_tree import FullTree
-from discreet.releases.ranges_two_stage import TwoStageTree
 from tests.ranges.exact import counts_in, drawing, prepared
 
 RISK = 1e-9

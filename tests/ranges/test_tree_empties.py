@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from benchmarks.baselines.histogram_engine import histogram_schema
-from discreet.inference.tree_empties import chances_of_empty, laplace_scale, upward_of_sparse
-from discreet.inference.tree_layers import Layer, PrunedTree, laplace_variance
-from discreet.inference.tree_shrinkage import smoothed
+from discreet.families.ranges.estimate.tree_empties import (
+    chances_of_empty,
+    laplace_scale,
+    upward_of_sparse,
+)
+from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree, laplace_variance
+from discreet.families.ranges.estimate.tree_shrinkage import smoothed
 
 EPSILONS = [0.001, 0.05, 1.0, 12.0]
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.core.noise import DrawnNoise
+from discreet.core.test_door import observed_vaults
+from discreet.engines.protocol import SumRequest, bounding_key, checked_sum
 from discreet.errors import EngineFailed
-from discreet.kernel.engines.protocol import SumRequest, bounding_key, checked_sum
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.noise import DrawnNoise
-from discreet.kernel.test_door import observed_vaults
+from discreet.ledger import Ledger
 from discreet.releases import run
 from discreet.schema import Schema
 

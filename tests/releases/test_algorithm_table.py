@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import math
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -12,22 +12,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.artifacts.measurement import Measurement
+from discreet.core.mechanisms import DiscreteGaussian
+from discreet.core.noise import DrawnNoise
+from discreet.core.vault import Grant
 from discreet.errors import BadInput
-from discreet.kernel.mechanisms import DiscreteGaussian
-from discreet.kernel.noise import DrawnNoise
-from discreet.kernel.vault import Grant
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.predicates.queries.predicates import Predicates
+from discreet.families.ranges.queries.ranges import Intervals, Rectangles, Unions
+from discreet.families.shared.release.noise_choice import mean_absolute_of_two, simultaneous_bound
+from discreet.families.tables.queries.parities import Parities
+from discreet.families.tables.release.direct import DirectMarginals
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.conversion import gaussian_delta
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
 from discreet.queries.classes import Marginals, Means, Sums
-from discreet.queries.halfspaces import Halfspaces
-from discreet.queries.parities import Parities
-from discreet.queries.predicates import Predicates
-from discreet.queries.ranges import Intervals, Rectangles, Unions
 from discreet.releases.algorithms import ALGORITHMS, algorithm_for
-from discreet.releases.marginals_direct import DirectMarginals
-from discreet.releases.noise_choice import mean_absolute_of_two, simultaneous_bound
 from discreet.releases.preparing import prepare
 from discreet.releases.run import release
 from discreet.schema import Schema

@@ -14,7 +14,7 @@ import pytest
 from discreet.artifacts import files
 from discreet.artifacts.files import read_release
 from discreet.errors import BadInput, NotWritten
-from discreet.kernel.ledger import EntryState
+from discreet.ledger import EntryState
 from discreet.privacy.budget import Budget
 from discreet.releases import output_file
 from discreet.releases.output_file import OutputFile

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.core.noise import DrawnNoise
 from discreet.errors import BadInput
-from discreet.kernel.noise import DrawnNoise
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import Means
 from discreet.releases import planning, run

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.answers.reader import open_release
-from discreet.answers.signing import release_digest
+from discreet.answering.reader import open_release
+from discreet.answering.verification.signing import release_digest
 from discreet.artifacts.files import read_release
-from discreet.kernel.ledger import EntryState, Ledger
+from discreet.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
 from discreet.releases.run import release, release_to_file
 from discreet.releases.verifying import verify

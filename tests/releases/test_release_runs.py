@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.answers.signing import content_digest, release_digest
+from discreet.answering.verification.signing import content_digest, release_digest
 from discreet.artifacts.files import release_members
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput, BadSource, BudgetExceeded, EngineFailed
-from discreet.kernel.ledger import EntryState, Ledger
+from discreet.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import Marginals, Means
 from discreet.releases import output_file, run

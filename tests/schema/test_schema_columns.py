@@ -58,7 +58,7 @@ def test_the_documented_example_is_a_schema() -> None:
 
 
 def test_the_document_s_constants_exist() -> None:
-    from discreet.schema import values
+    from discreet.schema.columns import values
 
     for name in re.findall(r"`([A-Z]+_PATTERN|WHITESPACE)`", DOCUMENT.read_text(encoding="utf-8")):
         assert isinstance(getattr(values, name), str)

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.schema import DateColumn, DatetimeColumn, NumberColumn
-from discreet.schema.temporal import DATE_GRANULARITIES
-from discreet.schema.values import (
+from discreet.schema.columns.temporal import DATE_GRANULARITIES
+from discreet.schema.columns.values import (
     INSTANT_PATTERN,
     NUMBER_PATTERN,
     WHITESPACE,

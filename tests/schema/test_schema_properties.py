@@ -33,8 +33,8 @@ from discreet.schema import (
     OrderedColumn,
     Schema,
 )
-from discreet.schema.column import folded
-from discreet.schema.temporal import DATE_GRANULARITIES, DATETIME_GRANULARITIES
+from discreet.schema.columns.column import folded
+from discreet.schema.columns.temporal import DATE_GRANULARITIES, DATETIME_GRANULARITIES
 
 relaxed = settings(
     max_examples=80,

@@ -35,7 +35,7 @@ _spec.loader.exec_module(lint)
     ],
 )
 def test_a_planted_violation_is_found(rule, text):
-    assert rule in {finding.rule for finding in lint.findings(text, "kernel/vault.py")}
+    assert rule in {finding.rule for finding in lint.findings(text, "core/vault.py")}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_planted_violation_is_found(rule, text):
     ],
 )
 def test_what_is_allowed_is_not_found(text):
-    assert lint.findings(text, "kernel/vault.py") == []
+    assert lint.findings(text, "core/vault.py") == []
 
 
 def test_the_tree_is_clean_and_every_exemption_is_still_needed(monkeypatch):

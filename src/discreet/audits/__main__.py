@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain
 
-from discreet.audits.empirical import FALSE_POSITIVE_RATE
-from discreet.audits.empirical_suite import (
+from discreet.audits.forgery import forged_releases
+from discreet.audits.guessing.game import FALSE_POSITIVE_RATE
+from discreet.audits.guessing.suite import (
     Row,
     mechanism_rows,
     release_rows,
     unreached_algorithms,
 )
-from discreet.audits.forgery import forged_releases
 
 WIDTHS = (64, 8, 8, 10, 8, 20, 12)
 HEADERS = ("subject", "claimed", "delta", "certified", "runs", "1.2x mutant", "verdict")

@@ -32,11 +32,11 @@ from itertools import combinations_with_replacement, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.core.vault import Vault
 from discreet.curator import Curator, learn_schema
 from discreet.errors import BadInput, Refused
-from discreet.inference.public_random import generator
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.vault import Vault
+from discreet.families.shared.estimate.public_random import generator
+from discreet.ledger import Ledger
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting

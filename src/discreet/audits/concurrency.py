@@ -25,18 +25,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.audits.drills import Drill, compared, mixtures
-from discreet.audits.interleaving import at_once
-from discreet.audits.kernel_drills import UNIT
-from discreet.audits.reading_drills import all_drills, unknown
-from discreet.audits.shared_world import BANDS, World, plain, rows_in, schema_of
+from discreet.audits.threads.core_drills import UNIT
+from discreet.audits.threads.drills import Drill, compared, mixtures
+from discreet.audits.threads.interleaving import at_once
+from discreet.audits.threads.reading_drills import all_drills, unknown
+from discreet.audits.threads.shared_world import BANDS, World, plain, rows_in, schema_of
+from discreet.core.alert import Alert
+from discreet.core.vault import Grant, Vault
 from discreet.curator import Curator
+from discreet.engines.duckdb.engine import DuckDBEngine
 from discreet.errors import BudgetExceeded
-from discreet.inference.public_random import generator
-from discreet.kernel.alert import Alert
-from discreet.kernel.engines.duckdb_engine import DuckDBEngine
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.vault import Grant, Vault
+from discreet.families.shared.estimate.public_random import generator
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import BadInput
-from discreet.kernel.mechanisms import (
+from discreet.core.mechanisms import (
     AnalyticGaussian,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
 )
+from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.composition import basic
 from discreet.privacy.conversion import epsilon_from_rho

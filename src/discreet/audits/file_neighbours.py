@@ -32,12 +32,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audits.csv_reference import reference_counts
-from discreet.audits.file_records import NAMES, CsvFile, changed, random_file
-from discreet.audits.file_tables import TableFile, changed_table, random_table_file, table_counts
-from discreet.inference.public_random import generator as public_generator
-from discreet.kernel.engines import csv_limits, duckdb_session, open_engine
-from discreet.kernel.engines.csv_limits import CsvLimits
+from discreet.audits.files.csv_reference import reference_counts
+from discreet.audits.files.records import NAMES, CsvFile, changed, random_file
+from discreet.audits.files.tables import TableFile, changed_table, random_table_file, table_counts
+from discreet.engines import open_engine
+from discreet.engines.csv import limits as csv_limits
+from discreet.engines.csv.limits import CsvLimits
+from discreet.engines.duckdb import session as duckdb_session
+from discreet.families.shared.estimate.public_random import generator as public_generator
 from discreet.queries.measurable import Counts
 from discreet.schema import Schema
 

@@ -20,8 +20,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from discreet.answers.signing import new_signing_key, sign_release
-from discreet.answers.verify import opened
+from discreet.answering.verification.signing import new_signing_key, sign_release
+from discreet.answering.verification.verify import opened
 from discreet.artifacts.files import (
     MANIFEST,
     SIGNATURE,
@@ -30,13 +30,13 @@ from discreet.artifacts.files import (
     release_members,
     write_release,
 )
-from discreet.audits.alterations import Alteration, Members, alterations
-from discreet.audits.empirical_suite import BUDGETS, RANDOM_SCHEMAS, SCHEMAS
-from discreet.audits.tables import GeneratedTable, random_table, written
-from discreet.audits.workloads import Job, possible
+from discreet.audits.guessing.suite import BUDGETS, RANDOM_SCHEMAS, SCHEMAS
+from discreet.audits.material.alterations import Alteration, Members, alterations
+from discreet.audits.material.tables import GeneratedTable, random_table, written
+from discreet.audits.material.workloads import Job, possible
 from discreet.errors import BadInput, BadRelease
-from discreet.inference.public_random import generator
-from discreet.kernel.ledger import Ledger
+from discreet.families.shared.estimate.public_random import generator
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.releases.algorithms import ALGORITHMS

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
-from discreet.inference.public_random import generator
+from discreet.families.shared.estimate.public_random import generator
 
 Floats = npt.NDArray[np.float64]
 

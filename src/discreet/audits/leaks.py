@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.audits.observing import RecordingNoise, Tape, WatchedEngine
-from discreet.kernel.engines.protocol import Engine
-from discreet.kernel.noise import DrawnNoise, NoiseSource
-from discreet.kernel.test_door import observed_vaults
+from discreet.core.noise import DrawnNoise, NoiseSource
+from discreet.core.test_door import observed_vaults
+from discreet.engines.protocol import Engine
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
 

@@ -18,11 +18,11 @@ import numpy.typing as npt
 from discreet.artifacts.measurement import TreeLevel
 from discreet.artifacts.release import Release
 from discreet.audits.observing import Divergence, Step
-from discreet.kernel.mechanisms.partition_selection import Keeping
-from discreet.kernel.samplers.exact import exp_minus
+from discreet.core.mechanisms.partition_selection import Keeping
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.laws.law import Use
+from discreet.samplers.exact import exp_minus
 
 PRECISION = 512
 """Bits of e^epsilon: more than any table of chances has."""

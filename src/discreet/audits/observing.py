@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel.engines.protocol import Engine
-from discreet.kernel.mechanisms.partition_selection import Keeping
-from discreet.kernel.noise import DrawnNoise, NoiseSource
-from discreet.kernel.test_door import observed_vaults
+from discreet.core.mechanisms.partition_selection import Keeping
+from discreet.core.noise import DrawnNoise, NoiseSource
+from discreet.core.test_door import observed_vaults
+from discreet.engines.protocol import Engine
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
 from discreet.queries.tallies import Key

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 from discreet.artifacts.files import release_bytes
 from discreet.artifacts.release import Release
 from discreet.audits.losses import StepLoss, step_losses, tree_levels
+from discreet.audits.material.tables import GeneratedTable, neighbours, random_table, written
+from discreet.audits.material.workloads import Job, random_job
 from discreet.audits.observing import Divergence, Tape, recording, replaying
-from discreet.audits.tables import GeneratedTable, neighbours, random_table, written
-from discreet.audits.workloads import Job, random_job
+from discreet.core.noise import NoiseSource
 from discreet.errors import DiscreetError
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.noise import NoiseSource
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.releases.run import release

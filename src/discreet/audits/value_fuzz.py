@@ -31,16 +31,16 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audits.engine_rows import encoded_rows
-from discreet.audits.odd_arrow import arrow_cases, parquet_cases, untried_arrow_ids
-from discreet.audits.odd_duckdb import duckdb_cases
-from discreet.audits.odd_frames import pandas_cases, polars_cases
-from discreet.audits.odd_values import CANARY, ROWS, Case
-from discreet.audits.watched_sources import STOPS, source_findings
+from discreet.audits.material.engine_rows import encoded_rows
+from discreet.audits.oddities.arrow import arrow_cases, parquet_cases, untried_arrow_ids
+from discreet.audits.oddities.duckdb import duckdb_cases
+from discreet.audits.oddities.frames import pandas_cases, polars_cases
+from discreet.audits.oddities.values import CANARY, ROWS, Case
+from discreet.audits.oddities.watched_sources import STOPS, source_findings
+from discreet.engines import SumRequest, open_engine
 from discreet.errors import BadSource, DiscreetError
-from discreet.kernel.engines import SumRequest, open_engine
-from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import Cells, Persons, Present, Rows, Tally, Total
+from discreet.questions.expressions import TRUE
 from discreet.schema import Schema
 
 _COLUMNS = """

@@ -13,8 +13,8 @@ from fractions import Fraction
 from discreet.curator.planning import Planned, plan_question
 from discreet.errors import BadInput, BadQuestion
 from discreet.privacy.budget import Budget, Notion
-from discreet.queries.curator_sql import CuratorQuestion
 from discreet.queries.tallies import Total
+from discreet.questions.curator_sql import CuratorQuestion
 from discreet.schema import Schema
 
 _PATTERN = re.compile(

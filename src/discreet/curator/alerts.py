@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from discreet.core.alert import Alert
 from discreet.errors import BadInput
-from discreet.kernel.alert import Alert
 from discreet.queries.tallies import Tally
 
 

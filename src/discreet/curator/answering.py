@@ -27,12 +27,12 @@ from discreet.curator.intervals import (
 )
 from discreet.curator.planning import Needed, Planned, bounds_of, center_of
 from discreet.errors import LedgerDamaged
-from discreet.inference.combination import halved
-from discreet.inference.rounding import plausible_counts
+from discreet.families.shared.estimate.combination import halved
+from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.tallies import Cells, Key, Squares, Total, keys_touched
-from discreet.schema.ordered import OrderedColumn
-from discreet.schema.temporal import TemporalColumn
+from discreet.schema.columns.ordered import OrderedColumn
+from discreet.schema.columns.temporal import TemporalColumn
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

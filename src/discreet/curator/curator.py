@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.artifacts.answers import Answers
+from discreet.core.mechanisms import AboveThreshold, PartitionSelection
+from discreet.core.vault import Grant, Vault
 from discreet.curator.accuracy import Accuracy, budget_for
 from discreet.curator.alerts import CuratorAlert
 from discreet.curator.answering import Measured, answers_from
@@ -34,18 +36,16 @@ from discreet.curator.planning import (
 from discreet.curator.recording import Record
 from discreet.curator.versions import version_of
 from discreet.curator.visitors import Visitors
+from discreet.engines import open_engine
 from discreet.errors import BadBudget, BadInput
-from discreet.kernel.engines import open_engine
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.mechanisms import AboveThreshold, PartitionSelection
-from discreet.kernel.vault import Grant, Vault
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import confidence_level
-from discreet.queries.curator_sql import parse_curator_question
-from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import keys_touched
-from discreet.queries.undeclared import undeclared_in_expression
+from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.expressions import TRUE
+from discreet.questions.undeclared import undeclared_in_expression
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.schema import Schema
 

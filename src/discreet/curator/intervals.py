@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from discreet.inference.combination import half_width
+from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.laws import NoiseLaw
 
 Floats = npt.NDArray[np.float64]

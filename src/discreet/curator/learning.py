@@ -20,21 +20,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from discreet.core.mechanisms import PartitionSelection
+from discreet.core.vault import TallyRequest, Vault
 from discreet.curator.planning import check_names_keys
+from discreet.engines import open_engine
 from discreet.errors import BadInput
-from discreet.kernel.engines import open_engine
-from discreet.kernel.ledger import Ledger, default_place
-from discreet.kernel.mechanisms import PartitionSelection
-from discreet.kernel.vault import TallyRequest, Vault
+from discreet.families.shared.release.noise_choice import (
+    check_drawable,
+    least_error_mechanism,
+    simultaneous_bound,
+)
+from discreet.ledger import Ledger, default_place
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import confidence_level
 from discreet.privacy.protection import Protected
-from discreet.queries.expressions import TRUE
 from discreet.queries.tallies import Cells, Tally, keys_touched
+from discreet.questions.expressions import TRUE
 from discreet.releases.large_caps import warn_of_large_cap
-from discreet.releases.noise_choice import check_drawable, least_error_mechanism, simultaneous_bound
 from discreet.schema import CategoryColumn, CsvOptions, NumberColumn, Schema
 
 LARGEST_POWER, SMALLEST_POWER = 60, -20

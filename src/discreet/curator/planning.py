@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, isqrt, prod
 
+from discreet.core.mechanisms import Exponential, PartitionSelection
+from discreet.core.vault import TallyRequest
 from discreet.errors import BadBudget, BadInput, BadQuestion
-from discreet.kernel.mechanisms import Exponential, PartitionSelection
-from discreet.kernel.vault import TallyRequest
+from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
+from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
+from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.curator_sql import Aggregate, CuratorQuestion
-from discreet.queries.expressions import TRUE
 from discreet.queries.measurable import MOST_CELLS
 from discreet.queries.tallies import (
     MOST_GROUPS,
@@ -38,9 +39,8 @@ from discreet.queries.tallies import (
     keys_touched,
 )
 from discreet.queries.tree import bits_of
-from discreet.releases.fixed_point import bounds_of, fixed_point_sum
-from discreet.releases.noise_choice import check_drawable, least_error_mechanism
-from discreet.releases.splitting import shares
+from discreet.questions.curator_sql import Aggregate, CuratorQuestion
+from discreet.questions.expressions import TRUE
 from discreet.schema import Schema
 
 MOST_QUANTILE_BITS = 18

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from discreet.core.vault import Grant, Vault
 from discreet.curator.answering import Measured
 from discreet.errors import AlreadyAsked, AnswerLost, EntryTaken
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.vault import Grant, Vault
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 

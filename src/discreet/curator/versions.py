@@ -6,7 +6,7 @@ import hashlib
 import uuid
 from pathlib import Path
 
-from discreet.kernel.engines.opening import source_of
+from discreet.engines.opening import source_of
 from discreet.schema import Schema
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answers.reader import ReleaseReader
+from discreet.answering.reader import ReleaseReader
+from discreet.engines import open_engine
 from discreet.errors import NotAnswerable
-from discreet.kernel.engines import open_engine
 from discreet.queries.classes import Marginals
-from discreet.queries.sql import Aggregate, Question
+from discreet.questions.sql import Aggregate, Question
 
 BANNER = "NOT PRIVATE: computed from the raw rows without noise. For the custodian's eyes only."
 MOST_GROUPS = 1 << 16

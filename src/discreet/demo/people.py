@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from discreet.inference.public_random import generator as public_generator
+from discreet.families.shared.estimate.public_random import generator as public_generator
 
 PEOPLE = 50_000
 SEED = 20_240_101

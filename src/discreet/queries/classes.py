@@ -16,12 +16,12 @@ from math import prod
 from typing import ClassVar, NamedTuple, Protocol
 
 from discreet.errors import BadInput, did_you_mean
-from discreet.queries.halfspaces import parse_halfspaces
+from discreet.families.halfspaces.queries.halfspaces import parse_halfspaces
+from discreet.families.predicates.queries.predicates import parse_predicates
+from discreet.families.ranges.queries.ranges import Intervals, Rectangles, parse_unions
+from discreet.families.tables.queries.parities import parse_parities, parse_split_parities
 from discreet.queries.measurable import Marginal
-from discreet.queries.parities import parse_parities, parse_split_parities
-from discreet.queries.predicates import parse_predicates
-from discreet.queries.ranges import Intervals, Rectangles, parse_unions
-from discreet.queries.spelling import checked_weight, quoted
+from discreet.questions.spelling import checked_weight, quoted
 from discreet.schema import Schema
 
 

@@ -16,18 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput, BadRelease
+from discreet.families.halfspaces.queries.grid_counts import GridCounts
+from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
+from discreet.families.ranges.queries.cell_strategy import CellStrategy
+from discreet.families.tables.queries.parities import Parity
+from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.privacy.adjacency import (
     Adjacency,
     Sensitivity,
     sensitivity_of_disjoint_counts,
 )
-from discreet.queries.cell_strategy import CellStrategy
-from discreet.queries.cut_counts import CutCounts
-from discreet.queries.grid_counts import GridCounts
 from discreet.queries.limits import MOST_CELLS as MOST_CELLS
-from discreet.queries.parities import Parity
-from discreet.queries.residuals import ModelDistance, Residual
-from discreet.queries.strategy import InequalityCounts, StrategyCounts
+from discreet.reference.intervals.cut_counts import CutCounts
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]

@@ -26,8 +26,8 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency, Sensitivity
-from discreet.queries.expressions import TRUE, Expression, canonical
 from discreet.queries.measurable import MOST_CELLS, Counts
+from discreet.questions.expressions import TRUE, Expression, canonical
 from discreet.schema import Schema
 
 MOST_GROUPS = 1 << 20

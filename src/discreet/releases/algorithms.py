@@ -6,29 +6,29 @@ Adding an algorithm is a file and a line here; the contract tests go through the
 from __future__ import annotations
 
 from discreet.errors import BadInput, did_you_mean
+from discreet.families.halfspaces.release.cells import HalfspaceCells
+from discreet.families.halfspaces.release.choice import BestHalfspaces
+from discreet.families.halfspaces.release.tree import HalfspaceTree
+from discreet.families.numbers.release.means import MeanOfAllRows, MeanOfValues
+from discreet.families.numbers.release.sums import ClampedSums
+from discreet.families.predicates.release.mwem import MwemPredicates
+from discreet.families.predicates.release.strategy import BestPredicates, IndependentPredicates
+from discreet.families.ranges.release.adaptive import AdaptiveTree
+from discreet.families.ranges.release.choice import BestTree
+from discreet.families.ranges.release.strategy import RangeStrategy
+from discreet.families.ranges.release.tree import FullTree
+from discreet.families.ranges.release.two_stage import TwoStageTree
+from discreet.families.shared.release.protocol import Algorithm, ClassError, Prepared
+from discreet.families.tables.release.adaptive import AdaptiveMarginals, EvenAdaptiveMarginals
+from discreet.families.tables.release.automatic import AutomaticMarginals, EvenAutomaticMarginals
+from discreet.families.tables.release.direct import DirectMarginals
+from discreet.families.tables.release.fourier import FourierMarginals
+from discreet.families.tables.release.parities_splits import SplitParities
+from discreet.families.tables.release.residual import EvenResidualMarginals, ResidualMarginals
 from discreet.queries.classes import QueryClass
-from discreet.releases.halfspaces_cells import HalfspaceCells
-from discreet.releases.halfspaces_choice import BestHalfspaces
-from discreet.releases.halfspaces_net import HalfspaceNet
-from discreet.releases.halfspaces_tree import HalfspaceTree
-from discreet.releases.marginals_adaptive import AdaptiveMarginals, EvenAdaptiveMarginals
-from discreet.releases.marginals_all_cells import AllCells
-from discreet.releases.marginals_automatic import AutomaticMarginals, EvenAutomaticMarginals
-from discreet.releases.marginals_direct import DirectMarginals
-from discreet.releases.marginals_fourier import FourierMarginals
-from discreet.releases.marginals_residual import EvenResidualMarginals, ResidualMarginals
-from discreet.releases.means import MeanOfAllRows, MeanOfValues
-from discreet.releases.parities_splits import SplitParities
-from discreet.releases.predicates_mwem import MwemPredicates
-from discreet.releases.predicates_strategy import BestPredicates, IndependentPredicates
-from discreet.releases.protocol import Algorithm, ClassError, Prepared
-from discreet.releases.ranges_adaptive import AdaptiveTree
-from discreet.releases.ranges_choice import BestTree
-from discreet.releases.ranges_search import NoisySearch
-from discreet.releases.ranges_strategy import RangeStrategy
-from discreet.releases.ranges_tree import FullTree
-from discreet.releases.ranges_two_stage import TwoStageTree
-from discreet.releases.sums import ClampedSums
+from discreet.reference.contingency.all_cells import AllCells
+from discreet.reference.halfspaces.net_release import HalfspaceNet
+from discreet.reference.intervals.search import NoisySearch
 from discreet.schema import Schema
 
 ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {

@@ -13,13 +13,13 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from discreet.errors import BadInput
+from discreet.families.shared.release.protocol import ClassError, Prepared
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import Exactable, confidence_level, exact
 from discreet.privacy.guidance import guidance
 from discreet.releases.left_out import left_out_note
 from discreet.releases.preparing import Prospect, Workload, prepare
-from discreet.releases.protocol import ClassError, Prepared
 from discreet.releases.targets import (
     TargetError,
     least_epsilon,

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from discreet.errors import BadInput
+from discreet.families.shared.release.protocol import Prepared
+from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.releases.algorithms import algorithm_for
-from discreet.releases.protocol import Prepared
-from discreet.releases.splitting import shares
 from discreet.schema import Schema
 
 Workload = Sequence[QueryClass | str] | QueryClass | str

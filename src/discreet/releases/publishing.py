@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec
 
-from discreet.answers import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.artifacts.release import Release
 from discreet.releases import run
 

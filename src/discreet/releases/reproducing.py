@@ -18,16 +18,16 @@ import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part, Release
+from discreet.core.mechanisms import Exponential
+from discreet.core.refining import LevelView, Schedule, refine
+from discreet.core.vault import Request
 from discreet.errors import BadRelease
-from discreet.kernel.mechanisms import Exponential
-from discreet.kernel.refining import LevelView, Schedule, refine
-from discreet.kernel.vault import Request
+from discreet.families.shared.release.trivial_claims import no_more_than_all_rows
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.measurable import Counts
 from discreet.queries.scores import Score
 from discreet.queries.tree import Nodes, Tree
 from discreet.releases.preparing import prepare
-from discreet.releases.trivial_claims import no_more_than_all_rows
 from discreet.schema import Schema
 
 Kind = TypeVar("Kind", Measurement, Selection, TreeMeasurement)

@@ -14,19 +14,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from discreet.answers.signing import content_digest
+from discreet.answering.verification.signing import content_digest
 from discreet.artifacts.files import release_members
 from discreet.artifacts.release import SOFTWARE, ErrorClaim, Part, Release
-from discreet.kernel.engines import open_engine
-from discreet.kernel.engines.protocol import Engine
-from discreet.kernel.ledger import Ledger
-from discreet.kernel.vault import Grant, Vault
+from discreet.core.vault import Grant, Vault
+from discreet.engines import open_engine
+from discreet.engines.protocol import Engine
+from discreet.families.shared.release.trivial_claims import no_more_than_all_rows
+from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.exact import confidence_level
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.releases.output_file import OutputFile
 from discreet.releases.preparing import Prospect, Workload, prepare, purpose
-from discreet.releases.trivial_claims import no_more_than_all_rows
 from discreet.schema import Schema
 
 Progress = Callable[[str, float], None]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BadInput
+from discreet.families.shared.release.protocol import Prepared
 from discreet.privacy.exact import confidence_level
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.releases.preparing import Prospect
-from discreet.releases.protocol import Prepared
 
 SMALLEST_POWER, LARGEST_POWER = -6, 1
 """Epsilon is looked for from 1e-6 to 99.9."""

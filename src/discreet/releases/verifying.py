@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from discreet.answers.verify import Opened, Verification, opened, verify_costs
+from discreet.answering.verification.verify import Opened, Verification, opened, verify_costs
 from discreet.artifacts.differences import differing_releases, shown
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import SOFTWARE, Part, Release

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.errors import NotAnswerable
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.ranges.queries.ranges import Ranges
 from discreet.privacy.budget import Notion
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import Means, Sums
-from discreet.queries.halfspaces import Halfspaces
 from discreet.queries.measurable import ClampedSum, Marginal
-from discreet.queries.ranges import Ranges
 from discreet.report.content import Content, Fact, Figure, Table, clipped
 from discreet.report.drawing import heat_figure, histogram_figure
 from discreet.report.loss import loss_figure
@@ -25,7 +25,7 @@ from discreet.report.tables import Line, lines_of, table_sets, tables_table, tog
 from discreet.schema import OrderedColumn, Schema
 
 if TYPE_CHECKING:
-    from discreet.answers import ReleaseReader
+    from discreet.answering import ReleaseReader
     from discreet.artifacts.release import Part, Release
 
 MOST_CELLS = 400

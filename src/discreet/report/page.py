@@ -14,7 +14,7 @@ from discreet.report.content import Content
 from discreet.report.gathering import gather
 
 if TYPE_CHECKING:
-    from discreet.answers import ReleaseReader
+    from discreet.answering import ReleaseReader
 
 LARGEST = 150_000
 """Bytes that a report may have."""

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from discreet.answers.halfspaces import HalfspaceSource
-from discreet.answers.library import Library
+from discreet.answering.library import Library
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput
-from discreet.queries.halfspaces import Inequality
+from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource
+from discreet.families.halfspaces.queries.halfspaces import Inequality
 from discreet.report.content import Figure, clipped
 from discreet.report.scale import brief, shown
 from discreet.report.svg import element, number, picture, rectangles
 
 if TYPE_CHECKING:
-    from discreet.answers import ReleaseReader
+    from discreet.answering import ReleaseReader
 
 LEVELS = 8
 MOST_BLOCKS, MOST_OUTLINED = 5_000, 400

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from discreet.queries.ranges import Ranges
+from discreet.families.ranges.queries.ranges import Ranges
 from discreet.report.charts import WIDTH, Bar, Heat, columns, heat_map
 from discreet.report.content import Figure, Table, clipped
 from discreet.report.drawing import MOST_LINES, MOST_MATRIX, edge_text
@@ -17,8 +17,8 @@ from discreet.report.svg import element, number, picture
 from discreet.schema import Column
 
 if TYPE_CHECKING:
-    from discreet.answers import ReleaseReader
-    from discreet.answers.range_pictures import Bars
+    from discreet.answering import ReleaseReader
+    from discreet.families.ranges.answer.pictures import Bars
 
 MOST_BARS, MOST_SQUARES = 64, 48
 """Along a column: of a histogram, and of a heat map."""

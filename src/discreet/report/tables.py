@@ -14,15 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import DiscreetError
+from discreet.families.tables.queries.parities import Parities
 from discreet.queries.classes import Marginals
-from discreet.queries.impossible import impossible_cells
-from discreet.queries.parities import Parities
+from discreet.questions.impossible import impossible_cells
 from discreet.report.charts import Heat, heat_map
 from discreet.report.content import Figure, Table, clipped
 
 if TYPE_CHECKING:
-    from discreet.answers import ReleaseReader
-    from discreet.answers.synthetic import SyntheticTable
+    from discreet.answering import ReleaseReader
+    from discreet.answering.synthesis.synthetic import SyntheticTable
 
 Floats = npt.NDArray[np.float64]
 Columns = tuple[str, ...]

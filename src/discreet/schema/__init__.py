@@ -3,15 +3,15 @@
 Nothing here has seen a row.
 """
 
-from discreet.schema.column import CodeSelection, Column
-from discreet.schema.completeness import keeps_every_row
+from discreet.schema.columns.column import CodeSelection, Column
+from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema.columns.named import BooleanColumn, CategoryColumn
+from discreet.schema.columns.numeric import DoubleFormula, IntegerColumn, NumberColumn
+from discreet.schema.columns.ordered import OrderedColumn
+from discreet.schema.columns.temporal import DateColumn, DatetimeColumn
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.impossible import Impossible
-from discreet.schema.named import BooleanColumn, CategoryColumn
-from discreet.schema.numeric import DoubleFormula, IntegerColumn, NumberColumn
-from discreet.schema.ordered import OrderedColumn
 from discreet.schema.schema import Schema, check
-from discreet.schema.temporal import DateColumn, DatetimeColumn
 
 __all__ = [
     "BooleanColumn",

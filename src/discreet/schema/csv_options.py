@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.errors import BadSchema
-from discreet.schema.column import folded, name_mistakes, text_mistakes
+from discreet.schema.columns.column import folded, name_mistakes, text_mistakes
 
 ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "cp1252")
 

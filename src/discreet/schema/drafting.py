@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from discreet.schema.column import PLACEHOLDER, folded, name_mistakes
+from discreet.schema.columns.column import PLACEHOLDER, folded, name_mistakes
 from discreet.schema.writing import key
 
 # By the first word of a logical type, as DuckDB, Parquet, Arrow and pandas spell it.

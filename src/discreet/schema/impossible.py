@@ -17,8 +17,8 @@ from datetime import date
 from typing import Any
 
 from discreet.errors import BadQuestion, BadSchema
-from discreet.schema.column import OPERATORS, Column, Range, merged
-from discreet.schema.named import CategoryColumn
+from discreet.schema.columns.column import OPERATORS, Column, Range, merged
+from discreet.schema.columns.named import CategoryColumn
 
 Scalar = str | bool | int | float | date
 MOST_DECLARATIONS = 1000

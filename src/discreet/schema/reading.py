@@ -11,20 +11,20 @@ from typing import Any
 from discreet.errors import BadBudget, BadSchema
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.schema.column import Column
-from discreet.schema.csv_options import CsvOptions
-from discreet.schema.impossible import Impossible, read_impossible
-from discreet.schema.named import BooleanColumn, CategoryColumn
-from discreet.schema.numeric import UNCUT, IntegerColumn, NumberColumn
-from discreet.schema.table import Table, named, suggestion
-from discreet.schema.temporal import (
+from discreet.schema.columns.column import Column
+from discreet.schema.columns.named import BooleanColumn, CategoryColumn
+from discreet.schema.columns.numeric import UNCUT, IntegerColumn, NumberColumn
+from discreet.schema.columns.temporal import (
     DATE_GRANULARITIES,
     DATETIME_GRANULARITIES,
     DateColumn,
     DatetimeColumn,
 )
+from discreet.schema.columns.values import Instant, microseconds_of, plain
+from discreet.schema.csv_options import CsvOptions
+from discreet.schema.impossible import Impossible, read_impossible
+from discreet.schema.table import Table, named, suggestion
 from discreet.schema.toml_hints import toml_hint
-from discreet.schema.values import Instant, microseconds_of, plain
 from discreet.schema.views import View
 
 MOST_BYTES = 64 * 2**20

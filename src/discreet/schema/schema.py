@@ -12,7 +12,7 @@ from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.exact import LONGEST
 from discreet.privacy.protection import Protected
-from discreet.schema.column import Column, folded, text_mistakes
+from discreet.schema.columns.column import Column, folded, text_mistakes
 from discreet.schema.csv_options import CsvOptions, clashes
 from discreet.schema.impossible import Impossible, impossible_mistakes
 from discreet.schema.reading import MOST_BYTES, Parts, read

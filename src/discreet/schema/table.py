@@ -7,7 +7,7 @@ from datetime import date, time
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from discreet.schema.column import PLACEHOLDER, Nulls, Outside
+from discreet.schema.columns.column import PLACEHOLDER, Nulls, Outside
 
 # Words that people use for a field, which no edit distance would find.
 SYNONYMS = {

@@ -21,7 +21,7 @@ from pathlib import PurePath
 from typing import Any
 
 from discreet.errors import BadSchema
-from discreet.schema.column import folded, text_mistakes
+from discreet.schema.columns.column import folded, text_mistakes
 from discreet.schema.csv_options import clashes
 
 SHAPE = (

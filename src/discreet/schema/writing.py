@@ -8,12 +8,12 @@ from datetime import date, datetime
 
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
-from discreet.schema.column import Column
+from discreet.schema.columns.column import Column
+from discreet.schema.columns.named import BooleanColumn, CategoryColumn
+from discreet.schema.columns.numeric import IntegerColumn, NumberColumn
+from discreet.schema.columns.temporal import DateColumn, DatetimeColumn
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.impossible import Impossible
-from discreet.schema.named import BooleanColumn, CategoryColumn
-from discreet.schema.numeric import IntegerColumn, NumberColumn
-from discreet.schema.temporal import DateColumn, DatetimeColumn
 from discreet.schema.views import View
 
 Scalar = str | bool | int | float | date | datetime

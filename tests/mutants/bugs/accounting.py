@@ -20,7 +20,7 @@ ACCOUNTING = (
     Mutant(
         name="cap-checked-before-the-write-lock",
         trap=24,
-        file="src/discreet/kernel/ledger/journal.py",
+        file="src/discreet/ledger/journal.py",
         old="""            with store.writing():
                 steps.step("after-begin")
                 # Inside the write lock no event can be added, so the mark cannot lead.
@@ -39,7 +39,7 @@ ACCOUNTING = (
     Mutant(
         name="write-lock-taken-late",
         trap=24,
-        file="src/discreet/kernel/ledger/store.py",
+        file="src/discreet/ledger/store.py",
         old='        self.sql.execute("BEGIN IMMEDIATE")\n',
         new='        self.sql.execute("BEGIN")\n',
         tests=(f"{PROCESSES}::test_eight_processes_with_25_charges_each_share_exactly_100",),
@@ -47,7 +47,7 @@ ACCOUNTING = (
     Mutant(
         name="rows-read-before-the-debit",
         trap=25,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="""        self._spend(costs)
         exact = self._read([request.query for request in requests])
 """,
@@ -60,7 +60,7 @@ ACCOUNTING = (
     Mutant(
         name="rows-read-before-the-ledger-says-so",
         trap=25,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old='''        """Exact answers: never returned by a verb, only handed to the noise."""
         self._begin_reading()
 ''',
@@ -71,7 +71,7 @@ ACCOUNTING = (
     Mutant(
         name="charge-granted-before-it-is-on-disk",
         trap=25,
-        file="src/discreet/kernel/ledger/store.py",
+        file="src/discreet/ledger/store.py",
         old="        os.fdatasync(self._log)\n",
         new="",
         tests=(f"{DURABILITY}::test_log_and_then_mark_are_synced_once_for_every_event",),
@@ -79,7 +79,7 @@ ACCOUNTING = (
     Mutant(
         name="a-mark-is-advanced-over-events-that-nobody-waited-for",
         trap=25,
-        file="src/discreet/kernel/ledger/journal.py",
+        file="src/discreet/ledger/journal.py",
         old="                    store.wait_for_disk()  # whoever wrote the last event may not have waited yet\n",
         new="",
         tests=(
@@ -89,7 +89,7 @@ ACCOUNTING = (
     Mutant(
         name="events-moved-out-of-the-log-unsynced",
         trap=25,
-        file="src/discreet/kernel/ledger/store.py",
+        file="src/discreet/ledger/store.py",
         old='            self.sql.execute("PRAGMA synchronous = NORMAL")\n',
         new='            self.sql.execute("PRAGMA synchronous = OFF")\n',
         tests=(f"{DURABILITY}::test_commits_wait_for_the_disk",),
@@ -97,7 +97,7 @@ ACCOUNTING = (
     Mutant(
         name="an-answer-given-again-before-it-is-on-disk",
         trap=25,
-        file="src/discreet/kernel/ledger/ledger.py",
+        file="src/discreet/ledger/ledger.py",
         old="            wait_for(seq)  # another process may have written it a moment ago\n",
         new="",
         tests=(
@@ -107,7 +107,7 @@ ACCOUNTING = (
     Mutant(
         name="charge-granted-before-its-mark",
         trap=25,
-        file="src/discreet/kernel/ledger/journal.py",
+        file="src/discreet/ledger/journal.py",
         old='        self._advance_mark(reached)\n        steps.step("after-mark")\n',
         new='        steps.step("after-mark")\n',
         tests=(f"{DURABILITY}::test_log_and_then_mark_are_synced_once_for_every_event",),
@@ -125,7 +125,7 @@ ACCOUNTING = (
     Mutant(
         name="only-the-first-verb-is-counted",
         trap=26,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        if not self.allowed.covers(after):\n",
         new="        if not self._reading and not self.allowed.covers(after):\n",
         tests=(
@@ -135,7 +135,7 @@ ACCOUNTING = (
     Mutant(
         name="losses-added-in-quadrature",
         trap=26,
-        file="src/discreet/kernel/ledger/account.py",
+        file="src/discreet/ledger/account.py",
         old="        if not self.cap.covers(total):\n",
         new=(
             "        from fractions import Fraction\n\n"
@@ -147,7 +147,7 @@ ACCOUNTING = (
     Mutant(
         name="overlapping-marginals-paid-once",
         trap=27,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="            total = total + cost.under(self._accounting)\n",
         new=(
             "            one = cost.under(self._accounting)\n"
@@ -166,7 +166,7 @@ ACCOUNTING = (
     Mutant(
         name="verify-takes-the-largest-cost-for-the-sum",
         trap=27,
-        file="src/discreet/answers/verify.py",
+        file="src/discreet/answering/verification/verify.py",
         old=(
             "                total = total + _counted(\n"
             "                    _recomputed(each, part, release.schema), release.accounting\n"
@@ -181,7 +181,7 @@ ACCOUNTING = (
     Mutant(
         name="delta-not-compared-with-its-cap",
         trap=29,
-        file="src/discreet/kernel/ledger/loss.py",
+        file="src/discreet/ledger/loss.py",
         old="            and cost.delta[0] * self.delta[1] <= self.delta[0] * cost.delta[1]\n",
         new="            and cost.delta[0] >= 0\n",
         tests=(f"{LEDGER}::test_deltas_add_and_are_capped_like_the_rest",),
@@ -219,7 +219,7 @@ ACCOUNTING = (
     Mutant(
         name="a-failed-reading-is-refunded",
         trap=30,
-        file="src/discreet/kernel/ledger/book.py",
+        file="src/discreet/ledger/book.py",
         old="""        self._in_state(seq, record, EntryState.CHARGED)
         record.token = body["token"]
         record.claims += 1
@@ -236,7 +236,7 @@ ACCOUNTING = (
     Mutant(
         name="an-unspent-grant-can-be-used-later",
         trap=30,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        self.allowed = self.spent  # what was not spent is forfeited: nothing more can be read\n",
         new="        self.spent = Budget.nothing(self.allowed.notion)\n",
         tests=(f"{VAULT}::test_a_grant_left_behind_allows_nothing_more",),
@@ -244,7 +244,7 @@ ACCOUNTING = (
     Mutant(
         name="fresh-draws-for-one-price",
         trap=31,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        self.spent = after\n",
         new="        self.spent = after if not self._reading else self.spent\n",
         tests=(
@@ -254,7 +254,7 @@ ACCOUNTING = (
     Mutant(
         name="recorded-answer-of-another-dataset",
         trap=31,
-        file="src/discreet/kernel/ledger/ledger.py",
+        file="src/discreet/ledger/ledger.py",
         old="            record = book.answers.get((dataset, analyst, request))\n",
         new=(
             "            kept = {key[1:]: value for key, value in book.answers.items()}\n"
@@ -275,7 +275,7 @@ ACCOUNTING = (
     Mutant(
         name="restored-ledger-accepted-at-opening",
         trap=32,
-        file="src/discreet/kernel/ledger/journal.py",
+        file="src/discreet/ledger/journal.py",
         old="        if mark.seq > self._book.seq:\n",
         new="        if mark.seq < 0:\n",
         tests=(f"{DAMAGE}::test_a_restored_old_copy_is_detected_at_opening",),
@@ -283,7 +283,7 @@ ACCOUNTING = (
     Mutant(
         name="restored-ledger-accepted-while-running",
         trap=32,
-        file="src/discreet/kernel/ledger/journal.py",
+        file="src/discreet/ledger/journal.py",
         old="            if known is None or (known[0], known[3]) != (self._book.seq, self._book.hash):\n",
         new="            if known is not None and known[0] != self._book.seq:\n",
         more=(
@@ -297,7 +297,7 @@ ACCOUNTING = (
     Mutant(
         name="chain-not-checked",
         trap=32,
-        file="src/discreet/kernel/ledger/chain.py",
+        file="src/discreet/ledger/chain.py",
         old="        or link(previous, seq, body) != stated\n",
         new="        or len(stated) != 64\n",
         tests=(f"{DAMAGE}::test_a_changed_event_with_a_hash_to_match_breaks_the_chain_after_it",),
@@ -305,7 +305,7 @@ ACCOUNTING = (
     Mutant(
         name="lost-ledger-begun-anew",
         trap=32,
-        file="src/discreet/kernel/ledger/journal.py",
+        file="src/discreet/ledger/journal.py",
         old="    begun = mark is not None and mark.seq > 0\n",
         new="    begun = False\n",
         tests=(f"{DAMAGE}::test_a_ledger_that_is_gone_is_not_begun_anew",),
@@ -313,7 +313,7 @@ ACCOUNTING = (
     Mutant(
         name="a-path-never-runs-out-of-budget",
         trap=27,
-        file="src/discreet/kernel/refining.py",
+        file="src/discreet/core/refining.py",
         old="        left -= own\n",
         new="",
         tests=(f"{VAULT}::test_every_path_of_a_refined_tree_costs_exactly_its_epsilon",),
@@ -321,7 +321,7 @@ ACCOUNTING = (
     Mutant(
         name="fine-and-coarse-drawn-apart-and-paid-as-one",
         trap=27,
-        file="src/discreet/kernel/noise.py",
+        file="src/discreet/core/noise.py",
         old="        noise = samplers.noise_chain(scales, exact.size, entropy=self._entropy)\n",
         new=(
             "        noise = np.stack(\n"
@@ -333,7 +333,7 @@ ACCOUNTING = (
     Mutant(
         name="extra-noise-of-a-chain-without-its-coin",
         trap=27,
-        file="src/discreet/kernel/samplers/chain.py",
+        file="src/discreet/samplers/chain.py",
         old="    chosen = np.flatnonzero(toss_threshold(_chance_of_extra(fine, coarse), 0, count, entropy))\n",
         new="    chosen = np.arange(count)\n",
         tests=(
@@ -343,7 +343,7 @@ ACCOUNTING = (
     Mutant(
         name="tree-goes-on-below-stopped-nodes",
         trap=27,
-        file="src/discreet/kernel/refining.py",
+        file="src/discreet/core/refining.py",
         old="        alive = alive[~stopped]\n",
         new="",
         tests=(f"{VAULT}::test_nothing_is_read_below_a_stopped_node_or_beyond_the_domain",),
@@ -351,7 +351,7 @@ ACCOUNTING = (
     Mutant(
         name="stopping-rule-sees-the-finer-number",
         trap=27,
-        file="src/discreet/kernel/refining.py",
+        file="src/discreet/core/refining.py",
         old="        first = noisy[-1].copy()  # a copy: a slice would carry the finer numbers in its `base`\n",
         new="        first = noisy[-1]\n",
         tests=(f"{VAULT}::test_the_stopping_rule_sees_only_published_numbers",),
@@ -359,7 +359,7 @@ ACCOUNTING = (
     Mutant(
         name="verify-believes-the-paths-of-a-tree",
         trap=27,
-        file="src/discreet/answers/verify_tree.py",
+        file="src/discreet/families/ranges/answer/verify_tree.py",
         old="    if before + stopped > measured.path_epsilon or before + refined > measured.path_epsilon:\n",
         new="    if stopped > measured.path_epsilon or refined > measured.path_epsilon:\n",
         tests=(f"{VERIFYING}::test_a_tree_is_checked_path_by_path",),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 DRILLS = "tests/audits/test_concurrency.py::test_eight_threads_on_one_object_are_each_given_what_is_right"
-SESSION = "src/discreet/kernel/engines/duckdb_session.py"
+SESSION = "src/discreet/engines/duckdb/session.py"
 
 CONCURRENCY = (
     Mutant(
@@ -25,7 +25,7 @@ CONCURRENCY = (
     Mutant(
         name="an-alert-fires-once-for-every-thread",
         trap=43,
-        file="src/discreet/kernel/alert.py",
+        file="src/discreet/core/alert.py",
         old="        with self._lock:\n            if self.over:\n",
         new="        if True:\n            if self.over:\n",
         tests=(f"{DRILLS}[vault]",),
@@ -33,7 +33,7 @@ CONCURRENCY = (
     Mutant(
         name="two-threads-spend-the-same-part-of-a-charge",
         trap=43,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        with self._lock:\n            after = self.spent + total\n",
         new="        if True:\n            after = self.spent + total\n",
         tests=(f"{DRILLS}[vault]",),
@@ -41,7 +41,7 @@ CONCURRENCY = (
     Mutant(
         name="two-threads-begin-the-one-reading-of-a-charge",
         trap=43,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        with self._lock:\n            if not self._reading:\n",
         new="        if True:\n            if not self._reading:\n",
         tests=(f"{DRILLS}[vault]",),
@@ -62,7 +62,7 @@ CONCURRENCY = (
     Mutant(
         name="what-is-kept-is-found-under-another-key",
         trap=43,
-        file="src/discreet/inference/kept.py",
+        file="src/discreet/families/shared/estimate/kept.py",
         old="        value = make()\n        with self._lock:\n",
         new="        self._latest = make()\n        with self._lock:\n            value = self._latest\n",
         tests=(f"{DRILLS}[everything else]",),
@@ -70,7 +70,7 @@ CONCURRENCY = (
     Mutant(
         name="kept-rows-are-made-by-every-thread-that-finds-none",
         trap=43,
-        file="src/discreet/kernel/engines/duckdb_rows.py",
+        file="src/discreet/engines/duckdb/rows.py",
         old="        with self._making:\n",
         new="        if True:\n",
         tests=(f"{DRILLS}[engine]",),
@@ -78,7 +78,7 @@ CONCURRENCY = (
     Mutant(
         name="found-keys-of-two-threads-have-one-name",
         trap=43,
-        file="src/discreet/kernel/engines/duckdb_keys.py",
+        file="src/discreet/engines/duckdb/keys.py",
         old='session.new_name("found_keys")',
         new='"found_keys"',
         tests=(f"{DRILLS}[curator]",),

@@ -16,7 +16,7 @@ COUNTING = (
     Mutant(
         name="a-tree-is-counted-over-the-unbounded-table",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_rows.py",
+        file="src/discreet/engines/duckdb/rows.py",
         old='        if self._kept_once or type_ != "BIGINT":\n',
         new='        if type_ != "BIGINT":\n',
         tests=(TREES,),
@@ -24,7 +24,7 @@ COUNTING = (
     Mutant(
         name="units-beyond-the-range-wrap-into-cells",
         trap=4,
-        file="src/discreet/kernel/engines/unit_lines.py",
+        file="src/discreet/engines/unit_lines.py",
         old="            np.clip(units, self.low, self.high, out=units)\n",
         new="            np.clip(units, None, self.high, out=units)\n",
         tests=(TREES,),
@@ -32,7 +32,7 @@ COUNTING = (
     Mutant(
         name="the-number-of-a-joint-cell-wraps",
         trap=9,
-        file="src/discreet/kernel/engines/coded_marginals.py",
+        file="src/discreet/engines/coded_marginals.py",
         old="grouping.cells <= np.iinfo(one).max",
         new="max(grouping.slots) <= np.iinfo(one).max",
         tests=(MARGINALS,),
@@ -40,7 +40,7 @@ COUNTING = (
     Mutant(
         name="a-row-is-counted-in-two-nodes-side-by-side",
         trap=27,
-        file="src/discreet/kernel/engines/sorted_codes.py",
+        file="src/discreet/engines/sorted_codes.py",
         old="        last = first + span\n",
         new="        last = first + span + np.uint64(1)\n",
         tests=(TREES,),
@@ -48,7 +48,7 @@ COUNTING = (
     Mutant(
         name="the-last-row-of-a-run-of-nodes-is-passed-over",
         trap=27,
-        file="src/discreet/kernel/engines/sorted_codes.py",
+        file="src/discreet/engines/sorted_codes.py",
         old="self.keys[low:high].searchsorted",
         new="self.keys[low : max(low, high - 1)].searchsorted",
         tests=(TREES,),

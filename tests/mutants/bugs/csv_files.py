@@ -9,9 +9,9 @@ FUZZ = (
     "::test_random_files_and_their_neighbours_are_never_told_apart"
 )
 CSV = "tests/engines/test_csv.py"
-TEXT = "src/discreet/kernel/engines/csv_text.py"
-LINES = "src/discreet/kernel/engines/csv_lines.py"
-PARTS = "src/discreet/kernel/engines/csv_parts.py"
+TEXT = "src/discreet/engines/csv/text.py"
+LINES = "src/discreet/engines/csv/lines.py"
+PARTS = "src/discreet/engines/csv/parts.py"
 
 CSV_FILES = (
     Mutant(
@@ -78,7 +78,7 @@ CSV_FILES = (
     Mutant(
         name="lines-lost-by-the-database-go-unnoticed",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_rows.py",
+        file="src/discreet/engines/duckdb/rows.py",
         old="                if made != batch.rows and ",
         new="                if made < 0 and ",
         tests=(f"{CSV}::test_rows_that_the_database_reads_otherwise_are_noticed",),

@@ -26,7 +26,7 @@ CURATOR = (
     Mutant(
         name="a-tally-is-charged-after-it-was-read",
         trap=25,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old=READING,
         new="""        exact = self._engine.tally([request.query for request in requests])
         self._spend(costs)
@@ -37,7 +37,7 @@ CURATOR = (
     Mutant(
         name="only-the-first-tally-of-a-question-is-paid",
         trap=27,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old=READING,
         new=READING.replace("self._spend(costs)", "self._spend(costs[:1])"),
         tests=(PAID,),
@@ -88,7 +88,7 @@ CURATOR = (
     Mutant(
         name="a-tally-is-clamped-by-what-the-rows-hold",
         trap=19,
-        file="src/discreet/kernel/engines/duckdb_tallies.py",
+        file="src/discreet/engines/duckdb/tallies.py",
         old="(s.less(high, unit), high)]",
         new="(s.less(high, unit), unit)]",
         tests=(f"{ENGINE}::test_tallies_of_one_scan_add_up_what_the_rows_say",),
@@ -116,7 +116,7 @@ CURATOR = (
     Mutant(
         name="keys-named-from-too-few-people-on",
         trap=18,
-        file="src/discreet/kernel/mechanisms/partition_selection.py",
+        file="src/discreet/core/mechanisms/partition_selection.py",
         old="    slack = delta.numerator * one // delta.denominator\n",
         new="    slack = 2 * delta.numerator * one // delta.denominator\n",
         tests=(ONE_UNIT,),
@@ -124,7 +124,7 @@ CURATOR = (
     Mutant(
         name="every-key-of-a-person-gets-the-whole-delta",
         trap=29,
-        file="src/discreet/kernel/mechanisms/partition_selection.py",
+        file="src/discreet/core/mechanisms/partition_selection.py",
         old="        return Keeping(epsilon=self.epsilon / touched, delta=self.delta / touched)\n",
         new="        return Keeping(epsilon=self.epsilon / touched, delta=self.delta)\n",
         tests=(ONE_UNIT,),
@@ -132,7 +132,7 @@ CURATOR = (
     Mutant(
         name="every-key-that-there-is-is-named",
         trap=18,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old='        return self._noise.keep(keys, held, law, step=self._next_step("keep"))\n',
         new="        return tuple(keys[: len(held) + law.bits])\n",
         tests=(f"{KEYS}::test_groups_of_many_are_found_and_those_of_one_person_are_not",),
@@ -140,7 +140,7 @@ CURATOR = (
     Mutant(
         name="what-named-a-group-serves-for-its-numbers-too",
         trap=14,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old='                values=self._noise.add(numbers, law, step=self._next_step("tally")),\n',
         new=(
             '                values=self._noise.add(numbers, law, step=self._next_step("tally"))\n'
@@ -160,7 +160,7 @@ CURATOR = (
     Mutant(
         name="keys-counted-by-rows-and-not-by-people",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_keys.py",
+        file="src/discreet/engines/duckdb/keys.py",
         old="        once = exp.select(*whose, *grouped).from_(rows).distinct()\n",
         new="        once = exp.select(*whose, *grouped).from_(rows)\n",
         tests=(f"{KEYS}::test_a_key_counts_people_and_not_rows",),
@@ -168,7 +168,7 @@ CURATOR = (
     Mutant(
         name="keys-of-a-person-unbounded",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_keys.py",
+        file="src/discreet/engines/duckdb/keys.py",
         old='        rows = within_groups(once, grouped, schema.unit.groups).subquery("bounded")\n',
         new='        rows = once.subquery("bounded")\n',
         tests=(TOUCHED,),
@@ -176,7 +176,7 @@ CURATOR = (
     Mutant(
         name="groups-of-a-person-unbounded",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_tallies.py",
+        file="src/discreet/engines/duckdb/tallies.py",
         old="        return unit.max_groups is not None and unit.max_groups < unit.max_rows\n",
         new="        return unit.max_rows < 0\n",
         tests=(TOUCHED,),
@@ -192,7 +192,7 @@ CURATOR = (
     Mutant(
         name="a-view-takes-people-for-one-whom-rows-tell-apart",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_views.py",
+        file="src/discreet/engines/duckdb/views.py",
         old="        return units.identifier(raw(column), type_)\n",
         new="        return raw(column)\n",
         tests=(f"{VIEWS}::test_two_people_of_different_texts_never_meet_in_a_row",),

@@ -17,7 +17,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="cells-without-rows-are-not-noised",
         trap=18,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old='                values=self._noise.add(numbers, law, step=self._next_step("measure")),\n',
         new=(
             '                values=self._noise.add(numbers, law, step=self._next_step("measure"))'
@@ -31,7 +31,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="nodes-without-rows-are-dropped-from-a-tree",
         trap=18,
-        file="src/discreet/kernel/refining.py",
+        file="src/discreet/core/refining.py",
         old="        exact = count(tree.columns, tree.shifts(level), alive)\n",
         new=(
             "        exact = count(tree.columns, tree.shifts(level), alive)\n"
@@ -42,7 +42,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="categories-counted-by-what-the-rows-hold",
         trap=18,
-        file="src/discreet/kernel/engines/duckdb_engine.py",
+        file="src/discreet/engines/duckdb/engine.py",
         old="        counts = np.zeros(int(starts[-1]), dtype=np.int64)\n        counts[found.astype(np.int64)] = counted\n        return [",
         new="        counts = np.zeros(int(starts[-1]), dtype=np.int64)\n        counts[: len(counted)] = counted\n        return [",
         tests=(f"{ENGINE}::test_a_number_that_is_no_number_counts_as_null_and_never_as_an_edge",),
@@ -50,7 +50,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="tree-stops-by-exact-counts",
         trap=19,
-        file="src/discreet/kernel/refining.py",
+        file="src/discreet/core/refining.py",
         old="            stopped = _decided(stop, level, alive, first, epsilons[2], tuple(levels))\n",
         new="            stopped = _decided(stop, level, alive, exact, epsilons[2], tuple(levels))\n",
         tests=(SAME_TREE,),
@@ -58,7 +58,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="clamping-bounds-from-the-rows",
         trap=19,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        totals = dict(zip(wanted, self._engine.sums(list(wanted)), strict=True)) if wanted else {}\n",
         new=(
             "        seen = self._engine.row_count()\n"
@@ -97,7 +97,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="rows-are-public-where-a-person-has-several",
         trap=20,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="if self._schema.adjacency is not Adjacency.CHANGE_ONE or self._schema.unit.identifier:",
         new="if self._schema.adjacency is not Adjacency.CHANGE_ONE:",
         tests=(f"{FIXED}::test_the_number_of_rows_is_a_secret_where_a_person_may_have_several",),
@@ -105,7 +105,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="verify-overlooks-a-published-number-of-rows",
         trap=20,
-        file="src/discreet/answers/verify.py",
+        file="src/discreet/answering/verification/verify.py",
         old="    problems += _public_rows_problems(release)\n",
         new="",
         tests=(
@@ -115,7 +115,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="estimates-read-the-rows-again",
         trap=21,
-        file="src/discreet/releases/measured.py",
+        file="src/discreet/families/shared/release/measured.py",
         old="            estimates=self.estimates(measured, public_rows),\n",
         new=(
             "            estimates={\n"
@@ -131,9 +131,9 @@ DATA_DEPENDENCE = (
     Mutant(
         name="answers-can-open-the-table",
         trap=21,
-        file="src/discreet/answers/reader.py",
-        old="from discreet.answers.asking import Asking\n",
-        new="from discreet.answers.asking import Asking\nfrom discreet.kernel.engines import open_engine  # noqa: F401\n",
+        file="src/discreet/answering/reader.py",
+        old="from discreet.answering.asking import Asking\n",
+        new="from discreet.answering.asking import Asking\nfrom discreet.engines import open_engine  # noqa: F401\n",
         tests=(
             "tests/test_rooms.py::test_rooms_that_answer_never_import_the_kernel_or_a_database",
         ),
@@ -141,7 +141,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="noise-chosen-by-the-number-of-rows",
         trap=22,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        exact = self._read([request.query for request in requests])\n        return tuple(\n",
         new=(
             "        exact = self._read([request.query for request in requests])\n"
@@ -166,7 +166,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="an-empty-table-is-published-without-noise",
         trap=23,
-        file="src/discreet/kernel/noise.py",
+        file="src/discreet/core/noise.py",
         old="return saturated(exact) + self.draw(law, exact.size)",
         new="return saturated(exact) + (self.draw(law, exact.size) if exact.any() else 0)",
         tests=(f"{NOISE}::test_a_table_of_zeros_gets_noise_like_any_other",),
@@ -174,7 +174,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="a-sum-over-no-values-fails",
         trap=23,
-        file="src/discreet/kernel/engines/duckdb_engine.py",
+        file="src/discreet/engines/duckdb/engine.py",
         old="return [0 if total is None else int(total) for total in totals]",
         new="return [int(total) for total in totals]",
         tests=(f"{ENGINE}::test_a_table_of_no_rows_or_of_nulls_alone_is_counted_like_any_other",),
@@ -182,7 +182,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="a-single-row-is-refused-as-too-few",
         trap=23,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        answers: list[Counts] = []\n",
         new=(
             "        if any(0 < int(table.sum()) < 2 for table in marginals.values()):\n"

@@ -15,7 +15,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-believes-recorded-costs",
         trap=41,
-        file="src/discreet/answers/verify.py",
+        file="src/discreet/answering/verification/verify.py",
         old="    if recomputed != recorded:\n",
         new="    if recomputed == 0:\n",
         more=(("    return recomputed\n", "    return recorded\n"),),
@@ -24,7 +24,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-believes-recorded-sensitivities",
         trap=41,
-        file="src/discreet/answers/verify.py",
+        file="src/discreet/answering/verification/verify.py",
         old="    moved = each.query.sensitivity(schema)\n",
         new="    moved = each.sensitivity\n",
         tests=(
@@ -34,7 +34,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-does-not-compare-with-the-budget",
         trap=41,
-        file="src/discreet/answers/verify.py",
+        file="src/discreet/answering/verification/verify.py",
         old="    if not allowed.covers(total):\n",
         new="    if not total.covers(total):\n",
         tests=(f"{VERIFYING}::test_a_release_over_its_budget_does_not_verify",),
@@ -50,7 +50,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-takes-a-law-at-the-epsilon-on-record",
         trap=41,
-        file="src/discreet/answers/verify.py",
+        file="src/discreet/answering/verification/verify.py",
         old="_within_delta(found, each.cost) if found.delta else _agreeing(found, each.cost)",
         new="_within_delta(found, each.cost) if found.delta else each.cost",
         tests=("tests/extending/test_noise_law.py::test_verify_recomputes_its_cost_from_its_law",),
@@ -58,7 +58,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-believes-a-selections-sensitivity",
         trap=41,
-        file="src/discreet/answers/verify.py",
+        file="src/discreet/answering/verification/verify.py",
         old="    if each.sensitivity != sensitivity:\n",
         new="    if sensitivity < 0:\n",
         tests=(FORGING,),
@@ -66,7 +66,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-believes-a-selections-number-of-candidates",
         trap=41,
-        file="src/discreet/answers/verify.py",
+        file="src/discreet/answering/verification/verify.py",
         old="    if each.candidates != candidates or each.chosen >= candidates:\n",
         new="    if each.chosen >= each.candidates:\n",
         tests=(FORGING,),
@@ -90,7 +90,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-does-not-compare-the-statement",
         trap=41,
-        file="src/discreet/answers/verify.py",
+        file="src/discreet/answering/verification/verify.py",
         old="        problems += _statement_problems(release, known.manifest)\n",
         new="        _statement_problems(release, known.manifest)\n",
         tests=(FORGING,),
@@ -106,7 +106,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-takes-two-numbers-of-a-node-for-one",
         trap=41,
-        file="src/discreet/answers/verify_tree.py",
+        file="src/discreet/families/ranges/answer/verify_tree.py",
         old="    if np.any(kept & (level.first != level.values)):\n",
         new="    if level.first.shape != kept.shape:\n",
         tests=(f"{VERIFYING}::test_a_node_whose_noise_was_drawn_once_has_one_number",),
@@ -122,7 +122,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="signature-not-checked",
         trap=41,
-        file="src/discreet/answers/signing.py",
+        file="src/discreet/answering/verification/signing.py",
         old="        key.verify(signature, DOMAIN + content_digest(members))\n",
         new="        key.public_bytes_raw()\n",
         tests=(f"{VERIFYING}::test_a_signature_says_who_and_that_nothing_changed",),
@@ -130,7 +130,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="signature-covers-the-manifest-only",
         trap=41,
-        file="src/discreet/answers/signing.py",
+        file="src/discreet/answering/verification/signing.py",
         old="        if name != SIGNATURE\n",
         new='        if name.endswith("manifest.json")\n',
         tests=("tests/artifacts/test_forged_files.py::test_a_signature_covers_every_array",),
@@ -138,7 +138,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="anybodys-signature-will-do",
         trap=41,
-        file="src/discreet/answers/verify.py",
+        file="src/discreet/answering/verification/verify.py",
         old="    if public_key is not None and signed_by != checked_public_key(public_key):\n",
         new="    if public_key is not None and signed_by is None:\n",
         tests=(f"{VERIFYING}::test_a_signature_says_who_and_that_nothing_changed",),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-STRATEGY = "src/discreet/queries/strategy.py"
+STRATEGY = "src/discreet/families/predicates/queries/strategy.py"
 PREDICATES = "tests/halfspaces/test_predicates.py"
 ANSWERS = "tests/halfspaces/test_halfspace_answers.py"
 TREE = "tests/halfspaces/test_halfspace_tree.py"
-TREE_CELLS = "src/discreet/inference/halfspace_tree.py"
+TREE_CELLS = "src/discreet/families/halfspaces/estimate/tree.py"
 
 HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="a-model-is-planned-below-the-noise-of-one-count",
         trap=42,
-        file="src/discreet/releases/predicates_mwem.py",
+        file="src/discreet/families/predicates/release/mwem.py",
         old="        return max(simulated, least)\n",
         new="        return simulated\n",
         tests=(
@@ -45,7 +45,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="blocks-under-change-one-are-charged-as-if-a-row-were-added",
         trap=1,
-        file="src/discreet/queries/grid_counts.py",
+        file="src/discreet/families/halfspaces/queries/grid_counts.py",
         old="return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)",
         new="return sensitivity_of_disjoint_counts(type(schema.adjacency).ADD_REMOVE, schema.unit)",
         tests=(f"{ANSWERS}::test_blocks_move_as_far_as_their_sensitivity_says",),
@@ -53,7 +53,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="the-literal-net-runs-where-the-number-of-rows-is-a-secret",
         trap=20,
-        file="src/discreet/releases/halfspaces_net.py",
+        file="src/discreet/reference/halfspaces/net_release.py",
         old="if not schema.rows_are_public:",
         new="if False:",
         tests=(
@@ -63,7 +63,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="a-selection-is-not-paid-for",
         trap=26,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        self._spend([mechanism.cost()])\n        self._begin_reading()\n"
         "        counts = self._engine.marginals(score.marginals)\n",
         new="        self._begin_reading()\n        counts = self._engine.marginals(score.marginals)\n",
@@ -92,7 +92,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="cut-blocks-are-left-out-of-the-interval",
         trap=42,
-        file="src/discreet/answers/halfspace_cells.py",
+        file="src/discreet/families/halfspaces/answer/cells.py",
         old="            swept.outer,\n            swept.outer_boxes,\n",
         new="            swept.inner,\n            swept.inner_boxes,\n",
         tests=(f"{ANSWERS}::test_intervals_cover_as_often_as_they_say",),
@@ -100,7 +100,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="rows-with-nulls-that-satisfy-a-question-are-forgotten",
         trap=42,
-        file="src/discreet/answers/halfspaces.py",
+        file="src/discreet/families/halfspaces/answer/halfspaces.py",
         old="        self._check_nulls(region, cells)\n",
         new="",
         tests=(
@@ -110,7 +110,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="a-box-that-one-of-two-conditions-fills-counts-as-inside-both",
         trap=42,
-        file="src/discreet/answers/halfspace_conditions.py",
+        file="src/discreet/families/halfspaces/answer/conditions.py",
         old="join = np.logical_and if isinstance(condition, Every) is positive else np.logical_or",
         new="join = np.logical_or",
         tests=(
@@ -120,7 +120,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="a-declared-inequality-counts-a-whole-cell-by-its-middle",
         trap=42,
-        file="src/discreet/queries/predicates.py",
+        file="src/discreet/families/predicates/queries/predicates.py",
         old="    check_single_values(schema, asked)\n",
         new="",
         tests=(
@@ -130,7 +130,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="a-null-in-one-column-takes-rows-from-every-predicate",
         trap=42,
-        file="src/discreet/queries/strategy.py",
+        file="src/discreet/families/predicates/queries/strategy.py",
         old="            inside &= ~(missing @ (some != 0).T)\n",
         new="            inside &= ~missing.any(axis=1, keepdims=True)\n",
         tests=(f"{PREDICATES}::test_a_null_in_one_predicates_column_takes_no_row_from_another",),
@@ -138,7 +138,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="predicates-lose-the-rows-that-another-column-leaves-out",
         trap=42,
-        file="src/discreet/queries/predicates.py",
+        file="src/discreet/families/predicates/queries/predicates.py",
         old="        check_rows_are_kept(schema, read_conditions(schema, self.conditions))\n",
         new="        read_conditions(schema, self.conditions)\n",
         tests=(

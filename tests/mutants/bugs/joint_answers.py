@@ -11,7 +11,7 @@ JOINT_ANSWERS = (
     Mutant(
         name="a-combination-ignores-the-noise-of-its-tree",
         trap=42,
-        file="src/discreet/answers/joined_ranges.py",
+        file="src/discreet/families/ranges/answer/joined_ranges.py",
         old="        between[:, row, row] += noise[:, row]\n",
         new="",
         tests=(
@@ -21,7 +21,7 @@ JOINT_ANSWERS = (
     Mutant(
         name="a-combination-has-the-noise-of-its-best-reading-only",
         trap=42,
-        file="src/discreet/answers/readings.py",
+        file="src/discreet/answering/readings.py",
         old="    variance = math.fsum(weight**2 * each.variance for weight, each in used)\n",
         new="    variance = math.fsum(weight**2 * each.variance for weight, each in used[:1])\n",
         tests=(
@@ -31,7 +31,7 @@ JOINT_ANSWERS = (
     Mutant(
         name="a-part-that-is-read-twice-counts-as-two",
         trap=42,
-        file="src/discreet/answers/readings.py",
+        file="src/discreet/answering/readings.py",
         old="        if not any(each.parts & other.parts for other in kept):\n",
         new="        if not any(each is other for other in kept):\n",
         tests=(
@@ -42,7 +42,7 @@ JOINT_ANSWERS = (
     Mutant(
         name="the-noise-that-tables-share-is-forgotten",
         trap=42,
-        file="src/discreet/inference/symmetric_tables.py",
+        file="src/discreet/families/tables/estimate/symmetric_tables.py",
         old="                part = part * (common[name] - mine[name] * theirs[name] * size)\n",
         new="                part = part * common[name]\n",
         tests=(f"{JOINED}::test_the_deviation_of_a_combination_is_that_of_its_error",),
@@ -50,7 +50,7 @@ JOINT_ANSWERS = (
     Mutant(
         name="two-intervals-that-must-both-hold-take-the-whole-risk-each",
         trap=42,
-        file="src/discreet/answers/joint_estimates.py",
+        file="src/discreet/families/ranges/answer/joint_estimates.py",
         old="spread_factor(np.where(used, own, 1.0) * risk, tail)",
         new="spread_factor(np.where(used, 1.0, own) * risk, tail)",
         tests=(f"{JOINED}::test_two_intervals_for_a_cut_range_share_the_risk",),
@@ -58,7 +58,7 @@ JOINT_ANSWERS = (
     Mutant(
         name="values-outside-the-domain-are-combined-away",
         trap=42,
-        file="src/discreet/answers/joining.py",
+        file="src/discreet/families/ranges/answer/joining.py",
         old="    if any(column.has_other for column in declared):\n        return None\n",
         new="",
         tests=(f"{JOINED}::test_rows_that_only_one_source_counts_are_not_combined_away",),
@@ -66,7 +66,7 @@ JOINT_ANSWERS = (
     Mutant(
         name="an-answer-is-that-of-another-region-of-the-batch",
         trap=42,
-        file="src/discreet/answers/asking.py",
+        file="src/discreet/answering/asking.py",
         old="settled([each[place] for each in read], region",
         new="settled([each[0] for each in read], region",
         tests=(
@@ -77,7 +77,7 @@ JOINT_ANSWERS = (
     Mutant(
         name="only-the-last-aggregate-tells-its-notes",
         trap=42,
-        file="src/discreet/answers/asking.py",
+        file="src/discreet/answering/asking.py",
         old="            notes |= dict.fromkeys(own.notes)\n",
         new="            notes = dict.fromkeys(own.notes)\n",
         tests=(
@@ -88,7 +88,7 @@ JOINT_ANSWERS = (
     Mutant(
         name="a-public-total-counts-the-cells-that-were-not-asked-for",
         trap=42,
-        file="src/discreet/answers/public_total.py",
+        file="src/discreet/answering/public_total.py",
         old="rows - (total - sums))",
         new="rows - sums)",
         tests=(f"{ONE_WAY}::test_most_cells_are_counted_as_a_public_total_less_the_others",),

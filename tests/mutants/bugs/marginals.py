@@ -12,7 +12,7 @@ MARGINALS = (
     Mutant(
         name="a-changed-row-moves-a-residual-like-an-added-one",
         trap=1,
-        file="src/discreet/queries/residuals.py",
+        file="src/discreet/families/tables/queries/residuals.py",
         old="return max(first for first, _ in changes), max(second for _, second in changes)",
         new="return one",
         tests=(
@@ -22,7 +22,7 @@ MARGINALS = (
     Mutant(
         name="a-residual-forgets-the-other-cells",
         trap=2,
-        file="src/discreet/queries/residuals.py",
+        file="src/discreet/families/tables/queries/residuals.py",
         old="one = prod(2 * (d - 1) for d in sizes), prod(d * (d - 1) for d in sizes)",
         new="one = prod(d - 1 for d in sizes), prod((d - 1) ** 2 for d in sizes)",
         tests=(
@@ -32,7 +32,7 @@ MARGINALS = (
     Mutant(
         name="a-changed-row-moves-a-distance-by-one",
         trap=1,
-        file="src/discreet/queries/residuals.py",
+        file="src/discreet/families/tables/queries/residuals.py",
         old="moved = sensitivity_of_disjoint_counts(schema.adjacency, schema.unit).l1",
         new="moved = schema.unit.max_rows",
         tests=(f"{RESIDUALS}::test_the_distance_from_a_model_moves_by_at_most_its_sensitivity",),
@@ -40,7 +40,7 @@ MARGINALS = (
     Mutant(
         name="a-changed-row-moves-a-parity-by-one",
         trap=1,
-        file="src/discreet/queries/parities.py",
+        file="src/discreet/families/tables/queries/parities.py",
         old="moved = 2 * rows if self.columns else rows",
         new="moved = rows",
         tests=(
@@ -50,7 +50,7 @@ MARGINALS = (
     Mutant(
         name="looking-for-pairs-is-charged-once-for-all",
         trap=27,
-        file="src/discreet/releases/marginals_adaptive.py",
+        file="src/discreet/families/tables/release/adaptive.py",
         old="parts = shares(looking, [1] * len(queries))",
         new="parts = [looking] * len(queries)",
         tests=(f"{MODELS}::test_an_adaptive_release_spends_what_it_was_given_and_verifies",),
@@ -58,7 +58,7 @@ MARGINALS = (
     Mutant(
         name="a-ceiling-takes-no-part-of-the-risk",
         trap=42,
-        file="src/discreet/answers/linear_tables.py",
+        file="src/discreet/families/tables/answer/linear_tables.py",
         old="        return 1 - 2 * risk\n",
         new="        return 1 - 20 * risk\n",
         tests=(
@@ -69,7 +69,7 @@ MARGINALS = (
     Mutant(
         name="a-batch-of-rows-doubles-until-it-overflows",
         trap=9,
-        file="src/discreet/inference/settling.py",
+        file="src/discreet/families/tables/estimate/settling.py",
         old="min(2 * batch[column], LOOKED_AT)",
         new="2 * batch[column]",
         tests=(f"{MODELS}::test_rows_of_a_large_table_are_moved_however_often_that_works",),
@@ -77,7 +77,7 @@ MARGINALS = (
     Mutant(
         name="a-distance-below-zero-takes-the-noise-out-of-the-bound",
         trap=42,
-        file="src/discreet/answers/linear_tables.py",
+        file="src/discreet/families/tables/answer/linear_tables.py",
         old="        return max(0.0, self.distance) + self.law.half_width(float(two_sided))\n",
         new="        return max(0.0, self.distance + self.law.half_width(float(two_sided)))\n",
         tests=(
@@ -87,7 +87,7 @@ MARGINALS = (
     Mutant(
         name="a-ceiling-below-zero-leaves-a-single-number",
         trap=42,
-        file="src/discreet/answers/linear_tables.py",
+        file="src/discreet/families/tables/answer/linear_tables.py",
         old="        return np.asarray(np.maximum(margin.counts, 0.0) + reach)\n",
         new="        return np.asarray(margin.counts + reach)\n",
         tests=(
@@ -98,7 +98,7 @@ MARGINALS = (
     Mutant(
         name="a-count-below-zero-is-cut-to-almost-nothing",
         trap=42,
-        file="src/discreet/inference/rounding.py",
+        file="src/discreet/families/shared/estimate/rounding.py",
         old="    upper = np.clip(upper - np.minimum(beyond, 0.0), 0.0, most)\n",
         new="    upper = np.clip(upper, 0.0, most)\n",
         tests=(
@@ -109,7 +109,7 @@ MARGINALS = (
     Mutant(
         name="rows-without-a-cell-spread-unasked",
         trap=42,
-        file="src/discreet/releases/marginals_adaptive.py",
+        file="src/discreet/families/tables/release/adaptive.py",
         old="spreads: ClassVar[bool] = False",
         new="spreads: ClassVar[bool] = True",
         tests=(
@@ -162,7 +162,7 @@ MARGINALS = (
     Mutant(
         name="rows-outside-the-box-counted-into-it",
         trap=42,
-        file="src/discreet/answers/model_sums.py",
+        file="src/discreet/families/tables/answer/model_sums.py",
         old="best = np.maximum(best, inside[axis] - others)",
         new="best = np.maximum(best, inside[axis])",
         tests=(
@@ -172,7 +172,7 @@ MARGINALS = (
     Mutant(
         name="a-claim-of-half-the-widest-interval",
         trap=42,
-        file="src/discreet/releases/marginals_claims.py",
+        file="src/discreet/families/tables/release/claims.py",
         old="math.ceil(max(bounds) - 1e-9)",
         new="math.ceil(max(bounds) / 2)",
         tests=(

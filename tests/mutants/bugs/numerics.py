@@ -20,7 +20,7 @@ NUMERICS = (
     Mutant(
         name="laplace-noise-drawn-in-floats",
         trap=7,
-        file="src/discreet/kernel/noise.py",
+        file="src/discreet/core/noise.py",
         old="        return samplers.draw(law, count, entropy=self._entropy)\n",
         new=(
             "        words = samplers.uniform_below(1 << 53, count, entropy=self._entropy)\n"
@@ -34,7 +34,7 @@ NUMERICS = (
     Mutant(
         name="float-filter-without-its-margin",
         trap=7,
-        file="src/discreet/kernel/samplers/gaussian.py",
+        file="src/discreet/samplers/gaussian.py",
         old="        accepted = chance >= 1.0 + margin\n        for i in np.flatnonzero((chance > -margin) != accepted):\n            exponents = partial(self._exponents, int(drawn[i]))\n            accepted[i] = _decide(exponents, int(words[i]), 0, self._word_bits, entropy)\n",
         new="        accepted = chance > margin\n",
         tests=(f"{TIES}::test_discrete_gaussian_noise_keeps_its_law_when_most_coins_tie",),
@@ -42,7 +42,7 @@ NUMERICS = (
     Mutant(
         name="coin-decided-by-its-first-word",
         trap=7,
-        file="src/discreet/kernel/samplers/bernoulli.py",
+        file="src/discreet/samplers/bernoulli.py",
         old="        coins[tie] = thresholds.below(index, floor, word_bits, entropy)\n",
         new="        coins[tie] = False\n",
         tests=(f"{TIES}::test_coins_of_two_bits_fall_as_often_as_wide_ones",),
@@ -50,7 +50,7 @@ NUMERICS = (
     Mutant(
         name="sum-added-up-in-doubles",
         trap=8,
-        file="src/discreet/kernel/engines/duckdb_cells.py",
+        file="src/discreet/engines/duckdb/cells.py",
         old='return s.choose([(s.is_null(kept), s.null())], s.cast(clamped, "BIGINT"))',
         new='return s.choose([(s.is_null(kept), s.null())], s.cast(clamped, "DOUBLE"))',
         tests=(f"{ENGINE}::test_a_sum_is_the_exact_integer_whatever_the_order_of_the_rows",),
@@ -58,7 +58,7 @@ NUMERICS = (
     Mutant(
         name="exact-answers-not-saturated-before-noise",
         trap=9,
-        file="src/discreet/kernel/noise.py",
+        file="src/discreet/core/noise.py",
         old="    return np.clip(exact, -SATURATION, SATURATION)\n",
         new="    return exact\n",
         tests=(f"{NOISE}::test_numbers_near_the_end_of_int64_are_clamped_and_never_wrap",),
@@ -66,7 +66,7 @@ NUMERICS = (
     Mutant(
         name="sum-wraps-into-64-bits",
         trap=9,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="    return max(-SATURATION, min(SATURATION, total))\n",
         new="    return (total + (1 << 63)) % (1 << 64) - (1 << 63)\n",
         tests=(
@@ -76,7 +76,7 @@ NUMERICS = (
     Mutant(
         name="score-gaps-wrap-in-int64",
         trap=9,
-        file="src/discreet/kernel/samplers/selection.py",
+        file="src/discreet/samplers/selection.py",
         old="gaps = wide.max().astype(np.uint64) - wide.astype(np.uint64)",
         new="gaps = np.maximum(wide.max() - wide, 0).astype(np.uint64)",
         tests=(f"{CHOICES}::test_the_whole_range_of_int64_is_a_gap_without_wrapping",),
@@ -84,7 +84,7 @@ NUMERICS = (
     Mutant(
         name="not-a-number-clamped-to-the-upper-bound",
         trap=10,
-        file="src/discreet/kernel/engines/duckdb_units.py",
+        file="src/discreet/engines/duckdb/units.py",
         old='        return _finite(s.cast(value, "DOUBLE"))\n',
         new='        return s.cast(value, "DOUBLE")\n',
         tests=(f"{ENGINE}::test_a_number_that_is_no_number_counts_as_null_and_never_as_an_edge",),
@@ -121,7 +121,7 @@ NUMERICS = (
     Mutant(
         name="large-score-gaps-get-weight-one",
         trap=12,
-        file="src/discreet/kernel/samplers/bernoulli.py",
+        file="src/discreet/samplers/bernoulli.py",
         old="DIGITS: Final = 64\n",
         new="DIGITS: Final = 32\n",
         tests=(f"{NOISE}::test_a_candidate_behind_by_any_power_of_two_is_never_chosen",),
@@ -129,7 +129,7 @@ NUMERICS = (
     Mutant(
         name="weights-of-the-exponential-mechanism-in-floats",
         trap=12,
-        file="src/discreet/kernel/samplers/selection.py",
+        file="src/discreet/samplers/selection.py",
         old="        accepted = np.flatnonzero(coins.toss(gaps[proposed], source))\n",
         new=(
             "        words = source.words(batch, np.uint32) / 2.0**32\n"
@@ -166,7 +166,7 @@ NUMERICS = (
     Mutant(
         name="endless-totals-rounded-down",
         trap=13,
-        file="src/discreet/kernel/ledger/loss.py",
+        file="src/discreet/ledger/loss.py",
         old="top, bottom = -(-top * GRAINS // bottom), GRAINS",
         new="top, bottom = top * GRAINS // bottom, GRAINS",
         tests=(f"{LEDGER}::test_endless_denominators_are_rounded_up_and_never_down",),

@@ -13,7 +13,7 @@ RANGES = (
     Mutant(
         name="a-tree-ends-where-the-rows-end",
         trap=19,
-        file="src/discreet/kernel/refining.py",
+        file="src/discreet/core/refining.py",
         old="        exact = count(tree.columns, tree.shifts(level), alive)\n",
         new=(
             "        exact = count(tree.columns, tree.shifts(level), alive)\n"
@@ -27,7 +27,7 @@ RANGES = (
     Mutant(
         name="the-grid-of-a-search-is-cut-where-rows-lie",
         trap=19,
-        file="src/discreet/releases/ranges_search.py",
+        file="src/discreet/reference/intervals/search.py",
         old="        starts = [self._buckets(column)[0] for column in columns]\n",
         new=(
             "        tables = self._grant._engine.marginals([(column,) for column in columns])\n"
@@ -38,7 +38,7 @@ RANGES = (
     Mutant(
         name="a-level-of-a-path-takes-twice-its-share",
         trap=27,
-        file="src/discreet/kernel/refining.py",
+        file="src/discreet/core/refining.py",
         old="        own = whole * share\n",
         new="        own = whole * (share if level == last else 2 * share)\n",
         tests=(f"{RELEASES}::test_every_path_costs_exactly_its_share",),
@@ -46,7 +46,7 @@ RANGES = (
     Mutant(
         name="a-tree-in-two-stages-pays-for-the-second-only",
         trap=27,
-        file="src/discreet/releases/ranges_two_stage.py",
+        file="src/discreet/families/ranges/release/two_stage.py",
         old="        return self.epsilon * STRUCTURE, self.epsilon * (1 - STRUCTURE)\n",
         new="        return self.epsilon * STRUCTURE, self.epsilon\n",
         tests=(f"{RELEASES}::test_noise_too_small_to_measure_is_no_accident[two-stage-tree-300]",),
@@ -54,7 +54,7 @@ RANGES = (
     Mutant(
         name="searches-go-on-until-the-line-is-cut",
         trap=26,
-        file="src/discreet/releases/ranges_search.py",
+        file="src/discreet/reference/intervals/search.py",
         old="        for _ in range(self._search.searches):\n",
         new="        for _ in range(cells):\n",
         tests=(f"{SEARCH}::test_searches_end_with_the_budget_however_many_buckets_are_left",),
@@ -62,7 +62,7 @@ RANGES = (
     Mutant(
         name="a-changed-row-lies-in-one-box-of-a-grid",
         trap=1,
-        file="src/discreet/queries/cut_counts.py",
+        file="src/discreet/reference/intervals/cut_counts.py",
         old="        return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)\n",
         new="        return Sensitivity(l1=schema.unit.max_rows, l2_squared=schema.unit.max_rows**2)\n",
         tests=(f"{SENSITIVITY}::test_no_two_rows_move_an_evaluated_query_further_than_it_says",),
@@ -70,7 +70,7 @@ RANGES = (
     Mutant(
         name="fine-noise-of-a-tree-drawn-again-after-stopping",
         trap=27,
-        file="src/discreet/kernel/refining.py",
+        file="src/discreet/core/refining.py",
         old="                values=noisy[0].copy() if is_last else np.where(stopped, noisy[0], noisy[1]),\n",
         new=(
             "                values=noisy[0].copy()\n"
@@ -87,7 +87,7 @@ RANGES = (
     Mutant(
         name="a-strategy-over-cells-forgets-how-many-rows-a-unit-has",
         trap=3,
-        file="src/discreet/queries/cell_strategy.py",
+        file="src/discreet/families/ranges/queries/cell_strategy.py",
         old="        return Sensitivity(l1=max(1, l1) * rows, l2_squared=max(1, l2) * rows * rows)\n",
         new="        return Sensitivity(l1=max(1, l1), l2_squared=max(1, l2))\n",
         tests=(f"{SENSITIVITY}::test_no_two_rows_move_an_evaluated_query_further_than_it_says",),
@@ -95,7 +95,7 @@ RANGES = (
     Mutant(
         name="the-noise-that-two-ends-of-an-interval-share-is-counted-on-twice",
         trap=42,
-        file="src/discreet/inference/cell_strategies.py",
+        file="src/discreet/families/ranges/estimate/cell_strategies.py",
         old="np.maximum(spread[start] + spread[stop] - 2 * self.covariance[start, stop], 0.0)",
         new="np.maximum(spread[start] + spread[stop] - 3 * self.covariance[start, stop], 0.0)",
         tests=(

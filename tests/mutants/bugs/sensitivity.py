@@ -24,7 +24,7 @@ SENSITIVITY = (
     Mutant(
         name="a-changed-row-pays-for-one-path-of-a-tree",
         trap=1,
-        file="src/discreet/kernel/refining.py",
+        file="src/discreet/core/refining.py",
         old="return epsilon / (2 * rows)",
         new="return epsilon / rows",
         tests=(f"{VAULT}::test_every_path_of_a_refined_tree_costs_exactly_its_epsilon",),
@@ -51,7 +51,7 @@ SENSITIVITY = (
     Mutant(
         name="laplace-noise-calibrated-in-l2",
         trap=2,
-        file="src/discreet/kernel/mechanisms/additive.py",
+        file="src/discreet/core/mechanisms/additive.py",
         old="return DiscreteLaplaceLaw(scale=sensitivity.l1 / self.epsilon)",
         new="return DiscreteLaplaceLaw(scale=math.isqrt(sensitivity.l2_squared) / self.epsilon)",
         tests=(f"{VAULT}::test_change_one_doubles_the_noise_of_a_table_but_not_of_a_single_count",),
@@ -95,7 +95,7 @@ SENSITIVITY = (
     Mutant(
         name="rows-of-a-person-unbounded",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_rows.py",
+        file="src/discreet/engines/duckdb/rows.py",
         old='        query.set("qualify", exp.Qualify(this=kept))\n',
         new="",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
@@ -103,7 +103,7 @@ SENSITIVITY = (
     Mutant(
         name="one-row-more-of-a-person-kept",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_rows.py",
+        file="src/discreet/engines/duckdb/rows.py",
         old="expression=s.whole(self._schema.unit.max_rows))",
         new="expression=s.whole(self._schema.unit.max_rows + 1))",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
@@ -111,7 +111,7 @@ SENSITIVITY = (
     Mutant(
         name="one-verb-sees-the-unbounded-table",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_rows.py",
+        file="src/discreet/engines/duckdb/rows.py",
         old="table = self._kept_table() if self._kept_once else self._scanned()",
         new="table = self._scanned()",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
@@ -119,7 +119,7 @@ SENSITIVITY = (
     Mutant(
         name="rows-of-nobody-are-one-person",
         trap=3,
-        file="src/discreet/kernel/engines/duckdb_rows.py",
+        file="src/discreet/engines/duckdb/rows.py",
         old='.where(exp.Not(this=s.is_null(s.name("identifier"))))',
         new=".where(exp.true())",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
@@ -127,7 +127,7 @@ SENSITIVITY = (
     Mutant(
         name="values-not-clamped",
         trap=4,
-        file="src/discreet/kernel/engines/duckdb_cells.py",
+        file="src/discreet/engines/duckdb/cells.py",
         old="        found = s.clamp(unit, *ends(column))\n    else:",
         new="        found = unit\n    else:",
         more=(
@@ -142,7 +142,7 @@ SENSITIVITY = (
     Mutant(
         name="lower-bound-used-twice",
         trap=4,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="total = SumRequest(query.column, query.grid, Fraction(bounds[0]), Fraction(bounds[1]))",
         new="total = SumRequest(query.column, query.grid, Fraction(bounds[0]), Fraction(bounds[0]))",
         tests=(
@@ -160,7 +160,7 @@ SENSITIVITY = (
     Mutant(
         name="mean-divides-by-a-secret-number-of-rows",
         trap=5,
-        file="src/discreet/releases/means.py",
+        file="src/discreet/families/numbers/release/means.py",
         old="if not schema.rows_are_public:",
         new="if schema.unit.identifier is not None:",
         tests=(f"{TABLE}::test_a_mean_never_divides_by_a_secret_number_of_rows",),
@@ -168,7 +168,7 @@ SENSITIVITY = (
     Mutant(
         name="exponential-mechanism-without-its-half",
         trap=6,
-        file="src/discreet/kernel/mechanisms/exponential.py",
+        file="src/discreet/core/mechanisms/exponential.py",
         old="return self.epsilon / (2 * sensitivity)",
         new="return self.epsilon / sensitivity",
         tests=(f"{MECHANISMS}::test_the_exponent_of_the_exponential_mechanism_is_halved",),
@@ -176,7 +176,7 @@ SENSITIVITY = (
     Mutant(
         name="sparse-vector-with-half-the-noise-on-counts",
         trap=6,
-        file="src/discreet/kernel/mechanisms/threshold.py",
+        file="src/discreet/core/mechanisms/threshold.py",
         old="return DiscreteLaplaceLaw(scale=4 * sensitivity / self.epsilon)",
         new="return DiscreteLaplaceLaw(scale=2 * sensitivity / self.epsilon)",
         tests=(f"{MECHANISMS}::test_above_threshold_draws_the_scales_of_its_theorem",),
@@ -184,7 +184,7 @@ SENSITIVITY = (
     Mutant(
         name="sparse-vector-goes-on-after-its-first-above",
         trap=6,
-        file="src/discreet/kernel/alert.py",
+        file="src/discreet/core/alert.py",
         old="            self.over = self._grant._noise.is_above(\n",
         new="            self.over = False\n            return self._grant._noise.is_above(\n",
         tests=(f"{VAULT}::test_an_alert_costs_once_and_ends_with_its_first_true",),
@@ -192,7 +192,7 @@ SENSITIVITY = (
     Mutant(
         name="sparse-vector-without-noise-on-its-threshold",
         trap=6,
-        file="src/discreet/kernel/alert.py",
+        file="src/discreet/core/alert.py",
         old='self._bar = int(noise.add(start, law, step=grant._next_step("threshold"))[0])',
         new='self._bar = 0 * int(noise.add(start, law, step=grant._next_step("threshold"))[0]) + threshold',
         tests=(
@@ -202,7 +202,7 @@ SENSITIVITY = (
     Mutant(
         name="sparse-vector-takes-counts-of-any-sensitivity",
         trap=6,
-        file="src/discreet/kernel/alert.py",
+        file="src/discreet/core/alert.py",
         old="if query.size(schema) != 1 or query.sensitivity(schema).l1 > self._sensitivity:",
         new="if query.size(schema) != 1:",
         tests=(

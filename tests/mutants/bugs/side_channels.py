@@ -22,7 +22,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="a-cast-that-fails-on-some-row",
         trap=33,
-        file="src/discreet/kernel/engines/duckdb_sql.py",
+        file="src/discreet/engines/duckdb/sql.py",
         old="    return exp.TryCast(",
         new="    return exp.Cast(",
         tests=(f"{ENGINE}::test_no_text_makes_a_verb_fail",),
@@ -31,7 +31,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="a-text-that-stops-the-parquet-reader",
         trap=33,
-        file="src/discreet/kernel/engines/duckdb_scan.py",
+        file="src/discreet/engines/duckdb/scan.py",
         old='options["utf8_validation"] = s.text("replace")',
         new='options["utf8_validation"] = s.text("strict")',
         tests=(f"{ENGINE}::test_a_text_that_is_not_utf_8_is_a_text_like_any_other",),
@@ -39,7 +39,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="a-moment-that-microseconds-do-not-hold",
         trap=33,
-        file="src/discreet/kernel/engines/duckdb_units.py",
+        file="src/discreet/engines/duckdb/units.py",
         old='    if type_.family == "coarse":\n        return s.try_cast(raw, "TIMESTAMP")\n',
         new="",
         tests=(f"{ODD_VALUES}[duckdb]",),
@@ -47,7 +47,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="the-engines-question-hangs-on-the-rows",
         trap=34,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        answers: list[Counts] = []\n",
         new=(
             "        if any(int(table.sum()) % 2 for table in marginals.values()):\n"
@@ -59,7 +59,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="the-databases-message-is-passed-on",
         trap=35,
-        file="src/discreet/kernel/engines/duckdb_session.py",
+        file="src/discreet/engines/duckdb/session.py",
         old="""            f"The engine stopped ({type(error).__name__}). Its own message is not shown, for it may "
             f"quote a row. {stands}"
 """,
@@ -86,7 +86,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="exact-counts-in-a-log-line",
         trap=35,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        answers: list[Counts] = []\n",
         new=(
             "        import logging\n\n"
@@ -98,7 +98,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="a-first-row-taken-for-a-header-is-shown",
         trap=35,
-        file="src/discreet/kernel/engines/sources.py",
+        file="src/discreet/engines/sources.py",
         old="        shown = names_are_public or 2 * len(missing) <= len(wanted)\n",
         new="        shown = True\n",
         tests=(f"{ENGINE}::test_a_first_line_that_may_be_a_row_is_not_shown",),
@@ -106,7 +106,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="a-persons-rows-kept-by-their-place-in-the-file",
         trap=36,
-        file="src/discreet/kernel/engines/duckdb_rows.py",
+        file="src/discreet/engines/duckdb/rows.py",
         old='exp.Order(expressions=[s.name("key"), *values, *units_kept])',
         new="exp.Order(expressions=[s.whole(1)])",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
@@ -114,7 +114,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="spilled-rows-left-on-the-disk",
         trap=36,
-        file="src/discreet/kernel/engines/duckdb_session.py",
+        file="src/discreet/engines/duckdb/session.py",
         old="                self._connections, self._free = [], []\n                self._spill.remove()\n",
         new="                self._connections, self._free = [], []\n",
         tests=(f"{ENGINE}::test_spilled_rows_are_private_and_gone_when_the_engine_closes",),
@@ -122,7 +122,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="a-row-in-a-drafted-schema",
         trap=36,
-        file="src/discreet/kernel/engines/duckdb_engine.py",
+        file="src/discreet/engines/duckdb/engine.py",
         old="            refuse_row_as_header(names)\n",
         new="            pass\n",
         tests=(f"{LEAKS}::test_a_draft_never_shows_a_row",),
@@ -141,7 +141,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="engine-may-open-other-files",
         trap=37,
-        file="src/discreet/kernel/engines/duckdb_session.py",
+        file="src/discreet/engines/duckdb/session.py",
         old='        self.run("SET enable_external_access = false")\n',
         new="",
         tests=(f"{ENGINE}::test_an_open_engine_reaches_its_own_source_and_nothing_else",),
@@ -149,7 +149,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="texts-of-the-schema-not-escaped",
         trap=37,
-        file="src/discreet/kernel/engines/duckdb_sql.py",
+        file="src/discreet/engines/duckdb/sql.py",
         old="    return exp.Literal.string(value)\n",
         new="    return exp.Var(this=f\"'{value}'\")\n",
         tests=(f"{ENGINE}::test_names_and_values_of_the_schema_are_never_read_as_sql",),
@@ -157,7 +157,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="stacked-statements-accepted",
         trap=37,
-        file="src/discreet/queries/statement.py",
+        file="src/discreet/questions/statement.py",
         old="            if any(token.token_type is TokenType.SEMICOLON for token in tokens):\n",
         new="            if any(token.token_type is TokenType.SEMICOLON for token in ()):\n",
         more=(
@@ -171,7 +171,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="clauses-that-are-not-understood-are-dropped",
         trap=37,
-        file="src/discreet/queries/statement.py",
+        file="src/discreet/questions/statement.py",
         old="            if value and clause not in _READ:\n",
         new='            if value and clause in ("with_", "joins"):\n',
         tests=("tests/queries/test_refused_sql.py::test_sql_outside_the_allow_list_is_refused",),
@@ -179,7 +179,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="noise-bounded",
         trap=38,
-        file="src/discreet/kernel/noise.py",
+        file="src/discreet/core/noise.py",
         old="return saturated(exact) + self.draw(law, exact.size)",
         new=(
             "bound = int(6 * law.std) // 2\n"
@@ -190,7 +190,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="noise-sticks-to-the-exact-answer",
         trap=38,
-        file="src/discreet/kernel/noise.py",
+        file="src/discreet/core/noise.py",
         old="return saturated(exact) + self.draw(law, exact.size)",
         new=(
             "import hashlib\n\n"
@@ -205,7 +205,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="small-counts-refused-by-name",
         trap=39,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="        answers: list[Counts] = []\n",
         new=(
             "        for names, table in marginals.items():\n"
@@ -218,7 +218,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="file-shrinks-with-the-empty-cells",
         trap=39,
-        file="src/discreet/releases/measured.py",
+        file="src/discreet/families/shared/release/measured.py",
         old="            estimates=self.estimates(measured, public_rows),\n",
         new=(
             "            estimates={\n"
@@ -231,7 +231,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="randomised-response-always-tells-the-truth",
         trap=40,
-        file="src/discreet/kernel/mechanisms/randomised_response.py",
+        file="src/discreet/core/mechanisms/randomised_response.py",
         old="        lies = coins >= self.truth.numerator\n",
         new="        lies = coins > self.truth.numerator\n",
         tests=(
@@ -241,7 +241,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="randomised-response-pays-for-two-answers-only",
         trap=40,
-        file="src/discreet/kernel/mechanisms/randomised_response.py",
+        file="src/discreet/core/mechanisms/randomised_response.py",
         old="        odds = self.truth * (self.answers - 1) / (1 - self.truth)\n",
         new="        odds = self.truth / (1 - self.truth)\n",
         tests=(
@@ -251,7 +251,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="randomised-responses-rounded-up-to-more-truth",
         trap=40,
-        file="src/discreet/kernel/mechanisms/randomised_response.py",
+        file="src/discreet/core/mechanisms/randomised_response.py",
         old="        truth = lowest / (lowest + answers - 1)\n",
         new="        truth = lowest / (lowest + answers - 2)\n",
         tests=(

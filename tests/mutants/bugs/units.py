@@ -11,8 +11,8 @@ UNITS = "tests/kernel/test_ledger_units.py"
 LOCKS = "tests/kernel/test_ledger_locks.py"
 CAPS = "tests/cli/test_large_caps.py"
 
-ACCOUNT = "src/discreet/kernel/ledger/account.py"
-JOURNAL = "src/discreet/kernel/ledger/journal.py"
+ACCOUNT = "src/discreet/ledger/account.py"
+JOURNAL = "src/discreet/ledger/journal.py"
 PROTECTED = "src/discreet/privacy/protection.py"
 
 COMPARED = """        size = steps(charge=protects, cap=self.protects)
@@ -93,7 +93,7 @@ UNITS_AND_LOCKS = (
     Mutant(
         name="the-vault-charges-rows-whatever-the-schema-protects",
         trap=3,
-        file="src/discreet/kernel/vault.py",
+        file="src/discreet/core/vault.py",
         old="            request=request,\n            protects=self._schema.protects,\n",
         new="            request=request,\n            protects=type(self._schema.protects)(),\n",
         tests=(PAIRS,),
@@ -121,7 +121,7 @@ UNITS_AND_LOCKS = (
     Mutant(
         name="a-charge-taken-over-by-one-that-protects-others",
         trap=31,
-        file="src/discreet/kernel/ledger/book.py",
+        file="src/discreet/ledger/book.py",
         old="        return self.dataset, self.analyst, self.request, self.cost, self.protects\n",
         new='        return self.dataset, self.analyst, self.request, self.cost, ""\n',
         more=(
@@ -135,7 +135,7 @@ UNITS_AND_LOCKS = (
     Mutant(
         name="a-charge-that-names-nobody-is-believed",
         trap=32,
-        file="src/discreet/kernel/ledger/book.py",
+        file="src/discreet/ledger/book.py",
         old="            if self.format > 1:\n",
         new="            if self.format > 2:\n",
         tests=(f"{UNITS}::test_a_charge_without_a_unit_is_damage_in_a_ledger_that_records_units",),
@@ -144,7 +144,7 @@ UNITS_AND_LOCKS = (
     Mutant(
         name="the-database-file-is-opened-beside-sqlite",
         trap=24,
-        file="src/discreet/kernel/ledger/place.py",
+        file="src/discreet/ledger/place.py",
         old="os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC",
         new="os.O_RDWR | os.O_CREAT | os.O_CLOEXEC",
         tests=(f"{LOCKS}::test_a_ledger_opened_twice_in_a_process_keeps_its_locks",),
@@ -152,7 +152,7 @@ UNITS_AND_LOCKS = (
     Mutant(
         name="the-database-file-is-read-to-see-whether-it-is-one",
         trap=24,
-        file="src/discreet/kernel/ledger/store.py",
+        file="src/discreet/ledger/store.py",
         old="        check_one_name(path)\n",
         new="        check_one_name(path)\n        path.open('rb').close()\n",
         tests=(f"{LOCKS}::test_nothing_but_sqlite_ever_opens_the_database_file",),
@@ -160,7 +160,7 @@ UNITS_AND_LOCKS = (
     Mutant(
         name="two-events-of-one-number-both-pass-the-mark",
         trap=24,
-        file="src/discreet/kernel/ledger/mark.py",
+        file="src/discreet/ledger/mark.py",
         old="            if current.seq == mark.seq and current.hash != mark.hash:\n",
         new="            if current.seq < mark.seq and current.hash != mark.hash:\n",
         tests=(f"{LOCKS}::test_the_last_charge_is_granted_once_even_where_the_locks_were_dropped",),
@@ -196,7 +196,7 @@ UNITS_AND_LOCKS = (
     Mutant(
         name="a-ledger-under-two-names-has-two-logs",
         trap=24,
-        file="src/discreet/kernel/ledger/place.py",
+        file="src/discreet/ledger/place.py",
         old="    if path.stat().st_nlink != 1:\n",
         new="    if path.stat().st_nlink < 1:\n",
         tests=(f"{LOCKS}::test_a_second_name_by_a_hard_link_is_refused",),
@@ -213,7 +213,7 @@ UNITS_AND_LOCKS = (
     Mutant(
         name="a-raised-cap-does-not-say-who-raised-it",
         trap=32,
-        file="src/discreet/kernel/ledger/ledger.py",
+        file="src/discreet/ledger/ledger.py",
         old='                "raise", dataset=dataset, analyst=analyst, cap=loss.text, reason=reason, by=by\n',
         new='                "raise", dataset=dataset, analyst=analyst, cap=loss.text, reason=reason\n',
         tests=(f"{UNITS}::test_a_raised_cap_says_who_raised_it_and_why",),

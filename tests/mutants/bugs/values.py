@@ -8,15 +8,15 @@ FUZZ = "tests/audits/test_value_fuzz.py"
 ODD = f"{FUZZ}::test_no_odd_value_can_be_seen_but_in_the_counts_of_its_row"
 SOURCES = f"{FUZZ}::test_no_source_is_touched_before_the_first_verb_or_heard_when_it_fails"
 ENGINE = "tests/kernel/test_engine_guards.py"
-ARROW = "src/discreet/kernel/engines/arrow_columns.py"
-FRAMES = "src/discreet/kernel/engines/frames.py"
-UNITS = "src/discreet/kernel/engines/duckdb_units.py"
+ARROW = "src/discreet/engines/arrow_columns.py"
+FRAMES = "src/discreet/engines/frames.py"
+UNITS = "src/discreet/engines/duckdb/units.py"
 
 VALUES = (
     Mutant(
         name="a-lazy-table-is-computed-before-the-charge",
         trap=25,
-        file="src/discreet/kernel/engines/duckdb_scan.py",
+        file="src/discreet/engines/duckdb/scan.py",
         old="    session.register(_REGISTERED, rows)",
         new="    rows.read()\n    session.register(_REGISTERED, rows)",
         tests=(SOURCES,),
@@ -24,7 +24,7 @@ VALUES = (
     Mutant(
         name="the-spelling-of-one-row-names-a-group",
         trap=18,
-        file="src/discreet/kernel/engines/duckdb_sql.py",
+        file="src/discreet/engines/duckdb/sql.py",
         old="    return exp.Paren(this=exp.Collate(this=_own(text), expression=rule))\n",
         new="    return _own(text)\n",
         tests=(f"{ODD}[duckdb]",),
@@ -84,7 +84,7 @@ VALUES = (
     Mutant(
         name="half-a-surrogate-pair-is-handed-on",
         trap=33,
-        file="src/discreet/kernel/engines/pandas_columns.py",
+        file="src/discreet/engines/pandas_columns.py",
         old='    return text.encode("utf-8", "replace").decode()\n',
         new="    return text\n",
         tests=(f"{ODD}[pandas]",),

@@ -1,0 +1,119 @@
+"""One answer from all that sources say of a region: combined, chosen, or refused. The only place that does so.
+
+1. What is known without noise is the answer.
+2. Where one source takes another's measurements into account already, it speaks for both.
+3. Unbiased numbers with independent noise are combined by the inverse of their variances.
+4. Else the source with the least noise answers. What was declared to be asked goes before what cells say,
+   unless those say it with less noise and without cutting a cell.
+
+Noise laws, shapes and the question decide all of this, never a noisy number: choosing spoils no interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answering.estimates import Estimates, is_combined
+from discreet.answering.readings import combined, independent
+from discreet.answering.regions import Region
+from discreet.answering.source import Found, Refusal
+from discreet.artifacts.answer import Covers
+from discreet.errors import DiscreetError, NotAnswerable
+from discreet.schema import Schema
+
+Integers = npt.NDArray[np.int64]
+
+
+def settled(found: Sequence[Found], region: Region, schema: Schema, confidence: float) -> Estimates:
+    """The answer to a region, or the best reason why there is none."""
+    offers = [each for each in found if isinstance(each, Estimates)]
+    if not offers:
+        raise best_reason([each for each in found if isinstance(each, Refusal)])
+    certain = [each for each in offers if each.is_certain]
+    if certain:
+        return max(certain, key=lambda each: each.is_direct)
+    offers = _overlaid(offers, region, schema)
+    return _combination(offers, region, confidence) or _least_noise(offers)
+
+
+def best_reason(refusals: Sequence[Refusal]) -> DiscreetError:
+    """The reason of the highest rank, the first of them."""
+    told = [each for each in refusals if each.reason is not None]
+    if not told:
+        return NotAnswerable("The release cannot answer this: nothing in it is about these rows.")
+    best = max(told, key=lambda each: each.rank).reason
+    assert best is not None
+    return best
+
+
+def _combination(
+    offers: Sequence[Estimates], region: Region, confidence: float
+) -> Estimates | None:
+    """All unbiased readings together; `None` where fewer than two are independent."""
+    readings = [reading for each in offers for reading in each.readings]
+    if not region.is_one_count or not readings:
+        return None
+    used = independent(readings)
+    if len(used) < 2:
+        return None
+    heard = {id(reading) for _, reading in used}
+    notes = [
+        note
+        for each in offers
+        if any(id(reading) in heard for reading in each.readings)
+        for note in each.notes
+        if not is_combined(note)
+    ]
+    return Estimates.of_reading(combined(readings), confidence, *dict.fromkeys(notes))
+
+
+def _least_noise(offers: Sequence[Estimates]) -> Estimates:
+    direct = [each for each in offers if each.is_direct]
+    others = [each for each in offers if not each.is_direct]
+    if not direct or not others:
+        return min(offers, key=lambda each: each.noise)
+    best, other = (min(each, key=lambda one: one.noise) for each in (direct, others))
+    return other if other.covers is Covers.NOISE and other.noise < best.noise else best
+
+
+def _overlaid(offers: list[Estimates], region: Region, schema: Schema) -> list[Estimates]:
+    """Without the sources that another one includes; of these, only groups that the other lacks."""
+    for better in offers:
+        if not better.includes:
+            continue
+        kept = [better]
+        for each in offers:
+            if each is better:
+                continue
+            if not each.parts or not each.parts <= better.includes:
+                kept.append(each)
+            elif region.groups:
+                kept[0] = _over(each, better, region, schema)
+        return kept
+    return offers
+
+
+def _over(whole: Estimates, better: Estimates, region: Region, schema: Schema) -> Estimates:
+    """The groups of `whole`; those that `better` has are taken from there."""
+    place, there = places_of(whole.codes, better.codes, region.groups, schema)
+    if not there.any():
+        return whole
+    return whole.replaced(there, better.taken(place[there])).noted(*better.notes)
+
+
+def places_of(
+    codes: Integers | None, known: Integers | None, groups: tuple[str, ...], schema: Schema
+) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """For each group of `codes` its place in `known`, and whether it is there."""
+    assert codes is not None and known is not None
+    sizes = tuple(schema.column(name).cells for name in groups)
+    wanted = np.ravel_multi_index(tuple(codes.T), sizes)
+    offered = np.ravel_multi_index(tuple(known.T), sizes)
+    if not len(offered):
+        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
+    order = np.argsort(offered, kind="stable")
+    place = order[np.minimum(np.searchsorted(offered[order], wanted), len(order) - 1)]
+    return place, np.asarray(offered[place] == wanted)

@@ -1,0 +1,212 @@
+"""What the parts of a release have measured: tables, sums, counts, residuals, trees, grids and models.
+
+Each part contributes its `Evidence`; see `registry`. The evidence of all parts is put together in a
+`Library`, and sources answer from that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import Part
+from discreet.errors import BadRelease
+from discreet.families.halfspaces.queries.grid_counts import GridCounts
+from discreet.families.tables.answer.linear_tables import ModelTable
+from discreet.families.tables.estimate.mixture import Mixture, model_counts
+from discreet.families.tables.queries.parities import Parity
+from discreet.families.tables.queries.residuals import ModelDistance, Residual
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.measurable import CellCount, ClampedSum, Marginal, PresentCount
+from discreet.schema import Schema
+from discreet.schema.columns.completeness import keeps_every_row
+
+if TYPE_CHECKING:
+    from discreet.answering.source import Source
+    from discreet.families.ranges.answer.buckets import BucketSource
+    from discreet.families.ranges.answer.ranges import RangeSource
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyTable:
+    """Every cell of a marginal, each with its own draw of `law`."""
+
+    columns: tuple[str, ...]
+    counts: npt.NDArray[np.int64]
+    law: NoiseLaw
+
+
+@dataclass(frozen=True, slots=True)
+class NoisySum:
+    """`value` / grid = the sum of (clamped column - center), each value rounded to 1/grid, plus noise."""
+
+    column: str
+    grid: int
+    center: Fraction
+    value: int
+    law: NoiseLaw
+    rounds: bool
+    """Whether rounding to the grid changes values."""
+    count: NoisyCount | None
+    """The noisy count measured beside it, if the mean is to be divided by that."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyCount:
+    """How many rows have a value in the domain of `column`: those that a sum adds up."""
+
+    column: str
+    value: int
+    law: NoiseLaw
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyGrid:
+    """Every block of a grid over some columns, each with its own draw of `law`."""
+
+    query: GridCounts
+    counts: npt.NDArray[np.int64]
+    law: NoiseLaw
+    place: int = 0
+    """The place of its part in the release."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """All that a part of a release contributes, or all parts together."""
+
+    tables: list[NoisyTable] = field(default_factory=list)
+    sums: list[NoisySum] = field(default_factory=list)
+    counts: list[NoisyCount] = field(default_factory=list)
+    ranges: list[RangeSource | BucketSource] = field(default_factory=list)
+    residuals: list[Measurement] = field(default_factory=list)
+    models: list[ModelTable] = field(default_factory=list)
+    grids: list[NoisyGrid] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    """What answers for itself, without the evidence of other parts."""
+    spreads_evenly: bool = False
+
+    @property
+    def is_of_tables(self) -> bool:
+        return bool(self.tables or self.residuals or self.counts)
+
+    def add(self, other: Evidence) -> None:
+        self.tables += other.tables
+        self.sums += other.sums
+        self.counts += other.counts
+        self.ranges += other.ranges
+        self.residuals += other.residuals
+        self.models += other.models
+        self.grids += other.grids
+        self.sources += other.sources
+        self.spreads_evenly |= other.spreads_evenly
+
+
+def measured_numbers(part: Part, schema: Schema, place: int = 0) -> Evidence:
+    """What the additive measurements of a part say, whatever algorithm made them."""
+    found = Evidence()
+    sums: list[Measurement] = []
+    for measurement in part.noisy:
+        query = measurement.query
+        if isinstance(query, Marginal):
+            counts = measurement.values.reshape(query.shape(schema))
+            found.tables.append(NoisyTable(query.columns, counts, measurement.law))
+        elif isinstance(query, ClampedSum):
+            sums.append(measurement)
+        elif isinstance(query, GridCounts):
+            counts = measurement.values.reshape(query.shape(schema))
+            found.grids.append(NoisyGrid(query, counts, measurement.law, place))
+        elif isinstance(query, Residual | Parity):
+            found.residuals.append(measurement)
+        elif (column := _counted_column(query, schema)) is not None:
+            found.counts.append(NoisyCount(column, int(measurement.values[0]), measurement.law))
+    for measurement in sums:
+        query = measurement.query
+        assert isinstance(query, ClampedSum)
+        beside = [count for count in found.counts if count.column == query.column]
+        whole = schema.column(query.column).kind in ("integer", "boolean")
+        found.sums.append(
+            NoisySum(
+                column=query.column,
+                grid=query.grid,
+                center=query.center,
+                value=int(measurement.values[0]),
+                law=measurement.law,
+                rounds=not whole or (query.grid * query.center).denominator != 1,
+                count=beside[0] if beside else None,
+            )
+        )
+    return found
+
+
+def _counted_column(query: object, schema: Schema) -> str | None:
+    """The column whose values in the domain a one-number query counts."""
+    if isinstance(query, PresentCount):
+        return schema.column(query.column).name
+    if isinstance(query, CellCount) and len(query.columns) == 1:
+        column = schema.column(query.columns[0])
+        if set(query.cells) == set(range(column.value_cells)):
+            return column.name
+    return None
+
+
+def residual_numbers(part: Part, schema: Schema, place: int = 0) -> Evidence:
+    found = measured_numbers(part, schema, place)
+    found.spreads_evenly = "rows without a cell" in part.facts
+    return found
+
+
+def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
+    """Residuals where they were measured, and the model's tables with their measured distances."""
+    found = residual_numbers(part, schema, place)
+    model, names, rows = published_model(part, schema)
+    audits = part.noisy
+    audits = audits[len(audits) - int(part.facts["audits"]) :]
+    for each in audits:
+        if not isinstance(each.query, ModelDistance):
+            raise BadRelease("The model of a part lacks the measurements of its own error.")
+        columns = each.query.columns
+        counts = model_counts(model, [names.index(name) for name in columns], rows)
+        table = ModelTable(columns, counts.astype(np.float64), float(each.values[0]), each.law)
+        if all(keeps_every_row(schema.column(name)) for name in columns):
+            table.total, table.total_law = _total(found.residuals, rows)
+        found.models.append(table)
+    return found
+
+
+def _total(measured: list[Measurement], public: float) -> tuple[float, NoiseLaw | None]:
+    """The number of rows with its noise: measured, or public and then what the model stands for."""
+    for each in measured:
+        if isinstance(each.query, Residual) and each.query.columns == ():
+            return float(each.values[0]), each.law
+    return public, None
+
+
+def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], float]:
+    """The model in a part, the columns that it is about, and the rows that it stands for."""
+    try:
+        names = [schema.column(str(name)).name for name in part.facts["columns"]]
+        rows, theta = float(part.facts["rows"]), part.estimates["theta"]
+        sizes = [schema.column(name).cells for name in names]
+        if theta.dtype.kind != "f" or theta.ndim != 2 or theta.shape[1] != sum(sizes):
+            raise ValueError
+        if not (np.isfinite(theta).all() and theta.min() >= 0 and 0 < rows < 1e15):
+            raise ValueError
+        return Mixture.of(sizes, theta.astype(np.float32)), names, rows
+    except (KeyError, TypeError, ValueError):
+        raise BadRelease("The model of a part is not readable.") from None
+
+
+def reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:
+    """The table summed to `columns`, in their order."""
+    axes = tuple(a for a, name in enumerate(table.columns) if name not in columns)
+    kept = [name for name in table.columns if name in columns]
+    reduced = table.counts.sum(axis=axes, dtype=np.int64) if axes else table.counts
+    return np.transpose(reduced, [kept.index(name) for name in columns])

@@ -1,0 +1,189 @@
+"""All evidence of a release together: where several tables can answer, their inverse-variance combination does."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from math import prod
+
+import numpy as np
+
+from discreet.answering.evidence import Evidence, NoisyTable, Numbers, reduced
+from discreet.answering.registry import ANSWERERS
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import Release
+from discreet.errors import NotAnswerable
+from discreet.families.ranges.answer.joining import joined_sources
+from discreet.families.shared.estimate.combination import inverse_variance_weights
+from discreet.families.shared.estimate.kept import Kept
+from discreet.families.tables.answer.linear_tables import (
+    CombinedTable,
+    LinearTable,
+    ModelTable,
+    WeightedTable,
+)
+from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
+from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.classes import Marginals
+from discreet.schema.columns.completeness import keeps_every_row
+
+MOST_KEPT = 64
+"""Tables that are kept for further questions."""
+
+
+class Library:
+    """The evidence of one release, and tables derived from it, kept. Thread safe: see `Kept`."""
+
+    def __init__(self, release: Release) -> None:
+        self.release, self.schema = release, release.schema
+        found, table_parts = Evidence(), set[int]()
+        for place, part in enumerate(release.parts):
+            answerer = ANSWERERS.get(part.kind)
+            if answerer is None:
+                continue  # made by a newer version: it may be ignored, it must not be guessed at
+            own = answerer(part, place, release)
+            found.add(own)
+            if own.is_of_tables:
+                table_parts.add(place)
+        self.tables, self.sums, self.counts = found.tables, found.sums, found.counts
+        self.ranges, self.grids, self.own_sources = found.ranges, found.grids, found.sources
+        self.models = {model.columns: model for model in found.models}
+        self.spreads_evenly = found.spreads_evenly
+        self.table_parts = frozenset(table_parts)
+        """The places of the parts whose noise is in tables."""
+        residuals = found.residuals
+        self.residuals = ResidualTables(release.schema, residuals, rows=release.public_rows)
+        self.consistent = ConsistentTables(self.residuals, self._overlapping(residuals))
+        self.joined = joined_sources(self)
+        self._kept: Kept[tuple[str, ...], WeightedTable] = Kept(MOST_KEPT)
+        self._margins: Kept[str, LinearTable] = Kept()
+
+    def _overlapping(self, residuals: list[Measurement]) -> list[DirectTable]:
+        """Tables that have to agree with one another, or with residuals: columns that they share.
+
+        Tables of columns that leave rows out are not among them, for those do not add up. A lone table,
+        or tables without a common column, are answered from as they are.
+        """
+        complete = self._complete()
+        times: dict[str, int] = {}
+        for table in complete:
+            for name in table.columns:
+                times[name] = times.get(name, 0) + 1
+        if not residuals and max(times.values(), default=0) < 2:
+            return []
+        return complete
+
+    def _complete(self) -> list[DirectTable]:
+        """Tables that give every row a cell."""
+        return [
+            DirectTable(table.columns, table.counts, table.law)
+            for table in self.tables
+            if all(keeps_every_row(self.schema.column(name)) for name in table.columns)
+        ]
+
+    @cached_property
+    def all_tables(self) -> ConsistentTables:
+        """All complete tables together, also where none has to agree with another."""
+        if self.consistent.determines(()):
+            return self.consistent
+        return ConsistentTables(self.residuals, self._complete())
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        found = {name for table in self.tables for name in table.columns}
+        found |= {name for model in self.models for name in model}
+        found |= {each.column for each in self.counts}
+        determined = (name for name in self.schema.names if self.residuals.determines((name,)))
+        return frozenset(found).union(determined)
+
+    def knows(self, column: str) -> bool:
+        """Whether some table is about the column."""
+        return column in self._known
+
+    def usable(self, columns: tuple[str, ...]) -> list[tuple[NoisyTable, int]]:
+        """Tables that contain `columns`, with how many of their cells make one cell.
+
+        A further column must give every row a cell: summing over it would lose rows otherwise.
+        """
+        found: list[tuple[NoisyTable, int]] = []
+        for table in self.tables:
+            if set(columns) <= set(table.columns):
+                extra = [self.schema.column(n) for n in table.columns if n not in columns]
+                if all(keeps_every_row(column) for column in extra):
+                    found.append((table, prod(column.cells for column in extra)))
+        return found
+
+    def has_linear(self, columns: tuple[str, ...]) -> bool:
+        """Whether measurements determine the table, so that no model is needed."""
+        return self.consistent.determines(columns) or bool(self.usable(columns))
+
+    def table(self, columns: tuple[str, ...]) -> WeightedTable:
+        """The table over `columns` (in the schema's order), or a refusal that names the class."""
+        return self._kept.get(columns, lambda: self._combined(columns))
+
+    def _combined(self, columns: tuple[str, ...]) -> WeightedTable:
+        found = self.usable(columns)
+        if self.consistent.determines(columns):
+            return LinearTable(columns, self.consistent)
+        if not found and columns in self.models:
+            return self._with_margins(self.models[columns])
+        if not found:
+            raise NotAnswerable(self.refusal(columns))
+        # Every cell over `columns` holds the same number of draws, so these weights are right
+        # for any question about it: equal questions get equal answers.
+        weights = inverse_variance_weights([table.law.variance * many for table, many in found])
+        counts: Numbers | None = None
+        noise: list[tuple[float, NoiseLaw, int]] = []
+        for (table, many), weight in zip(found, weights, strict=True):
+            if weight == 0:
+                continue
+            share = weight * reduced(table, columns).astype(np.float64)
+            counts = share if counts is None else counts + share
+            noise.append((weight, table.law, many))
+        assert counts is not None
+        return CombinedTable(columns, np.ascontiguousarray(counts), tuple(noise))
+
+    def _with_margins(self, model: ModelTable) -> ModelTable:
+        for axis, name in enumerate(model.columns):
+            if self.consistent.determines((name,)):
+                model.margins[axis] = self._margins.get(name, partial(self._margin, name))
+        return model
+
+    def _margin(self, name: str) -> LinearTable:
+        return LinearTable((name,), self.consistent)
+
+    def _row_count(self) -> str:
+        """What would have counted all rows: a table of any column that gives each of them a cell."""
+        complete = [column.name for column in self.schema.columns if keeps_every_row(column)]
+        such = f", such as {Marginals(columns=complete[:1]).text}" if complete else ""
+        return f"a table that counts every row{such}"
+
+    def refusal(self, columns: tuple[str, ...], *, also: str = "") -> str:
+        """Why a table over `columns` is not there; `also` names classes that would serve as well."""
+        needed = Marginals(columns=columns).text if columns else self._row_count()
+        text = self.lacks(needed + also)
+        if not columns and self.ranges:
+            return (
+                f"{text} It counts rows with a value: ask for count({self.ranges[0].columns[0]})."
+            )
+        return text + self._left_out(columns)
+
+    def lacks(self, needed: str) -> str:
+        """The refusal of a question, by the name of what the release would have needed."""
+        offered = ", ".join(dict.fromkeys(self.release.workload)) or "nothing"
+        return (
+            f"The release cannot answer this: it would have needed {needed}, "
+            f"and it was made for {offered}."
+        )
+
+    def _left_out(self, columns: tuple[str, ...]) -> str:
+        """Which larger table would do, if its other columns had a cell for every row."""
+        larger = [each.columns for each in self.tables if set(columns) <= set(each.columns)]
+        if not larger:
+            return ""
+        extra = [name for name in min(larger, key=len) if name not in columns]
+        losing = [name for name in extra if not keeps_every_row(self.schema.column(name))]
+        return (
+            f" Its larger table leaves out rows without a cell in {', '.join(losing)}, so it does not "
+            "add up to this one; the schema could give nulls and other values cells of their own."
+        )

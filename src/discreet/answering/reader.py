@@ -1,0 +1,179 @@
+"""`ReleaseReader`: ask a release any number of questions. It has no way to reach a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answering.asking import Asking
+from discreet.answering.library import Library
+from discreet.answering.many_counts import ManyCounts
+from discreet.answering.regions import BoxRegions, CellRegions, RangeRegions
+from discreet.answering.release_sources import sources_of
+from discreet.answering.synthesis.synthetic import SyntheticTable, synthesize
+from discreet.answering.usefulness import usefulness
+from discreet.artifacts.answer import Answer
+from discreet.artifacts.answers import Answers
+from discreet.artifacts.files import read_release
+from discreet.artifacts.release import ErrorClaim, Release
+from discreet.artifacts.statement import Statement, privacy_statement
+from discreet.errors import NotAnswerable
+from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource, ManyHalfspaces
+from discreet.families.ranges.answer.pictures import Bars, distribution
+from discreet.families.tables.answer.parities import parity_of
+from discreet.families.tables.answer.table_models import cell_deviation
+from discreet.privacy.exact import Exactable, confidence_level
+from discreet.queries.classes import QueryClass, parse_class
+from discreet.questions.sql import Aggregate, Question, parse_question
+from discreet.schema import Schema
+
+
+class ReleaseReader:
+    """A release, opened for questions. Asking costs no privacy, so there is no limit to it.
+
+    Thread safe: the release never changes, and what is kept for later questions is kept under a lock.
+    """
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self._library = Library(release)
+        self._asking = Asking(self._library, sources_of(self._library))
+        self._halfspaces = HalfspaceSource(self._library)
+
+    @property
+    def schema(self) -> Schema:
+        return self.release.schema
+
+    @property
+    def workload(self) -> tuple[str, ...]:
+        return self.release.workload
+
+    def ask(
+        self, question: str | Question, *, confidence: float = 0.95, whole: bool = True
+    ) -> Answers:
+        """The answers to a SQL question, each with an interval at `confidence`.
+
+        `whole=False` leaves the estimates of counts as fractions; intervals are the same.
+        """
+        return self.ask_many([question], confidence=confidence, whole=whole)[0]
+
+    def ask_many(
+        self, questions: Sequence[str | Question], *, confidence: float = 0.95, whole: bool = True
+    ) -> list[Answers]:
+        """The answers to many questions, each as if it were asked alone."""
+        parsed = [
+            parse_question(each, self.schema) if isinstance(each, str) else each
+            for each in questions
+        ]
+        return self._asking.answers(parsed, confidence=confidence, whole=whole)
+
+    def count_many(
+        self,
+        column: str,
+        low: npt.ArrayLike,
+        high: npt.ArrayLike,
+        *,
+        codes: bool = False,
+        confidence: float = 0.95,
+    ) -> ManyCounts:
+        """Rows with low <= column <= high, for whole arrays of ends, as numbers or as cell codes."""
+        asked = RangeRegions.of(self.schema.column(column), low, high, codes=codes)
+        return self._asking.ranges(asked, confidence)
+
+    def count_cells(
+        self, columns: Sequence[str], codes: npt.ArrayLike, *, confidence: float = 0.95
+    ) -> ManyCounts:
+        """Rows in single cells, one row of `codes` a question."""
+        declared = tuple(self.schema.column(name) for name in columns)
+        return self._asking.cells(CellRegions.of(declared, codes), confidence)
+
+    def count_halfspaces(
+        self,
+        columns: Sequence[str],
+        normals: npt.ArrayLike,
+        bounds: npt.ArrayLike,
+        *,
+        confidence: float = 0.95,
+    ) -> ManyHalfspaces:
+        """Rows with normal . columns >= bound, one row of `normals` and one bound a question."""
+        confidence_level(confidence)
+        return self._halfspaces.many(tuple(columns), normals, bounds, confidence=confidence)
+
+    def count_near_halfspaces(
+        self, columns: Sequence[str], normals: npt.ArrayLike, bounds: npt.ArrayLike
+    ) -> npt.NDArray[np.float64]:
+        """Of a release by the literal net: rows in some gamma-close halfspace, without intervals."""
+        return self._halfspaces.near(tuple(columns), normals, bounds)
+
+    def count_boxes(
+        self,
+        columns: Sequence[str],
+        first: npt.ArrayLike,
+        last: npt.ArrayLike,
+        *,
+        confidence: float = 0.95,
+    ) -> ManyCounts:
+        """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
+        declared = tuple(self.schema.column(name) for name in columns)
+        return self._asking.boxes(BoxRegions.of(declared, first, last), confidence)
+
+    def parity(self, *names: str, confidence: float = 0.95) -> Answer:
+        """Rows for which an even number of `names` is true, less those for which an odd one is.
+
+        The names are splits that the release was made for, or columns of two cells.
+        """
+        confidence_level(confidence)
+        return parity_of(self._library, names, confidence=confidence)
+
+    def noisy_table(self, columns: Sequence[str]) -> tuple[npt.NDArray[np.float64], float]:
+        """The estimated table over `columns` as it was measured, and the deviation of a cell.
+
+        Unbiased, so cells may be negative or fractional; one axis a column, in the order given.
+        """
+        names = tuple(self.schema.column(name).name for name in columns)
+        ordered = tuple(name for name in self.schema.names if name in names)
+        table = self._library.table(ordered)
+        counts = table.counts.reshape([self.schema.column(name).cells for name in ordered])
+        return np.transpose(counts, [ordered.index(name) for name in names]), cell_deviation(table)
+
+    def distribution(self, *columns: str, most: int = 64, confidence: float = 0.95) -> Bars:
+        """Bars for a chart of columns that were released as ranges: at most `most` along each."""
+        return distribution(
+            self._library.ranges,
+            tuple(self.schema.column(name).name for name in columns),
+            most=most,
+            confidence=confidence,
+            public_rows=self.release.public_rows,
+        )
+
+    def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
+        """The error that no query of the class exceeds, with probability 1 - delta, all at once."""
+        if isinstance(query_class, str):
+            query_class = parse_class(query_class)
+        return usefulness(self._library, self._asking, query_class, delta=delta)
+
+    def synthesize(self, rows: int | None = None, *, seed: int | None = None) -> SyntheticTable:
+        """Synthetic rows with the original's columns; as many as the release estimates, by default.
+
+        The same `seed` gives the same rows. It costs no privacy: only published numbers are used.
+        """
+        return synthesize(self._library, rows=rows, seed=seed, counted=self._count_of_rows())
+
+    def _count_of_rows(self) -> Answer | None:
+        """What `SELECT count(*)` answers, if the release counts every row."""
+        question = Question((Aggregate("count", None, "count"),))
+        try:
+            return self.ask(question).only
+        except NotAnswerable:
+            return None
+
+    def statement(self) -> Statement:
+        return privacy_statement(self.release)
+
+
+def open_release(path: str | Path) -> ReleaseReader:
+    """A release file, opened for questions."""
+    return ReleaseReader(read_release(path))

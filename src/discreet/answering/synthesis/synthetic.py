@@ -1,0 +1,256 @@
+"""Synthetic rows: a table with the columns, names and types of the original, drawn from a release.
+
+Post-processing: rows are drawn from a model of published numbers with public randomness, so any
+number of them may be made and a seed makes them again. A cell becomes a value inside it; nulls stay
+nulls. A row like one of the original's is a coincidence: nobody's row is in the release.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answering.library import Library
+from discreet.answering.synthesis.repairing import possible_rows
+from discreet.artifacts.answer import Answer
+from discreet.errors import BadInput, NotAnswerable
+from discreet.families.ranges.answer.buckets import BucketSource
+from discreet.families.ranges.answer.pictures import drawn_codes, rows_with_values, share_of_nulls
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.table_models import model_of_tables
+from discreet.families.tables.estimate.fitting import RowModel
+from discreet.families.tables.estimate.settling import settle, wanted_pairs
+from discreet.schema import Column, IntegerColumn, Schema
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
+Integers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
+MOST_ROWS = 1_000_000_000
+PLACES = 1 << 10
+"""Values inside a cell are drawn among so many places."""
+WIDEST = (1 << 62) // PLACES
+"""Cells whose numbers, with a place, fit into 64 bits."""
+WRITERS = (".csv", ".parquet", ".arrow", ".feather")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SyntheticTable:
+    """Rows as codes of cells, and the values they stand for. Thread safe: it never changes."""
+
+    schema: Schema
+    names: tuple[str, ...]
+    codes: Codes
+    """One row a row, one column a column."""
+    places: Integers
+    """Where inside its cell each value lies, of `PLACES`."""
+    notes: tuple[str, ...] = ()
+    """What the rows do not show."""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column, as the schema decodes them."""
+        declared = self.schema.column(name)
+        place = self.names.index(declared.name)
+        return _decoded(declared, self.codes[:, place], self.places[:, place])
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        return {name: self.column(name) for name in self.names}
+
+    def to_arrow(self) -> Any:
+        """A table of Arrow, if pyarrow is installed."""
+        try:
+            import pyarrow
+        except ImportError:
+            raise BadInput(
+                "Arrow and Parquet need pyarrow: install discreet[arrow], or write CSV."
+            ) from None
+        return pyarrow.table({name: pyarrow.array(self.column(name)) for name in self.names})
+
+    def write(self, path: str | Path) -> None:
+        """As CSV, Parquet or Arrow, by the ending of the name; whole or not at all."""
+        place = Path(path)
+        ending = place.suffix.lower()
+        if ending not in WRITERS:
+            raise BadInput(f"{place.name}: write to a file ending in {', '.join(WRITERS)}.")
+        handle, partial = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+        os.close(handle)
+        try:
+            if ending == ".csv":
+                self._write_csv(Path(partial))
+            else:
+                self._write_arrow(Path(partial), ending)
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(partial).chmod(0o666 & ~mask)  # as open() would have made it
+            Path(partial).replace(place)
+        except BaseException:  # an interruption too must leave nothing behind
+            Path(partial).unlink(missing_ok=True)
+            raise
+
+    def to_csv(self, path: str | Path) -> None:
+        self.write(Path(path).with_suffix(".csv"))
+
+    def to_parquet(self, path: str | Path) -> None:
+        self.write(Path(path).with_suffix(".parquet"))
+
+    def _write_csv(self, path: Path) -> None:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(self.names)
+            columns = [[_text(each) for each in self.column(name)] for name in self.names]
+            writer.writerows(zip(*columns, strict=True))
+
+    def _write_arrow(self, path: Path, ending: str) -> None:
+        table = self.to_arrow()
+        if ending == ".parquet":
+            import pyarrow.parquet
+
+            pyarrow.parquet.write_table(table, path)
+            return
+        import pyarrow.feather
+
+        pyarrow.feather.write_feather(table, str(path))
+
+
+def synthesize(
+    library: Library, *, rows: int | None, seed: int | None, counted: Answer | None = None
+) -> SyntheticTable:
+    """Rows drawn from the release; without `rows` as many as it has `counted`, if it counts every row."""
+    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
+        raise BadInput(f"rows is {rows!r}; it must be a whole number of at least 0.")
+    found = model_of_tables(library)
+    covered = set() if found is None else set(found[1])
+    ranges = _apart(library.ranges, covered)
+    if found is None and not ranges:
+        raise NotAnswerable(
+            "Synthetic rows need tables or ranges of the columns: release marginals(2), or marginals of "
+            "names, or intervals of a column."
+        )
+    many = rows
+    if many is None and counted is not None:
+        many = int(counted.estimate)
+    if many is None:
+        most = max((rows_with_values(each) for each in ranges), default=0)
+        many = most if found is None else round(found[2])
+    if many > MOST_ROWS:
+        raise BadInput(f"{many:,} rows are more than the {MOST_ROWS:,} that are drawn at once.")
+    public = generator(seed)
+    drawn: list[tuple[list[str], Codes]] = []
+    if found is not None:
+        drawn.append((found[1], _settled(library, found[0], found[1], many, public)))
+    for each in ranges:
+        nulls = round(many * share_of_nulls(each, counted))
+        drawn.append((list(each.columns), drawn_codes(each, many, public, nulls=nulls)))
+    names, codes = _beside(library.schema, drawn)
+    codes = possible_rows(codes, library.schema, names, public)
+    places = public.integers(0, PLACES, codes.shape)
+    notes = _notes(library, drawn, ranges, counted)
+    return SyntheticTable(library.schema, names, codes, places, notes)
+
+
+def _settled(
+    library: Library, model: RowModel, names: list[str], many: int, public: Generator
+) -> Integers:
+    """Rows of a model, moved to where its tables and the measured ones want them."""
+    codes = model.sample(many, public)
+    wanted = wanted_pairs(model, library.residuals, names, many)
+    if wanted is not None:
+        settle(codes, [library.schema.column(name).cells for name in names], wanted, public)
+    return codes
+
+
+def _apart(
+    sources: list[RangeSource | BucketSource], covered: set[str]
+) -> list[RangeSource | BucketSource]:
+    """Releases of ranges about columns that nothing before them is about, the widest first."""
+    kept = []
+    for each in sorted(sources, key=lambda source: -len(source.columns)):
+        if covered.isdisjoint(each.columns):
+            covered = covered | set(each.columns)
+            kept.append(each)
+    return kept
+
+
+def _beside(schema: Schema, drawn: list[tuple[list[str], Codes]]) -> tuple[tuple[str, ...], Codes]:
+    """All columns in the schema's order. Codes of 64 bits need unsigned numbers."""
+    if len(drawn) == 1 and drawn[0][1].dtype == np.int64:
+        return tuple(drawn[0][0]), drawn[0][1]
+    by_name = {name: codes[:, place] for names, codes in drawn for place, name in enumerate(names)}
+    names = tuple(column.name for column in schema.columns if column.name in by_name)
+    return names, np.stack([by_name[name].astype(np.uint64) for name in names], axis=1)
+
+
+def _notes(
+    library: Library,
+    drawn: list[tuple[list[str], Codes]],
+    ranges: list[RangeSource | BucketSource],
+    counted: Answer | None,
+) -> tuple[str, ...]:
+    found = []
+    if len(drawn) > 1:
+        groups = "; ".join(", ".join(names) for names, _ in drawn)
+        found.append(
+            f"Columns of different parts of the release were drawn independently of each other: {groups}."
+        )
+    lacking = [each for each in ranges if share_of_nulls(each, counted)]
+    valued = [name for each in ranges if each not in lacking for name in each.columns]
+    if valued:
+        found.append(
+            f"Every row has a value in {', '.join(valued)}: ranges count no nulls, so none are drawn."
+        )
+    if lacking:
+        names = ", ".join(each.columns[0] for each in lacking)
+        found.append(
+            f"In {names} as many rows have no value as the release counts more rows than values."
+        )
+    left = [
+        column.name
+        for column in library.schema.columns
+        if all(column.name not in names for names, _ in drawn)
+    ]
+    if left:
+        found.append(f"Not in the release, so not drawn: {', '.join(left)}.")
+    return tuple(found)
+
+
+def _decoded(column: Column, codes: Codes, places: Integers) -> list[Any]:
+    """Values of a column; equal places in equal cells are decoded once."""
+    inside = np.where(_has_inside(column), places, PLACES // 2)
+    if column.cells > WIDEST:
+        listed = zip(codes.tolist(), inside.tolist(), strict=True)
+        return [column.value_in(code, Fraction(place, PLACES)) for code, place in listed]
+    whole = codes.astype(np.int64)
+    distinct, where = np.unique(whole * PLACES + inside, return_inverse=True)
+    values = [
+        column.value_in(code, Fraction(place, PLACES))
+        for code, place in zip(
+            (distinct // PLACES).tolist(), (distinct % PLACES).tolist(), strict=True
+        )
+    ]
+    return [values[each] for each in where.tolist()]
+
+
+def _has_inside(column: Column) -> bool:
+    """Whether the cells of a column may hold more than one value."""
+    return column.is_ordered and not (isinstance(column, IntegerColumn) and column.width == 1)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,0 +1,187 @@
+"""Every registered mechanism and release, audited in one go, each beside its 1.2x mutant.
+
+Nothing is listed by name: what the tables of mechanisms and algorithms hold is audited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet.audits.guessing import releases as empirical_releases
+from discreet.audits.guessing import subjects
+from discreet.audits.guessing.game import FALSE_POSITIVE_RATE, Finding
+from discreet.audits.guessing.mutants import ShrunkNoise
+from discreet.audits.guessing.releases import audit_release, recorded_laws
+from discreet.audits.guessing.subjects import MUTANT, Subject, subjects_of
+from discreet.audits.material.tables import random_table
+from discreet.audits.material.workloads import Job, possible
+from discreet.core.mechanisms.registry import MECHANISMS
+from discreet.errors import DiscreetError
+from discreet.families.shared.estimate.public_random import generator
+from discreet.privacy.budget import Budget
+from discreet.releases.algorithms import ALGORITHMS
+from discreet.releases.preparing import prepare
+from discreet.schema import Schema
+
+SCHEMA = """
+dataset = "audit"
+people = 100
+adjacency = "{adjacency}"
+{unit}
+[columns.sex]
+kind = "category"
+values = ["F", "M"]
+other = false
+[columns.age]
+kind = "integer"
+range = [0, 15]
+[columns.income]
+kind = "number"
+bounds = [0, 64]
+bits = 4
+nulls = "exclude"
+"""
+SCHEMAS = tuple(
+    Schema.loads(SCHEMA.format(adjacency=adjacency, unit=unit))
+    for adjacency, unit in (
+        ("add-remove", ""),
+        ("change-one", ""),
+        ("add-remove", '[unit]\nidentifier = "person"\nmax_rows = 2'),
+    )
+)
+
+BUDGETS = (Budget(epsilon=1), Budget(rho="1/10"), Budget(epsilon=1, delta="1e-6"))
+RANDOM_SCHEMAS = 60
+PROMISED = 4_500
+"""With so many draws of one law, noise a fifth too small is seen."""
+SECONDS = 10.0
+"""Of the processor, for each part of a release's audit. Releases that take longer draw many numbers, so fewer runs do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the table."""
+
+    finding: Finding
+    refuted: bool
+    verdict: str
+    mutant: str
+    """How the 1.2x mutant fared."""
+    mutant_rejected: bool | None
+    """`None` where none was run: a fast pass makes too few draws to promise anything."""
+
+    @property
+    def failed(self) -> bool:
+        return self.refuted or self.mutant_rejected is False
+
+
+def mechanism_rows(*, epsilon: Fraction, fast: bool = False) -> Iterator[Row]:
+    """Each way of auditing each mechanism."""
+    for name in MECHANISMS:
+        for subject in subjects_of(name):
+            yield _mechanism_row(
+                subject, epsilon, subjects.FAST_RUNS if fast else subjects.RUNS, fast
+            )
+
+
+def _mechanism_row(subject: Subject, epsilon: Fraction, runs: int, fast: bool) -> Row:
+    honest = subject.audit(epsilon=epsilon, runs=runs)
+    mutant = subject.audit(epsilon=epsilon, runs=runs, factor=MUTANT)
+    return Row(
+        finding=honest,
+        refuted=honest.refuted,
+        verdict=honest.verdict,
+        mutant=f"{'rejected' if mutant.refuted else 'MISSED'}, {mutant.certified:.3f}",
+        mutant_rejected=True if mutant.refuted else (None if fast else False),
+    )
+
+
+def release_jobs() -> Iterator[tuple[Schema, Job]]:
+    """Each algorithm under each adjacency and unit that it serves, with budgets taken in turn.
+
+    One that serves none of the schemas here is looked for among random ones.
+    """
+    reached: set[str] = set()
+    for place, schema in enumerate(SCHEMAS):
+        for job in _jobs(schema, BUDGETS[place:] + BUDGETS[:place]):
+            reached |= set(job.algorithms.values())
+            yield schema, job
+    public = generator(0)
+    for _ in range(RANDOM_SCHEMAS):
+        if reached >= registered_algorithms():
+            return
+        schema = random_table(public).schema
+        for job in _jobs(schema, BUDGETS):
+            if not reached >= set(job.algorithms.values()):
+                reached |= set(job.algorithms.values())
+                yield schema, job
+
+
+def _jobs(schema: Schema, budgets: tuple[Budget, ...]) -> Iterator[Job]:
+    """One job for each algorithm that serves the schema."""
+    seen: set[str] = set()
+    for query_class, algorithm in possible(schema):
+        if algorithm in seen:
+            continue
+        for budget in budgets:
+            job = Job((query_class,), {query_class.text: algorithm}, budget)
+            try:
+                prepare(schema, budget=budget, workload=job.classes, algorithms=job.algorithms)
+            except DiscreetError:
+                continue  # not with this kind of budget
+            seen.add(algorithm)
+            yield job
+            break
+
+
+def release_rows(*, fast: bool = False) -> Iterator[Row]:
+    """Each registered release algorithm; its mutant must fail the test of the noise laws."""
+    runs = empirical_releases.FAST_RUNS if fast else empirical_releases.RUNS
+    shrunk = ShrunkNoise(MUTANT)
+    for schema, job in release_jobs():
+        found = audit_release(
+            schema,
+            budget=job.budget,
+            workload=job.classes,
+            algorithms=job.algorithms,
+            runs=runs,
+            seconds=SECONDS,
+        )
+        checks = recorded_laws(
+            schema,
+            budget=job.budget,
+            workload=job.classes,
+            algorithms=job.algorithms,
+            runs=runs,
+            seconds=SECONDS,
+            drawn=shrunk,
+        )
+        smallest = min((check.p_value for check in checks), default=1.0)
+        rejected = smallest < FALSE_POSITIVE_RATE / 2 / max(1, len(checks))
+        promised = max((check.draws for check in checks), default=0) >= PROMISED
+        words = "rejected" if rejected else "MISSED" if promised else "too few draws"
+        unit = ", unit of rows" if schema.unit.identifier else ""
+        yield Row(
+            finding=_titled(found.finding, f"{schema.adjacency}{unit}"),
+            refuted=found.refuted,
+            verdict=found.verdict,
+            mutant=f"{words}, p {smallest:.0e}",
+            mutant_rejected=True if rejected else False if promised else None,
+        )
+
+
+def _titled(finding: Finding, note: str) -> Finding:
+    return replace(finding, subject=f"{finding.subject} ({note})")
+
+
+def registered_algorithms() -> set[str]:
+    return {each.name for options in ALGORITHMS.values() for each in options}
+
+
+def unreached_algorithms() -> set[str]:
+    """Registered algorithms that no audit here reaches: none, or the suite fails."""
+    return registered_algorithms() - {
+        name for _, job in release_jobs() for name in job.algorithms.values()
+    }

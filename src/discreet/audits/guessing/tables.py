@@ -1,0 +1,118 @@
+"""Tiny neighbouring tables for any schema: rows at the ends of the declared domains, and nobody's.
+
+The more a unit's values lie apart, the more it moves every count and sum: the worst case for privacy.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from discreet.audits.material.tables import GeneratedTable
+from discreet.errors import BadInput
+from discreet.families.predicates.queries.predicates import Predicates, partition
+from discreet.privacy.adjacency import Adjacency
+from discreet.queries.classes import QueryClass
+from discreet.schema import Column, Schema
+
+OTHERS = 2
+"""Units that both tables have."""
+
+
+def neighbouring_tables(
+    schema: Schema, classes: Sequence[QueryClass] = ()
+) -> Iterator[tuple[GeneratedTable, GeneratedTable]]:
+    """Pairs of tiny neighbouring tables for any schema, the changing unit at the ends of every domain.
+
+    Declared predicates may hold at neither end: for each class of them the unit also lies where most
+    of them hold, and moves to where most of them change.
+    """
+    unit = schema.unit
+    names = tuple(column.name for column in schema.columns)
+    header = (() if unit.identifier is None else (unit.identifier,)) + names
+
+    def rows(person: str, ends: Sequence[str]) -> list[tuple[str, ...]]:
+        own = () if unit.identifier is None else (person,)
+        return [(*own, *ends)] * (1 if unit.identifier is None else unit.max_rows)
+
+    low, high = ([ends_of(column)[end] for column in schema.columns] for end in (0, 1))
+    null = [""] * len(names)
+    others = [row for n in range(OTHERS) for row in rows(f"p{n}", low)]
+
+    def table(extra: list[tuple[str, ...]]) -> GeneratedTable:
+        return GeneratedTable(schema=schema, header=header, rows=(*others, *extra))
+
+    telling = [_telling(schema, each) for each in classes if isinstance(each, Predicates)]
+    if schema.adjacency is Adjacency.ADD_REMOVE:
+        for state in (low, high, *(most for most, _ in telling)):
+            yield table([]), table(rows("somebody", state))
+        return
+    for before, after in ((low, high), (low, null), (null, high), *telling):
+        yield table(rows("somebody", before)), table(rows("somebody", after))
+
+
+def _telling(schema: Schema, asked: Predicates) -> tuple[list[str], list[str]]:
+    """A row that satisfies the most predicates, and one on which as many as possible differ from it."""
+    found = partition(schema, asked.conditions)
+    shape = [schema.column(name).cells for name in found.columns]
+    cells = np.stack(np.unravel_index(np.arange(len(found.part)), shape), axis=1)
+    # Cells for other values have no value to write, so only values and nulls are looked for.
+    written = np.ones(len(cells), dtype=np.bool_)
+    for axis, name in enumerate(found.columns):
+        column = schema.column(name)
+        if column.other_cell is not None:
+            written &= cells[:, axis] != column.other_cell
+    truths = found.workload[:, found.part]
+    most = int(np.argmax(np.where(written, truths.sum(axis=0), -1)))
+    moved = (truths != truths[:, most : most + 1]).sum(axis=0)
+    furthest = int(np.argmax(np.where(written, moved, -1)))
+    states = []
+    for place in (most, furthest):
+        codes = dict(zip(found.columns, cells[place].tolist(), strict=True))
+        states.append(
+            [
+                _text_in(column, codes[column.name]) if column.name in codes else ends_of(column)[0]
+                for column in schema.columns
+            ]
+        )
+    return states[0], states[1]
+
+
+def _text_in(column: Column, code: int) -> str:
+    """The text of some value in a cell; a null's is empty."""
+    if code == column.null_cell:
+        return ""
+    value = column.value_in(code, Fraction(0))
+    return str(value).lower() if column.kind == "boolean" else str(value)
+
+
+def ends_of(column: Column) -> tuple[str, str]:
+    """Texts of two values in the column's first and last cell, at its bounds where it has some."""
+    texts = []
+    for end, code in ((0, 0), (1, column.value_cells - 1)):
+        value = column.value_in(code, Fraction(0))
+        bounds = column.value_bounds
+        if bounds is not None and column.kind in ("integer", "number"):
+            edge = bounds[end]
+            typed = int(edge) if column.kind == "integer" else float(edge)
+            if column.code_of(typed) == code:
+                value = typed
+        text = str(value).lower() if column.kind == "boolean" else str(value)
+        if not text and column.kind == "category":
+            raise BadInput(
+                f"Column {column.name!r} has an empty category, which a CSV file reads as null."
+            )
+        texts.append(text)
+    return texts[0], texts[1]
+
+
+def written_to(table: GeneratedTable, path: Path) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerow(table.header)
+        writer.writerows(table.rows)
+    return path

@@ -1,0 +1,43 @@
+"""`discreet compare`: a release against the table it was made of, for the custodian alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from discreet.cli.options import FILE, confidence_option, json_option
+
+
+@click.command()
+@click.argument("release_path", metavar="RELEASE", type=FILE)
+@click.argument("table", metavar="TABLE")
+@confidence_option
+@json_option
+def command(release_path: Path, table: str, confidence: float, as_json: bool) -> None:
+    """Compare a release with the true table. NOT PRIVATE: for the custodian's eyes only.
+
+    Prints, for each table of the release, the true error of its answers and of synthetic rows, and
+    how often the intervals hold. These are exact statistics of the rows: never publish them, and
+    never choose a release by them.
+
+    \b
+    Examples:
+      discreet compare people.release people.csv
+      discreet compare people.release people.csv --json
+    """
+    from discreet.answering import open_release
+    from discreet.cli.output import print_json
+    from discreet.custodian.comparison import BANNER, compare
+
+    found = compare(open_release(release_path), table, confidence=confidence)
+    if as_json:
+        print_json({"banner": BANNER, "tables": [each.to_dict() for each in found]})
+        return
+    click.echo(BANNER)
+    click.echo(f"{'answers off':>12} {'synthetic off':>14} {'intervals hold':>15}  columns")
+    for each in found:
+        click.echo(
+            f"{each.answers:>12.4f} {each.synthetic:>14.4f} {each.held:>15.3f}  {', '.join(each.columns)}"
+        )
+    click.echo(BANNER)

@@ -1,0 +1,300 @@
+"""`discreet ledger`: what each dataset has spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.failures import CheckFailed
+from discreet.cli.options import (
+    budget_of,
+    budget_options,
+    check_cap,
+    json_option,
+    ledger_option,
+    yes_option,
+)
+
+reason_option = click.option("--reason", required=True, help="Why; it is kept in the ledger.")
+by_option = click.option(
+    "--by", metavar="NAME", help="Who does it; it is kept too. Default: the system's account name."
+)
+
+
+@click.group()
+def command() -> None:
+    """Show or check the ledger: the durable record of every charge against a dataset.
+
+    \b
+    Examples:
+      discreet ledger show
+      discreet ledger verify --ledger ledger.db
+    """
+
+
+@command.command(short_help="Show what was charged, for what, and what is left.")
+@click.argument("dataset", required=False)
+@ledger_option
+@json_option
+def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
+    """Show what was charged, to which dataset, for what, and what is left of each cap.
+
+    \b
+    Examples:
+      discreet ledger show
+      discreet ledger show people --ledger ledger.db --json
+    """
+    from discreet.cli.output import print_json, print_table
+    from discreet.errors import did_you_mean
+
+    with _existing(ledger_path) as ledger:
+        entries = ledger.entries(dataset)
+        charged = {entry.dataset for entry in ledger.entries(None)}
+        names = list(dict.fromkeys(entry.dataset for entry in entries))
+        accounts = [(name, ledger.cap(name), ledger.spent(name)) for name in names]
+        protected = {name: ledger.protects(name) for name in names}
+        changes = ledger.changes(dataset)
+        place = str(ledger.path)
+    if as_json:
+        print_json(
+            {
+                "ledger": place,
+                "datasets": [
+                    {
+                        "dataset": name,
+                        "cap": cap.to_dict(),
+                        "spent": spent.to_dict(),
+                        "protects": _whom(protected[name]),
+                    }
+                    for name, cap, spent in accounts
+                ],
+                "caps": [
+                    {
+                        "at": change.at,
+                        "dataset": change.dataset,
+                        "analyst": change.analyst,
+                        "what": change.kind.value,
+                        "cap": change.cap.to_dict(),
+                        "protects": _whom(change.protects),
+                        "by": change.by,
+                        "reason": change.reason,
+                    }
+                    for change in changes
+                ],
+                "entries": [
+                    {
+                        "id": entry.id,
+                        "dataset": entry.dataset,
+                        "cost": entry.cost.to_dict(),
+                        "state": entry.state.value,
+                        "purpose": entry.purpose,
+                        "charged_at": entry.charged_at,
+                        "digest": entry.digest,
+                        "protects": _whom(entry.protects),
+                        "asked": entry.asked.to_dict(),
+                    }
+                    for entry in entries
+                ],
+            }
+        )
+        return
+    if not entries:
+        whose = "" if dataset is None else f" to dataset {dataset!r}"
+        near = "" if dataset is None else did_you_mean(dataset, sorted(charged))
+        click.echo(f"Nothing was charged{whose} in {place}.{near}")
+        return
+    print_table(
+        ("dataset", "spent", "of its cap", "left"),
+        [(name, str(spent), str(cap), str(cap.minus(spent))) for name, cap, spent in accounts],
+        title=place,
+    )
+    for name in names:
+        click.echo(f"The cap of {name} protects {protected[name] or NOBODY_KNOWS}.")
+    decided = [change for change in changes if change.by is not None]
+    if decided:
+        print_table(
+            ("when", "dataset", "what was done to its cap", "by", "why"),
+            [
+                (change.at, change.dataset, _done(change), change.by or "", change.reason or "")
+                for change in decided
+            ],
+        )
+    print_table(
+        ("entry", "dataset", "cost", "state", "when", "what for"),
+        [
+            (
+                str(entry.id),
+                entry.dataset,
+                _cost(entry),
+                _state(entry),
+                entry.charged_at,
+                entry.purpose,
+            )
+            for entry in entries
+        ],
+        right=[0],
+    )
+
+
+NOBODY_KNOWS = "nobody knows whom: it was charged before ledgers recorded it"
+
+
+def _whom(protects: Any) -> Any:
+    return None if protects is None else protects.to_dict()
+
+
+def _done(change: Any) -> str:
+    """A change of a cap, as people say it."""
+    whose = "" if change.analyst is None else f"for analyst {change.analyst}: "
+    if change.kind.value == "raised":
+        return f"{whose}raised to {change.cap}"
+    return f"{whose}said to protect {change.protects}"
+
+
+def _cost(entry: Any) -> str:
+    """What counts under the cap, and from what it was converted."""
+    return str(entry.cost) if entry.cost == entry.asked else f"{entry.cost} (for {entry.asked})"
+
+
+def _state(entry: Any) -> str:
+    """As people say it: what was read and has an answer on record is answered."""
+    if entry.is_lost:
+        return "lost"
+    return "answered" if entry.state.value == "reading" else str(entry.state.value)
+
+
+@command.command(short_help="Check that the record was not altered.")
+@ledger_option
+@json_option
+def verify(ledger_path: Path | None, as_json: bool) -> None:
+    """Check the ledger's hash chain, its totals, and that no older copy was put back.
+
+    Ends with exit code 1 if the record was altered.
+
+    \b
+    Examples:
+      discreet ledger verify
+      discreet ledger verify --ledger ledger.db --json
+    """
+    from discreet.cli.output import print_json
+    from discreet.errors import LedgerDamaged
+
+    try:
+        with _existing(ledger_path) as ledger:
+            ledger.verify()
+            place, count = str(ledger.path), len(ledger.entries(None))
+    except LedgerDamaged as error:
+        raise CheckFailed(str(error)) from None
+    if as_json:
+        print_json({"ledger": place, "entries": count, "intact": True})
+    else:
+        click.echo(f"{place} is intact: {count} charges, an unbroken chain, no older copy.")
+
+
+@command.command("raise-cap", short_help="Put a higher cap in place, for a reason.")
+@click.argument("dataset")
+@budget_options
+@reason_option
+@by_option
+@yes_option
+@ledger_option
+def raise_cap(
+    dataset: str,
+    epsilon: str | None,
+    delta: str,
+    rho: str | None,
+    reason: str,
+    by: str | None,
+    yes: bool,
+    ledger_path: Path | None,
+) -> None:
+    """Put a higher cap in place of a dataset's declared one; who did it and why is recorded.
+
+    The promise made under the old cap ends there: from then on the loss is bounded by the new one.
+
+    \b
+    Examples:
+      discreet ledger raise-cap people --epsilon 2 --reason "second edition, approved by the board"
+    """
+    cap = budget_of(epsilon, delta, rho)
+    check_cap(cap, yes=yes)
+    with _existing(ledger_path) as ledger:
+        ledger.raise_cap(dataset, cap, reason=reason, by=by)
+    click.echo(f"The cap of {dataset} is now {cap}.")
+
+
+@command.command("declare-unit", short_help="Say whom older charges protect, for a reason.")
+@click.argument("dataset")
+@click.option(
+    "--adjacency",
+    type=click.Choice(["add-remove", "change-one"]),
+    required=True,
+    help="Which tables are neighbours, as the schema said.",
+)
+@click.option("--identifier", metavar="COLUMN", help="Whose a row is. Default: a person is a row.")
+@click.option("--max-rows", default=1, show_default=True, help="Rows of a person that count.")
+@reason_option
+@by_option
+@ledger_option
+def declare_unit(
+    dataset: str,
+    adjacency: str,
+    identifier: str | None,
+    max_rows: int,
+    reason: str,
+    by: str | None,
+    ledger_path: Path | None,
+) -> None:
+    """Say whom the charges to a dataset protect that were made before ledgers recorded it.
+
+    Until then nothing more can be charged to it: losses of different units cannot be added. All its
+    charges must have protected the same; their schemas and releases tell. It is taken on trust.
+
+    \b
+    Examples:
+      discreet ledger declare-unit people --adjacency add-remove --reason "as in people.toml, the only schema used"
+    """
+    from discreet.privacy.adjacency import Adjacency
+    from discreet.privacy.protection import Protected
+
+    protects = Protected(Adjacency(adjacency), identifier, max_rows)
+    with _existing(ledger_path) as ledger:
+        ledger.declare_unit(dataset, protects, reason=reason, by=by)
+    click.echo(f"The cap of {dataset} protects {protects}.")
+
+
+@command.command("accept-mark", short_help="Go on from a copy whose mark is lost or ahead.")
+@reason_option
+@ledger_option
+def accept(reason: str, ledger_path: Path | None) -> None:
+    """Go on from this copy of the ledger although its mark is lost or further on.
+
+    Charges that this copy does not hold are forgotten for good: what was published on them no longer
+    counts against any cap. Put the newest copy and its mark back instead, if there is one.
+
+    \b
+    Examples:
+      discreet ledger accept-mark --ledger ledger.db --reason "disk lost; restored last night's backup"
+    """
+    from discreet.errors import BadInput
+    from discreet.ledger import default_place
+    from discreet.ledger.repair import accept_mark
+
+    place = default_place() if ledger_path is None else ledger_path
+    if not place.exists():
+        raise BadInput(f"There is no ledger at {place}. Nothing was changed.")
+    accept_mark(place, reason=reason)
+    click.echo(f"{place} goes on from here; the reason is kept in it.")
+
+
+def _existing(path: Path | None) -> Any:
+    """The ledger, which looking at must not create."""
+    from discreet.errors import BadInput
+    from discreet.ledger import Ledger, default_place
+
+    place = default_place() if path is None else path
+    if not place.exists():
+        raise BadInput(f"There is no ledger at {place}. Nothing was charged here.")
+    return Ledger.open(place)

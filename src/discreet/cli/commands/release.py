@@ -1,0 +1,172 @@
+"""`discreet release`: publish a table once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from discreet.cli.options import (
+    FILE,
+    algorithm_option,
+    algorithms_of,
+    budget_of,
+    budget_options,
+    check_cap,
+    confidence_option,
+    convert_option,
+    force_option,
+    json_option,
+    ledger_option,
+    schema_option,
+    workload_of,
+    workload_option,
+    yes_option,
+)
+
+
+@click.command()
+@click.argument("table", type=str)
+@schema_option
+@workload_option
+@algorithm_option
+@budget_options
+@click.option("-o", "--output", type=FILE, required=True, help="The release file to write.")
+@ledger_option
+@click.option(
+    "--sign",
+    "key_path",
+    metavar="KEY",
+    type=FILE,
+    help="Sign with the private key in this file (see `discreet key`).",
+)
+@confidence_option
+@convert_option
+@yes_option
+@force_option
+@json_option
+def command(
+    table: str,
+    schema_path: Path,
+    classes: tuple[str, ...],
+    algorithms: tuple[str, ...],
+    epsilon: str | None,
+    delta: str,
+    rho: str | None,
+    output: Path,
+    ledger_path: Path | None,
+    key_path: Path | None,
+    confidence: float,
+    convert_unit: bool,
+    yes: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Publish a table once: charge the ledger, read the rows, add noise, write one release file.
+
+    The table is a Parquet file or glob, a CSV file, or file.duckdb::table. The budget is that of the
+    whole release. The charge is durable before the first row is read and is never refunded, not
+    even after an error or Ctrl-C; a release beyond the dataset's cap is refused before anything is
+    read.
+
+    \b
+    Examples:
+      discreet release people.csv --schema people.toml --epsilon 1 --for 'marginals(2)' -o people.release
+      discreet release people.csv --schema people.toml --epsilon 1/2 \\
+          --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
+    """
+    from discreet.cli.files import refuse_overwriting
+    from discreet.cli.keys import private_key
+    from discreet.cli.output import plain_number, print_json, print_table, progress_bar, say
+    from discreet.families.shared.release.trivial_claims import drowned
+    from discreet.privacy.guidance import guidance
+    from discreet.releases import release_to_file
+    from discreet.releases.left_out import left_out_note
+    from discreet.schema import Schema
+
+    refuse_overwriting(output, force=force)
+    key = None if key_path is None else private_key(key_path)
+    schema = Schema.load(schema_path)
+    workload = workload_of(classes)
+    if epsilon is None and rho is None:
+        raise click.UsageError("Give a budget for the whole release: --epsilon or --rho.")
+    budget = budget_of(epsilon, delta, rho)
+    check_cap(schema.cap or budget, yes=yes)
+    with progress_bar() as advance:
+        made = release_to_file(
+            table,
+            schema,
+            output,
+            budget=budget,
+            workload=workload,
+            ledger=ledger_path,
+            confidence=confidence,
+            algorithms=algorithms_of(algorithms),
+            progress=advance,
+            overwrite=force,
+            convert_unit=convert_unit,
+        )
+    signed_by = None
+    if key is not None:
+        from discreet.answering import sign_release
+        from discreet.errors import BadInput, NotWritten
+
+        try:
+            signed_by = sign_release(output, key)
+        except BadInput as error:
+            raise NotWritten(
+                f"{output} is written and charged, but not signed: {error} Do not pay for it again; sign "
+                "it with `discreet.answering.sign_release` once there is room."
+            ) from None
+    if as_json:
+        print_json(
+            {
+                "release": str(output),
+                "dataset": schema.dataset,
+                "charged": made.budget.to_dict(),
+                "accounting": made.accounting.value,
+                "signed_by": signed_by,
+                "warnings": guidance(made.budget, people=schema.people),
+                "left_out": [
+                    text for part in made.parts if (text := left_out_note(part.query_class, schema))
+                ],
+                "claims": [
+                    {
+                        "class": claim.query_class,
+                        "bound": claim.bound,
+                        "confidence": claim.confidence,
+                        "simultaneous": claim.simultaneous,
+                    }
+                    for claim in made.claims
+                ],
+            }
+        )
+        return
+    claimed = {claim.query_class for claim in made.claims}
+    unclaimed = [text for text in dict.fromkeys(made.workload) if text not in claimed]
+    print_table(
+        ("good for", "off by at most", "holds for", "confidence"),
+        [
+            (
+                claim.query_class,
+                plain_number(claim.bound),
+                "all its queries at once" if claim.simultaneous else "each query alone",
+                f"{claim.confidence:.6g}",
+            )
+            for claim in made.claims
+        ]
+        + [(text, "no bound", "ask: each answer has its interval", "") for text in unclaimed],
+        title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",
+        right=[1, 3],
+    )
+    for warning in guidance(made.budget, people=schema.people):
+        say(warning)
+    for part in made.parts:
+        left_out = left_out_note(part.query_class, schema)
+        if left_out:
+            say(left_out)
+    for text in sorted(drowned(made)):
+        say(
+            f"{text}: that is as much as the {schema.people:,} people of the schema or more, so answers "
+            "say little. A larger budget is needed, or fewer or coarser columns."
+        )

@@ -1,0 +1,51 @@
+"""`discreet synthesize`: synthetic rows from a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from discreet.cli.options import FILE, force_option
+
+
+@click.command()
+@click.argument("release_path", metavar="RELEASE", type=FILE)
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    required=True,
+    help="The file to write; its ending says how: .csv, .parquet, .arrow or .feather.",
+)
+@click.option(
+    "--rows", type=click.IntRange(0), help="How many. Default: as many as the release estimates."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), help="The same seed gives the same rows. Default: none."
+)
+@force_option
+def command(
+    release_path: Path, output: Path, rows: int | None, seed: int | None, force: bool
+) -> None:
+    """Draw synthetic rows from a release: the original's columns, names and types, nobody's rows.
+
+    Free, as often as you like: only the release is read. The rows are as good as the release;
+    ask it for numbers, which come with intervals, and use the rows where a table is needed.
+
+    \b
+    Examples:
+      discreet synthesize people.release -o people-synthetic.parquet
+      discreet synthesize people.release -o test-data.csv --rows 1000 --seed 1
+    """
+    from discreet.answering import open_release
+    from discreet.cli.files import refuse_overwriting
+    from discreet.cli.output import plural
+
+    refuse_overwriting(output, force=force)
+    made = open_release(release_path).synthesize(rows, seed=seed)
+    made.write(output)
+    drawn, columns = plural(len(made), "synthetic row"), plural(len(made.names), "column")
+    click.echo(f"{output}: {drawn} of {columns}")
+    for note in made.notes:
+        click.echo(note)

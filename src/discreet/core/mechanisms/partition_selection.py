@@ -1,0 +1,104 @@
+"""Partition selection: which keys a table holds, where nobody may list them beforehand."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from discreet.errors import BadBudget
+from discreet.privacy.cost import Cost
+from discreet.samplers.exact import ceil_shift, exp_minus
+
+MOST_CHANCES = 1 << 18
+"""Counts that are told apart; an epsilon that needs more names nothing anyone could use."""
+GUARD_BITS = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """The chance that a key is named, by how many units hold it: p(0) = 0, p(1) <= delta, ..., 1.
+
+    p rises as fast as (epsilon, delta) allows for one key whose count moves by 1: for every n
+        p(n+1)     <= e^epsilon p(n)       + delta
+        1 - p(n)   <= e^epsilon (1-p(n+1)) + delta
+    The chances are integers over 2^bits, rounded down, and e^epsilon is rounded down too, so both
+    hold exactly.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def bits(self) -> int:
+        return GUARD_BITS + (self.delta.denominator // self.delta.numerator).bit_length()
+
+    @property
+    def chances(self) -> tuple[int, ...]:
+        """2^bits p(n) for n = 0, 1, ..., up to the first that is certain."""
+        return _chances(self.epsilon, self.delta, self.bits)
+
+    def chance(self, count: int) -> Fraction:
+        found = self.chances
+        return Fraction(found[max(0, min(count, len(found) - 1))], 1 << self.bits)
+
+    @property
+    def certain(self) -> int:
+        """How many units make a key sure to be named."""
+        return len(self.chances) - 1
+
+    @property
+    def even(self) -> int:
+        """How many units make it at least as likely to be named as not."""
+        return bisect_left(self.chances, 1 << (self.bits - 1))
+
+
+@lru_cache(maxsize=64)
+def _chances(epsilon: Fraction, delta: Fraction, bits: int) -> tuple[int, ...]:
+    one = 1 << bits
+    _, shrink = exp_minus(epsilon, bits)  # e^-epsilon, a hair above, so that its inverse is below
+    slack = delta.numerator * one // delta.denominator
+    found = [0]
+    while found[-1] < one:
+        if len(found) > MOST_CHANCES:
+            raise BadBudget(
+                "The epsilon for naming undeclared values is too small to tell any of them from noise. "
+                "Nothing was read or charged. Give a larger one, or a smaller max_groups."
+            )
+        now = found[-1]
+        left = one - now - slack
+        if left <= 0:
+            found.append(one)
+            break
+        found.append(min((now << bits) // shrink + slack, one - ceil_shift(left * shrink, bits)))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSelection:
+    """Name each key by a coin of its own, whose chance grows with the units that hold the key.
+
+    Guarantee:   (epsilon, delta)-DP for the set of names. Nothing else leaves, no count above all.
+    Adjacency:   the caller says how many keys one unit can touch under it, each by 1.
+    Sensitivity: that number of keys. Each pays its part of epsilon and delta (basic composition);
+                 keys that a unit does not touch cost nothing, for their coins are apart.
+    Theorem:     Desfontaines, Voss, Gipson, Mandayam 2022: among all (epsilon, delta)-DP ways to
+                 name a key by its count, this one names it most often, at every count.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        for value in (self.epsilon, self.delta):
+            if not isinstance(value, Fraction) or value <= 0:
+                raise BadBudget("Naming undeclared values needs an epsilon and a delta above 0.")
+        if self.delta >= 1:
+            raise BadBudget("Naming undeclared values needs a delta below 1.")
+
+    def law(self, touched: int) -> Keeping:
+        return Keeping(epsilon=self.epsilon / touched, delta=self.delta / touched)
+
+    def cost(self) -> Cost:
+        return Cost.approximate(epsilon=self.epsilon, delta=self.delta)

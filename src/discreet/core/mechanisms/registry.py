@@ -1,0 +1,25 @@
+"""Every mechanism by its name: the table that tests and audits go through."""
+
+from __future__ import annotations
+
+from discreet.core.mechanisms.additive import (
+    AnalyticGaussian,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    OneCountGaussian,
+)
+from discreet.core.mechanisms.exponential import Exponential
+from discreet.core.mechanisms.partition_selection import PartitionSelection
+from discreet.core.mechanisms.randomised_response import RandomisedResponse
+from discreet.core.mechanisms.threshold import AboveThreshold
+
+MECHANISMS = {
+    "discrete-laplace": DiscreteLaplace,
+    "discrete-gaussian": DiscreteGaussian,
+    "one-count-gaussian": OneCountGaussian,
+    "analytic-gaussian": AnalyticGaussian,
+    "exponential": Exponential,
+    "randomised-response": RandomisedResponse,
+    "above-threshold": AboveThreshold,
+    "partition-selection": PartitionSelection,
+}

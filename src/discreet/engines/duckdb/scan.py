@@ -1,0 +1,356 @@
+"""Where DuckDB finds the rows of each kind of source, and what it calls their columns.
+
+Nothing is sniffed. CSV files are never opened by DuckDB: it reads parts of them, as text, in each of
+which a line is exactly one record (see `csv_parts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from sqlglot import exp
+
+from discreet.engines.csv.parts import CsvParts
+from discreet.engines.duckdb import sql as s
+from discreet.engines.duckdb.session import Session
+from discreet.engines.duckdb.sql import Sql
+from discreet.engines.frames import frame_columns, open_frame
+from discreet.engines.sources import Source, SourceColumn, csv_names, locate
+from discreet.errors import BadSource, EngineFailed
+from discreet.schema.columns.column import folded
+from discreet.schema.schema import Schema
+
+_ATTACHED = "source"
+_replaces_text: list[bool] = []
+"""Whether this DuckDB can replace what is not Unicode: empty until it was asked, which is done once."""
+_REGISTERED = "source_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A table expression, and for each column that was asked for, its name there and its type."""
+
+    table: Sql
+    fields: tuple[tuple[str, str], ...]
+    csv: CsvParts | None = None
+    """Where the rows come from batch by batch, each instead of `table`, which then holds none."""
+    read: Callable[[], None] | None = None
+    """What a verb calls before it scans, where there is a table in memory to be read first."""
+
+
+def open_scan(session: Session, source: Source, schema: Schema) -> Scan:
+    """The scan of the declared columns, then the identifier's; afterwards the session is locked."""
+    if source.format == "csv":
+        return _open_csv(session, source, schema)
+    if source.format == "parquet":
+        header = _parquet_header(session, source.files)
+        found = locate(schema, header.columns, names_are_public=True)
+        _refuse_differing_types(source.files, header, found)
+        if (read_by_arrow := _as_dataset(source.files, header, found)) is not None:
+            return _open_frame(session, read_by_arrow, schema)
+        fields = header.fields(found)
+        session.lock(source.files)
+        return Scan(header.table, fields)
+    if source.format == "duckdb":
+        table, columns = _attached(session, source)
+        found = locate(schema, columns, names_are_public=True)
+        session.lock(())
+        return Scan(table, tuple((column.name, column.type_name) for column in found))
+    return _open_frame(session, source, schema)
+
+
+def _open_frame(session: Session, source: Source, schema: Schema) -> Scan:
+    found = locate(schema, frame_columns(source), names_are_public=True)
+    rows = open_frame(source, schema, found)
+    session.register(_REGISTERED, rows)  # of which it learns the columns alone
+    session.lock(())
+    return Scan(exp.table_(_REGISTERED, quoted=True), rows.fields, read=rows.read)
+
+
+def open_parquet(
+    session: Session, files: Sequence[str], names: Sequence[str]
+) -> list[tuple[str, str]]:
+    """The fields of some columns, by their names, once nothing in them can stop a reader."""
+    header = _parquet_header(session, files)
+    found = []
+    for name in names:
+        alike = [column for column in header.columns if folded(column.name) == folded(name)]
+        if len(alike) != 1:
+            what = "no column" if not alike else "more than one column"
+            raise BadSource(f"{files[0]!r} has {what} {name!r}. No row was read.")
+        found += alike
+    return list(header.fields(found))
+
+
+def describe(session: Session, source: Source) -> list[SourceColumn]:
+    """The columns of a source that is no CSV file, with their logical types."""
+    if source.format == "parquet":
+        return _parquet_header(session, source.files).columns
+    if source.format == "duckdb":
+        return _attached(session, source)[1]
+    return frame_columns(source)
+
+
+def _function(name: str, files: Sequence[str], **options: Sql) -> Sql:
+    named = [
+        exp.EQ(this=exp.to_identifier(option), expression=value)
+        for option, value in options.items()
+    ]
+    paths = s.one_of(map(s.text, files))
+    call = exp.Anonymous(this=name, expressions=[paths, *named])
+    return exp.Table(this=call)
+
+
+def _described(session: Session, table: Sql) -> list[tuple[str, str]]:
+    query = s.render(exp.select("*").from_(table))
+    return [(row[0], row[1]) for row in session.rows(f"DESCRIBE {query}")]
+
+
+def _open_csv(session: Session, source: Source, schema: Schema) -> Scan:
+    names = csv_names(source.files, schema.csv)
+    columns = [SourceColumn(place, name) for place, name in enumerate(names)]
+    found = locate(schema, columns, names_are_public=schema.csv.names is not None)
+    folder = session.lock_to_private_files()
+    parts = CsvParts(source.files, schema.csv, len(names), folder)
+    fields = tuple((f"f{column.place}", "VARCHAR") for column in found)
+    return Scan(exp.table_("no_rows"), fields, parts)
+
+
+def csv_table(parts: CsvParts, files: Sequence[str]) -> Sql:
+    """The rows of part files. Each is read by one thread, from its start."""
+    yes, no = exp.true(), exp.false()
+    names = [s.text(f"f{place}") for place in range(parts.width)]
+    types = [exp.PropertyEQ(this=name, expression=s.text("VARCHAR")) for name in names]
+    return _function(
+        "read_csv",
+        files,
+        auto_detect=no,
+        columns=exp.Struct(expressions=types),
+        header=yes,
+        delim=s.text(parts.rules.out_delimiter),
+        quote=s.text(parts.rules.out_quote),
+        escape=s.text(parts.rules.out_quote),
+        new_line=s.text("\\n"),
+        force_not_null=s.one_of(
+            name.copy() for name in names
+        ),  # null texts are the schema's matter
+        strict_mode=no.copy(),
+        parallel=no.copy(),
+        max_line_size=s.whole(parts.longest_line),
+        buffer_size=s.whole(2 * parts.longest_line),
+    )
+
+
+def parquet_table(session: Session, files: Sequence[str]) -> Sql:
+    options: dict[str, Sql] = {"hive_types_autocast": exp.false()}
+    if _can_replace_text(session):
+        # Text that is not Unicode would be quoted in an error; its wrong bytes become "?" instead.
+        options["utf8_validation"] = s.text("replace")
+    return _function("read_parquet", files, **options)
+
+
+def _can_replace_text(session: Session) -> bool:
+    """Whether this DuckDB has the option; asked once, for it takes longer than opening a file."""
+    if not _replaces_text:
+        query = exp.select("parameters").from_("duckdb_functions()")
+        named = query.where(s.equal(s.name("function_name"), s.text("read_parquet")))
+        _replaces_text.append(any("utf8_validation" in one for (one,) in session.rows(named)))
+    return _replaces_text[0]
+
+
+def _unreadable(files: Sequence[str]) -> BadSource:
+    return BadSource(
+        f"{files[0]!r}{f' or one of {len(files) - 1} more files' if len(files) > 1 else ''} cannot be "
+        "opened as Parquet: it is damaged, cut short, encrypted or of another format."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _ParquetHeader:
+    """What Parquet files say of their columns, before any row."""
+
+    table: Sql
+    columns: list[SourceColumn]
+    """By their names in the first file."""
+    described: list[tuple[str, str]]
+    """In the same order, DuckDB's names, changed where two fold alike, and types."""
+    top_level: list[tuple[str, str, str]]
+    """File, name and type of each column of each file."""
+
+    def fields(self, found: Sequence[SourceColumn]) -> tuple[tuple[str, str], ...]:
+        """DuckDB's names and types of some columns, once nothing in them can stop a reader."""
+        fields = tuple(self.described[column.place] for column in found)
+        _refuse_json(found, fields)
+        _refuse_milliseconds(self.top_level, found)
+        return fields
+
+
+def _parquet_header(session: Session, files: Sequence[str]) -> _ParquetHeader:
+    table = parquet_table(session, files)
+    try:
+        described = _described(session, table)
+        top_level = _top_level(session, files)
+        # Of several files DuckDB promises no order, and the table has the columns of the first.
+        first = top_level if len(files) == 1 else _top_level(session, files[:1])
+    except EngineFailed:
+        raise _unreadable(files) from None
+    names = [name for _, name, _ in first]
+    partitions = [name for name, _ in described[len(names) :]]
+    columns = [
+        SourceColumn(place, name, type_)
+        for place, (name, (_, type_)) in enumerate(
+            zip([*names, *partitions], described, strict=True)
+        )
+    ]
+    return _ParquetHeader(table, columns, described, top_level)
+
+
+def _top_level(session: Session, files: Sequence[str]) -> list[tuple[str, str, str]]:
+    """File, name and type of each column of each file; the children of nested ones are passed over."""
+    query = exp.select(
+        "file_name", "name", "num_children", "duckdb_type", "type", "converted_type", "logical_type"
+    )
+    found: list[tuple[str, str, str]] = []
+    open_children: list[int] = []
+    for file, name, children, *types in session.rows(
+        query.from_(_function("parquet_schema", files))
+    ):
+        while open_children and open_children[-1] == 0:
+            open_children.pop()
+        if len(open_children) == 1:
+            found.append((file, name, repr(types)))
+        if open_children:
+            open_children[-1] -= 1
+        if children:
+            open_children.append(children)
+    return found
+
+
+def _refuse_differing_types(
+    files: Sequence[str], header: _ParquetHeader, found: Sequence[SourceColumn]
+) -> None:
+    """A column of another type in another file would be cast to the first one's, and casts fail."""
+    if len(files) == 1:
+        return
+    types: dict[str, dict[str, str]] = {}
+    for file, name, type_ in header.top_level:
+        types.setdefault(name, {})[file] = type_
+    for column in found:
+        of_files = types.get(column.name)
+        if of_files is None:
+            continue  # a partition, named in the path
+        if len(of_files) < len(files) or len(set(of_files.values())) > 1:
+            raise BadSource(
+                f"Column {column.name!r} is missing from some of the {len(files)} files, or has "
+                "different types in them. No row was read. Write them anew with one type."
+            )
+
+
+def _refuse_json(found: Sequence[SourceColumn], fields: Sequence[tuple[str, str]]) -> None:
+    """DuckDB checks JSON while it reads Parquet: one row that is none would stop it with an error."""
+    for column, (_, type_) in zip(found, fields, strict=True):
+        if type_ == "JSON":
+            raise BadSource(
+                f"Column {column.name!r} is of type JSON, which cannot be read from Parquet safely. "
+                "No row was read. Write it as plain text."
+            )
+
+
+def _in_milliseconds(
+    top_level: Sequence[tuple[str, str, str]], found: Sequence[SourceColumn]
+) -> str | None:
+    """A column that DuckDB would turn into microseconds while it reads, stopping at one too far off."""
+    wanted = {column.name for column in found}
+    for _, name, types in top_level:
+        if name in wanted and ("TIMESTAMP_MILLIS" in types or "MilliSeconds" in types):
+            return name
+    return None
+
+
+def _refuse_milliseconds(
+    top_level: Sequence[tuple[str, str, str]], found: Sequence[SourceColumn]
+) -> None:
+    name = _in_milliseconds(top_level, found)
+    if name is not None:
+        raise BadSource(
+            f"Column {name!r} holds timestamps in milliseconds, which DuckDB cannot read from Parquet "
+            "safely: one far value would stop the run. No row was read. Write it in microseconds, or, "
+            "if the table is no view and has no partitions, install discreet[arrow]."
+        )
+
+
+def _as_dataset(
+    files: Sequence[str], header: _ParquetHeader, found: Sequence[SourceColumn]
+) -> Source | None:
+    """The files as an Arrow dataset, which reads milliseconds as they are; `None` where none are asked for."""
+    own = {name for _, name, _ in header.top_level}
+    if _in_milliseconds(header.top_level, found) is None or any(c.name not in own for c in found):
+        return None
+    try:
+        from pyarrow import dataset
+    except ImportError:
+        return None
+    return Source("arrow", value=dataset.dataset(list(files), format="parquet", partitioning=None))
+
+
+def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]]:
+    path = source.files[0]
+    try:
+        session.run(f"ATTACH {s.render(s.text(path))} AS {_ATTACHED} (READ_ONLY)")
+    except EngineFailed:
+        raise BadSource(
+            f"{path!r} cannot be opened as a DuckDB file: it is damaged, of another format or "
+            "version, or another process is writing it."
+        ) from None
+    wanted = exp.select("schema_name", "table_name", "sql").from_("duckdb_tables()")
+    found = session.rows(wanted.where(s.equal(s.name("database_name"), s.text(_ATTACHED))))
+    place = _chosen_table(session, source, [(one[0], one[1]) for one in found])
+    if any(sql and "GENERATED ALWAYS AS" in sql for *name, sql in found if tuple(name) == place):
+        raise BadSource(
+            f"The table {place[1]!r} computes a column when it is read, which may fail on some row. "
+            "Copy it into a plain table first."
+        )
+    condition = [
+        s.equal(s.name(key), s.text(value))
+        for key, value in zip(
+            ("database_name", "schema_name", "table_name"), (_ATTACHED, *place), strict=True
+        )
+    ]
+    query = exp.select("column_name", "data_type").from_("duckdb_columns()").where(*condition)
+    columns = [
+        SourceColumn(index, name, type_)
+        for index, (name, type_) in enumerate(session.rows(query.order_by("column_index")))
+    ]
+    return exp.table_(place[1], db=place[0], catalog=_ATTACHED, quoted=True), columns
+
+
+def _chosen_table(
+    session: Session, source: Source, found: list[tuple[str, str]]
+) -> tuple[str, str]:
+    path, table = source.files[0], source.table
+    names = {(schema if schema != "main" else "", name): (schema, name) for schema, name in found}
+    spoken = {".".join(filter(None, key)): place for key, place in names.items()}
+    listed = ", ".join(map(repr, sorted(spoken))) or "none"
+    if table is None:
+        if len(spoken) == 1:
+            return next(iter(spoken.values()))
+        raise BadSource(
+            f"{path!r} holds {len(spoken)} tables ({listed}); name one, as in 'file.duckdb::table'."
+        )
+    for name, place in spoken.items():
+        if name.lower() == table.lower():
+            return place
+    views = session.rows(
+        exp.select("view_name")
+        .from_("duckdb_views()")
+        .where(s.equal(s.name("database_name"), s.text(_ATTACHED)))
+    )
+    if any(name.lower() == table.lower() for (name,) in views):
+        raise BadSource(
+            f"{table!r} is a view, whose expressions may fail on some row. Copy it into a table first."
+        )
+    near = get_close_matches(table, spoken, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise BadSource(f"There is no table {table!r} in {path!r}.{hint} It has: {listed}.")

@@ -1,0 +1,308 @@
+"""One locked-down DuckDB: it reads the source and nothing else, and its messages stay inside.
+
+Opened in memory, it is cut off once the source is in place: no other file, no network, no
+extension, no setting can be reached any more, and the home directory is never touched. Spilled
+pieces of rows go to a private directory (see `spill`).
+
+A result is read from the connection that ran its query, so a connection runs one query at a time,
+from its text to its last row. There are a few connections to the one database, so that threads work
+side by side; further threads wait for their turn. Settings, variables and tables in memory belong to
+a connection, so each one gets them; other tables and types belong to the database.
+
+DuckDB's error messages quote rows, so none is passed on: an error's class alone chooses the
+sentence, and the original is dropped with its traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.duckdb import sql as s
+from discreet.engines.duckdb.sql import Sql
+from discreet.engines.protocol import Progress
+from discreet.engines.spill import SpillDirectory
+from discreet.errors import BadInput, EngineFailed
+
+T = TypeVar("T")
+_POLL_SECONDS = 0.1
+SIDE_BY_SIDE = 4
+"""Queries that run at the same time. They share the database's threads and its memory limit."""
+
+
+class Session:
+    """Connections to one database, the threads that their queries run in, and its private directory.
+
+    Thread safe: a query and its result are one step on a connection that nobody else holds
+    meanwhile. In a forked child it refuses to work.
+    """
+
+    def __init__(
+        self, *, memory_limit: str, threads: int | None, progress: Progress | None
+    ) -> None:
+        if not re.fullmatch(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B", memory_limit):
+            raise BadInput(f"The memory limit {memory_limit!r} is not a size such as '768MB'.")
+        if threads is not None and (isinstance(threads, bool) or threads < 1):
+            raise BadInput(f"{threads!r} threads cannot work; give at least 1.")
+        self._memory_limit = memory_limit
+        self._progress = progress
+        self._is_locked = False
+        self._span = (0.0, 1.0)
+        self._spill = SpillDirectory()
+        self._owner = os.getpid()
+        self._closed = False
+        self._connections: list[duckdb.DuckDBPyConnection] = []
+        self._turn = threading.Condition()
+        self._numbers = count(1)
+        try:
+            self._connections.append(duckdb.connect(":memory:"))
+            self._connections += [self._connections[0].cursor() for _ in range(SIDE_BY_SIDE - 1)]
+            self._configure(threads)
+        except duckdb.Error as error:
+            self._spill.remove()
+            raise self._sentence(error) from None
+        self._free = self._connections[::-1]  # the last is taken first
+
+    def _configure(self, threads: int | None) -> None:
+        private = str(self._spill.path)
+        settings: dict[str, object] = {
+            "memory_limit": self._memory_limit,
+            "temp_directory": private,
+            "home_directory": private,
+            "extension_directory": private,
+            "secret_directory": private,
+            "custom_extension_repository": f"{private}/none",  # INSTALL finds nothing, not even a network
+            "allow_persistent_secrets": False,
+            "allow_community_extensions": False,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "python_enable_replacements": False,  # a column named like a variable stays a column
+            "pandas_analyze_sample": 0,  # a type guessed from some rows fails on others
+            "error_on_division_by_zero": False,
+            "preserve_insertion_order": False,
+            "enable_progress_bar": self._progress is not None,
+            "enable_progress_bar_print": False,
+            "parquet_metadata_cache": True,  # checked against the file's time of change
+            "TimeZone": "UTC",
+        }
+        if threads is not None:
+            settings["threads"] = threads
+        found = self._connections[0].execute("SELECT name FROM duckdb_settings()").fetchall()
+        known = {name for (name,) in found}
+        for name, value in settings.items():
+            if name in known:  # some are newer than the oldest DuckDB that is supported
+                for connection in self._connections:  # some hold for one of them alone
+                    connection.execute(f"SET {name} = {_setting(value)}")
+
+    def lock(self, files: Sequence[str]) -> None:
+        """From here on only `files` can be read, and no setting can be changed back."""
+        listed = s.render(s.one_of(map(s.text, files)))
+        self.run(f"SET allowed_paths = {listed}")
+        self.run("SET enable_external_access = false")
+        self.run("SET lock_configuration = true")
+        self._is_locked = True
+
+    def lock_to_private_files(self) -> Path:
+        """The same, where only files in the private directory can be read."""
+        self.run(f"SET allowed_directories = {s.render(s.one_of([s.text(str(self._spill.path))]))}")
+        self.lock(())
+        return self._spill.path
+
+    def register(self, name: str, table: object) -> None:
+        """Makes an object in memory a table, while the session is being opened."""
+        for connection in self._connections:
+            self._guarded(partial(connection.register, name, table))
+
+    def set_variable(self, name: str, value: Sql) -> None:
+        """Sets a variable for every later query, while the session is being opened."""
+        statement = f"SET VARIABLE {name} = {s.render(value)}"
+        for connection in self._connections:
+            self._guarded(partial(connection.execute, statement))
+
+    def new_name(self, stem: str) -> str:
+        """A name that no table or type of this session has had."""
+        return f"{stem}_{next(self._numbers)}"
+
+    def run(self, query: str | Sql) -> None:
+        self._work(lambda connection: connection.execute(_text(query)))
+
+    def rows(self, query: str | Sql) -> list[tuple[Any, ...]]:
+        """For few rows, and for integers beyond 64 bits, which arrays would round."""
+        return self._work(lambda connection: connection.execute(_text(query)).fetchall())
+
+    def arrays(
+        self, query: str | Sql, *, beside: Mapping[str, object] | None = None
+    ) -> list[NDArray[np.generic]]:
+        """The columns of a result without nulls or wide integers; `beside` are tables in memory, by name."""
+        given = beside or {}
+
+        def fetch(connection: duckdb.DuckDBPyConnection) -> Mapping[str, Any]:
+            for name, table in given.items():
+                connection.register(name, table)
+            try:
+                found: Mapping[str, Any] = connection.execute(_text(query)).fetchnumpy()
+                return found
+            finally:
+                for name in given:
+                    connection.unregister(name)
+
+        return list(self._work(fetch).values())
+
+    @contextmanager
+    def share_of_progress(self, start: float, end: float) -> Iterator[None]:
+        """Queries run in here are so much of one piece of work."""
+        self._span = (start, end)
+        try:
+            yield
+        finally:
+            self._span = (0.0, 1.0)
+
+    def drop(self, table: str) -> None:
+        """Drops a table, unless all of them are gone already."""
+        try:
+            self.run(f"DROP TABLE {table}")
+        except EngineFailed:
+            if not self._closed:
+                raise
+
+    def close(self) -> None:
+        """Lets go of everything, once the queries that run have ended; later ones are refused."""
+        self._close(at_once=False)
+
+    def _close(self, *, at_once: bool) -> None:
+        with self._turn:
+            self._closed = True
+            self._turn.notify_all()  # who waits for a turn is refused
+            try:
+                self._wait_until_unused(interrupting=at_once)
+            except BaseException:  # Ctrl-C, while another thread's query runs
+                self._wait_until_unused(interrupting=True)
+                raise
+            finally:
+                for connection in reversed(self._connections):
+                    connection.close()
+                self._connections, self._free = [], []
+                self._spill.remove()
+
+    def _wait_until_unused(self, *, interrupting: bool) -> None:
+        while len(self._free) < len(self._connections):
+            if interrupting:
+                for connection in self._connections:
+                    connection.interrupt()
+            self._turn.wait(_POLL_SECONDS)
+
+    @contextmanager
+    def _taken(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection that is this thread's alone. Who holds one must not ask for another."""
+        if os.getpid() != self._owner:
+            raise EngineFailed(
+                "The engine was opened before this process was forked off, and works in the process that "
+                "opened it alone. Open another one here."
+            )
+        with self._turn:
+            while not self._free and not self._closed:
+                self._turn.wait()
+            if self._closed:
+                raise EngineFailed("The engine is closed. Open it again.")
+            connection = self._free.pop()
+        try:
+            yield connection
+        finally:
+            with self._turn:
+                self._free.append(connection)
+                self._turn.notify_all()
+
+    def _work(self, job: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        try:
+            with self._taken() as connection:
+                result, error = self._beside(connection, lambda: job(connection))
+        except EngineFailed:
+            raise
+        except BaseException:  # Ctrl-C, or a progress callback that wants to stop
+            self._close(at_once=True)
+            raise
+        if error is not None:
+            raise self._sentence(error)
+        return result[0]
+
+    def _beside(
+        self, connection: duckdb.DuckDBPyConnection, job: Callable[[], T]
+    ) -> tuple[list[T], BaseException | None]:
+        """Runs a query beside this thread, so that Ctrl-C and the progress bar get their turn."""
+        results: list[T] = []
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                results.append(job())
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                done.set()
+
+        # Not Thread.join: before Python 3.13, one that Ctrl-C interrupts takes the thread for ended.
+        done = threading.Event()
+        threading.Thread(target=work, name="discreet-query", daemon=True).start()
+        try:
+            while not done.wait(_POLL_SECONDS):
+                self._report(connection)
+        except BaseException:
+            connection.interrupt()
+            while not done.wait(_POLL_SECONDS):  # it may not have begun when it was interrupted
+                connection.interrupt()
+            raise
+        return results, errors[0] if errors else None
+
+    def _report(self, connection: duckdb.DuckDBPyConnection) -> None:
+        if self._progress is not None and self._is_locked:
+            percent = connection.query_progress()
+            if percent >= 0:
+                start, end = self._span
+                self._progress(start + (end - start) * min(percent / 100, 1.0))
+
+    def _guarded(self, job: Callable[[], object]) -> None:
+        try:
+            job()
+        except Exception as error:
+            raise self._sentence(error) from None
+
+    def _sentence(self, error: BaseException) -> EngineFailed:
+        """What may be said about an error: chosen by its class, never by its message."""
+        stands = "What was charged stays charged."
+        if isinstance(error, (duckdb.OutOfMemoryException, MemoryError)):
+            return EngineFailed(
+                f"The engine needs more memory than its limit of {self._memory_limit}, or the disk "
+                f"for temporary files is full. {stands} Raise the limit."
+            )
+        if isinstance(error, duckdb.InterruptException):
+            return EngineFailed(f"The engine was interrupted. {stands}")
+        if isinstance(error, (duckdb.IOException, duckdb.PermissionException, OSError)):
+            return EngineFailed(
+                f"The engine could not read the source, or could not write temporary files. {stands} "
+                "Check that the file is whole, unchanged and readable, and that the disk has room."
+            )
+        return EngineFailed(
+            f"The engine stopped ({type(error).__name__}). Its own message is not shown, for it may "
+            f"quote a row. {stands}"
+        )
+
+
+def _text(query: str | Sql) -> str:
+    return query if isinstance(query, str) else s.render(query)
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return s.render(s.whole(value) if isinstance(value, int) else s.text(str(value)))

@@ -1,0 +1,345 @@
+"""Tallies in DuckDB: every aggregate of a question from one scan.
+
+The rows that meet the condition get one integer key for their group, and one more for each
+histogram (group and bucket together); GROUPING SETS then counts them all at once. What a term adds
+for a row comes straight from the column's unit: its cell, which is dearer, is looked up only for
+columns that are grouped by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.engines.duckdb import sql as s
+from discreet.engines.duckdb.cells import ends
+from discreet.engines.duckdb.expressions import Compiler
+from discreet.engines.duckdb.keys import lookup, within_groups
+from discreet.engines.duckdb.session import Session
+from discreet.engines.duckdb.sql import Sql
+from discreet.engines.duckdb.units import divided_down
+from discreet.queries.measurable import SATURATION
+from discreet.queries.tallies import (
+    Cells,
+    FoundKeys,
+    Persons,
+    Present,
+    Rows,
+    Squares,
+    Tally,
+    Term,
+    Total,
+    Valued,
+)
+from discreet.questions.expressions import TRUE, Expression, columns_of
+from discreet.schema.columns.column import Column
+from discreet.schema.columns.ordered import OrderedColumn
+from discreet.schema.schema import Schema
+
+Counts = NDArray[np.int64]
+Source = Callable[[Sequence[Column]], Sql]
+"""The rows with the units and codes of some columns."""
+
+
+def tallied(
+    tallies: Sequence[Tally],
+    schema: Schema,
+    session: Session,
+    source: Source,
+    double_categories: frozenset[str],
+) -> list[Counts]:
+    """The integers of each tally, flat."""
+    together: dict[tuple[tuple[str, ...], Expression, FoundKeys | None], list[int]] = {}
+    for place, tally in enumerate(tallies):
+        together.setdefault((tally.groups, tally.condition, tally.found), []).append(place)
+    found: dict[int, Counts] = {}
+    compiler = Compiler(schema, double_categories)
+    for (groups, condition, keys), places in together.items():
+        scan = _Scan(schema, groups, condition, compiler, keys)
+        terms = list(dict.fromkeys(tallies[place].term for place in places))
+        finest = _finest(terms)
+        counted = scan.run(
+            [term for term in terms if finest.get(term, term) == term], session, source
+        )
+        for place in places:
+            term = tallies[place].term
+            if term not in counted:
+                assert isinstance(term, Cells)
+                counted[term] = _coarser(counted[finest[term]], finest[term], term, schema)
+            found[place] = counted[term]
+    return [found[place] for place in range(len(tallies))]
+
+
+def _finest(terms: Sequence[Term]) -> dict[Term, Cells]:
+    """For each histogram in buckets, the finest one of its column: the others add up from it."""
+    found: dict[str, Cells] = {}
+    buckets = [term for term in terms if isinstance(term, Cells) and term.shift is not None]
+    for term in sorted(buckets, key=lambda term: -(term.shift or 0)):
+        found[term.column] = term
+    return {term: found[term.column] for term in buckets}
+
+
+def _coarser(counts: Counts, finest: Cells, term: Cells, schema: Schema) -> Counts:
+    table = counts.reshape(-1, finest.buckets(schema))
+    step = 1 << ((term.shift or 0) - (finest.shift or 0))
+    starts = np.arange(0, table.shape[1], step)
+    return np.ascontiguousarray(np.add.reduceat(table, starts, axis=1).reshape(-1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """One condition and grouping."""
+
+    schema: Schema
+    groups: tuple[str, ...]
+    condition: Expression
+    compiler: Compiler
+    keys: FoundKeys | None = None
+
+    def run(self, terms: Sequence[Term], session: Session, source: Source) -> dict[Term, Counts]:
+        if self.keys is None:
+            return self._counted(terms, session, source, None)
+        with lookup(self.keys, session, self.compiler) as place:
+            return self._counted(terms, session, source, place)
+
+    def _counted(
+        self, terms: Sequence[Term], session: Session, source: Source, place_of_key: Sql | None
+    ) -> dict[Term, Counts]:
+        histograms = [term for term in terms if isinstance(term, Cells)]
+        plain = [term for term in terms if not isinstance(term, Cells)]
+        rows = source(self._columns(terms))
+        met = [] if self.condition == TRUE else [self.compiler.sql(self.condition)]
+        if self._bounds_groups:  # else a row that has no group makes one of its own, left out below
+            met += [exp.Not(this=s.is_null(self._code(name))) for name in self.groups]
+        if place_of_key is not None:
+            met.append(exp.Not(this=s.is_null(place_of_key)))
+        group = self._key(place_of_key)
+        found: dict[Term, Counts] = {}
+        if not histograms:
+            if not self.groups and place_of_key is None:
+                return self._ungrouped(plain, rows, met, session)
+            rows = self._keyed([exp.alias_(group, "k0"), *self._inputs(plain)], rows, met)
+            query = exp.select(
+                s.call("coalesce", s.name("k0"), s.whole(-1)),
+                *(self._aggregate(n, term, plain) for n, term in enumerate(plain)),
+            )
+            arrays = session.arrays(
+                query.from_(rows, copy=False).group_by(s.name("k0"), copy=False)
+            )
+            return self._placed(plain, arrays, np.ones(len(arrays[0]), dtype=bool))
+        keys = [exp.alias_(group, "k0")]
+        keys += [
+            exp.alias_(self._bucket(group, term), f"k{n}")
+            for n, term in enumerate(histograms, start=1)
+        ]
+        rows = self._keyed([*keys, *self._inputs(plain)], rows, met)
+        numbers = list(range(0 if plain else 1, len(keys)))
+        names = [s.name(f"k{n}") for n in numbers]
+        sets = [exp.Tuple(expressions=[name]) for name in names]
+        grouping = s.call("grouping_id", *names)
+        blank = [s.call("coalesce", s.name(f"k{n}"), s.whole(-1)) for n in numbers]
+        query = exp.select(
+            exp.alias_(s.cast(grouping, "BIGINT"), "which"),
+            *(exp.alias_(one, f"k{n}") for n, one in zip(numbers, blank, strict=True)),
+            exp.alias_(exp.Count(this=exp.Star()), "n"),
+            *(self._aggregate(n, term, plain) for n, term in enumerate(plain)),
+        ).from_(rows)
+        query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
+        which, *arrays = session.arrays(query)
+        for place, number in enumerate(numbers):
+            # GROUPING_ID has a bit for each key that is not grouped by, the first the highest.
+            mine = which == ((1 << len(numbers)) - 1) ^ (1 << (len(numbers) - 1 - place))
+            if number == 0:
+                found |= self._placed(plain, [arrays[0], *arrays[len(numbers) + 1 :]], mine)
+                continue
+            term = histograms[number - 1]
+            counts = self._zeros(term)
+            cells = arrays[place][mine].astype(np.int64)
+            known = cells >= 0
+            counts[cells[known]] = arrays[len(numbers)][mine][known]
+            found[term] = counts
+        return found
+
+    def _ungrouped(
+        self, terms: Sequence[Term], rows: Sql, met: Sequence[Sql], session: Session
+    ) -> dict[Term, Counts]:
+        inputs = self._inputs(terms) or [exp.alias_(s.whole(0), "t")]
+        inner = (
+            exp.select(*inputs)
+            .from_(rows, copy=False)
+            .where(*met, copy=False)
+            .subquery("met", copy=False)
+        )
+        query = exp.select(*(self._aggregate(n, term, terms) for n, term in enumerate(terms)))
+        values = session.arrays(query.from_(inner, copy=False))
+        pairs = zip(terms, values, strict=True)
+        return {term: np.array(value, dtype=np.int64).reshape(-1) for term, value in pairs}
+
+    def _placed(
+        self, terms: Sequence[Term], arrays: Sequence[NDArray[np.generic]], mine: NDArray[np.bool_]
+    ) -> dict[Term, Counts]:
+        groups = arrays[0].astype(np.int64)
+        mine = mine & (groups >= 0)
+        cells = groups[mine]
+        found: dict[Term, Counts] = {}
+        for term, values in zip(terms, arrays[1:], strict=True):
+            counts = self._zeros(term)
+            counts[cells] = values[mine]
+            found[term] = counts
+        return found
+
+    def _columns(self, terms: Sequence[Term]) -> list[Column]:
+        names = [*self.groups, *columns_of(self.condition)]
+        names += [] if self.keys is None else self.keys.columns
+        names += [term.column for term in terms if not isinstance(term, (Rows, Persons))]
+        wanted = set(names)
+        columns = [column for column in self.schema.columns if column.name in wanted]
+        return columns or [self.schema.columns[0]]  # a scan needs something to scan
+
+    def _place(self, name: str) -> int:
+        return self.schema.names.index(name)
+
+    def _code(self, name: str) -> Sql:
+        return s.name(f"c{self._place(name)}")
+
+    def _unit(self, name: str) -> Sql:
+        return s.name(f"u{self._place(name)}")
+
+    def _zeros(self, term: Term) -> Counts:
+        return np.zeros(Tally(term, self.groups, found=self.keys).size(self.schema), dtype=np.int64)
+
+    def _keyed(self, chosen: Sequence[exp.Expr], rows: Sql, met: Sequence[Sql]) -> Sql:
+        """The rows that meet the condition, each unit's in no more groups than the schema says."""
+        whose = [s.name("identifier")] if self._bounds_groups else []
+        query = exp.select(*chosen, *whose).from_(rows, copy=False).where(*met, copy=False)
+        if self._bounds_groups:
+            query = within_groups(query, [s.name("k0")], self.schema.unit.groups)
+        return query.subquery("keyed", copy=False)
+
+    @property
+    def _bounds_groups(self) -> bool:
+        unit = self.schema.unit
+        return unit.max_groups is not None and unit.max_groups < unit.max_rows
+
+    def _key(self, place_of_key: Sql | None = None) -> Sql:
+        key, step = s.cast(s.whole(0), "BIGINT"), 1
+        for name in reversed(self.groups):
+            code = s.cast(self._code(name), "BIGINT")
+            key = s.add(key, s.multiply(code, s.whole(step)))
+            step *= self.schema.column(name).cells
+        if place_of_key is not None:
+            key = s.add(key, s.multiply(place_of_key, s.whole(step)))
+        return key
+
+    def _bucket(self, group: Sql, term: Cells) -> Sql:
+        """The group and the bucket as one number; null where the row is in none."""
+        column = self.schema.column(term.column)
+        code = s.try_cast(self._code(term.column), "BIGINT")
+        if term.shift is not None:
+            inside = s.less(code, s.whole(column.value_cells))
+            shifted = s.binary(exp.BitwiseRightShift, code, s.whole(term.shift))
+            code = s.choose([(inside, shifted)], s.null())
+        return s.add(s.multiply(group, s.whole(term.buckets(self.schema))), code)
+
+    def _inputs(self, terms: Sequence[Term]) -> list[exp.Expr]:
+        """What each term looks at in a row."""
+        return [
+            exp.alias_(self._input(term), f"t{n}")
+            for n, term in enumerate(terms)
+            if not isinstance(term, (Rows, Cells)) and _counted_by(term, terms) is None
+        ]
+
+    def _input(self, term: Term) -> Sql:
+        match term:
+            case Rows() | Cells():
+                return s.null()
+            case Persons():
+                return s.name("identifier")
+            case Present(column=column):
+                return self._unit(column)
+            case Valued(column=column):
+                return self._value(column)
+            case Total(column=column, grid=grid, bits=bits):
+                if self.schema.column(column).kind != "number":
+                    return self._value(column)  # multiplied by the grid once, in the sum
+                return self._fixed_point(column, grid << bits)
+            case Squares(column=column, grid=grid, center=center, shift=shift):
+                _, most = Tally(Squares(column, grid, center, 0)).row_bounds(self.schema)
+                wide = "BIGINT" if most < SATURATION else "HUGEINT"
+                moved = s.cast(s.subtract(self._fixed_point(column, grid), s.whole(center)), wide)
+                squared = s.multiply(moved, moved)
+                return s.divide_whole(squared, s.whole(1 << shift)) if shift else squared
+        assert_never(term)
+
+    def _aggregate(self, place: int, term: Term, terms: Sequence[Term]) -> exp.Expr:
+        other = _counted_by(term, terms)
+        name = s.name(f"t{place if other is None else other}")
+        match term:
+            case Rows():
+                made: Sql = exp.Count(this=exp.Star())
+            case Persons():
+                made = exp.Count(this=exp.Distinct(expressions=[name]))
+            case Present() | Valued():
+                made = exp.Count(this=name)
+            case Total(column=column, grid=grid, center=center, bits=bits):
+                made = _sum(name)
+                if self.schema.column(column).kind != "number" and grid > 1:
+                    made = s.multiply(made, s.whole(grid))
+                if bits:
+                    made = divided_down(made, 1 << bits)
+                if center:
+                    rows = s.cast(exp.Count(this=name.copy()), "HUGEINT")
+                    made = s.subtract(made, s.multiply(rows, s.whole(center)))
+                made = _clamped(made)
+            case Squares():
+                made = _clamped(_sum(name))
+            case Cells():
+                raise AssertionError("a histogram is counted by its own key")
+            case _ as unknown:
+                assert_never(unknown)
+        return exp.alias_(made, f"a{place}")
+
+    def _value(self, name: str) -> Sql:
+        """The clamped unit of a row whose cell is a value cell; null for any other row."""
+        column, unit = self.schema.column(name), self._unit(name)
+        if not isinstance(column, OrderedColumn):
+            return s.cast(unit, "BIGINT")
+        low, high = ends(column)
+        type_ = "DOUBLE" if column.kind == "number" else "BIGINT"
+        inside = s.both(s.at_most(low, unit), s.at_most(unit, high))
+        # Comparisons are half the price of least and greatest; a null is in no branch.
+        cases = [(inside, s.try_cast(unit, type_))]
+        if column.outside == "edge":
+            cases += [(s.less(unit, low), low), (s.less(high, unit), high)]
+        return s.choose(cases, s.null())
+
+    def _fixed_point(self, name: str, grid: int) -> Sql:
+        """round(grid * value), half to even: the value is clamped, so no product leaves 64 bits."""
+        value = self._value(name)
+        if self.schema.column(name).kind != "number":
+            return value if grid == 1 else s.multiply(value, s.whole(grid))
+        product = value if grid == 1 else s.multiply(value, s.double(float(grid)))
+        return s.cast(product, "BIGINT")  # this cast rounds half to even, as a test pins
+
+
+def _counted_by(term: Term, terms: Sequence[Term]) -> int | None:
+    """The place of a total that is null exactly where the term is, so that its rows can be counted."""
+    if not isinstance(term, Valued):
+        return None
+    totals = [
+        n for n, one in enumerate(terms) if isinstance(one, Total) and one.column == term.column
+    ]
+    return totals[0] if totals else None
+
+
+def _sum(name: Sql) -> Sql:
+    return s.call("coalesce", s.cast(exp.Sum(this=name.copy()), "HUGEINT"), s.whole(0))
+
+
+def _clamped(total: Sql) -> Sql:
+    return s.cast(s.clamp(total, s.whole(-SATURATION), s.whole(SATURATION)), "BIGINT")

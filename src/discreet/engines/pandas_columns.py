@@ -1,0 +1,186 @@
+"""Columns of a pandas table as Arrow columns, by the column's dtype.
+
+A column of Python objects becomes text by the schema's own reading of each value: an engine would
+guess a type from some of them and fail on the others. The dtype alone says what a column becomes,
+before any value is looked at; a dtype that is not listed is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from discreet.engines.arrow_columns import Reading, nothing, reading_of
+from discreet.schema.columns.column import Column
+from discreet.schema.columns.named import BooleanColumn, CategoryColumn
+from discreet.schema.columns.ordered import OrderedColumn
+from discreet.schema.columns.temporal import TemporalColumn
+from discreet.schema.columns.values import (
+    Instant,
+    boolean_of,
+    category_text_of,
+    double_of,
+    microseconds_of,
+    plain,
+)
+
+Made = tuple[Reading, Callable[[], Any]]
+"""What the column becomes, and the values as Arrow's type for that: to be called after the charge."""
+_NOT_A_TIME = np.iinfo(np.int64).min
+_MASKED = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|Boolean)Dtype")
+
+
+def pandas_column(values: Any, column: Column | None) -> Made | None:
+    """A Series or an Index (`column` is `None` for an identifier); `None` where its dtype is unknown."""
+    import pyarrow
+
+    dtype = values.dtype
+    kind = type(dtype).__name__
+    if isinstance(dtype, np.dtype):
+        return _numpy_column(dtype, lambda: np.asarray(values.array), column)
+    if kind == "SparseDtype":
+        return _numpy_column(dtype.subtype, lambda: np.asarray(values.array), column)
+    if kind == "CategoricalDtype":
+        return _categorical(values, column)
+    if kind == "DatetimeTZDtype":
+        return _moments(dtype.unit, lambda: np.asarray(values.array.tz_convert(None)))
+    if kind == "StringDtype" and dtype.storage == "python":
+        return _texts(lambda: (one if isinstance(one, str) else None for one in values.array))
+    if kind == "ArrowDtype":
+        type_ = dtype.pyarrow_dtype
+    elif kind == "StringDtype":
+        type_ = pyarrow.large_string()
+    elif _MASKED.fullmatch(kind):
+        type_ = pyarrow.from_numpy_dtype(dtype.numpy_dtype)
+    else:
+        return None
+    found = reading_of(type_)
+    if found is None:
+        return None
+    return found, lambda: found.column(_as(pyarrow.array(values.array), type_))
+
+
+def _as(array: Any, type_: Any) -> Any:
+    """In the type that was announced; another spelling of text is the only difference there is."""
+    return array if array.type == type_ else array.cast(type_)
+
+
+def _known(type_: Any) -> Reading:
+    found = reading_of(type_)
+    assert found is not None
+    return found
+
+
+def _numpy_column(
+    dtype: np.dtype[Any], values: Callable[[], Any], column: Column | None
+) -> Made | None:
+    import pyarrow
+
+    if dtype.kind in "biuf":
+        plain_type = np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
+        found = _known(pyarrow.from_numpy_dtype(plain_type))
+
+        def numbers() -> Any:
+            with np.errstate(all="ignore"):  # a long double that is too large is infinite
+                return found.column(pyarrow.array(values().astype(plain_type, copy=False)))
+
+        return found, numbers
+    if dtype.kind == "M":
+        return _moments(np.datetime_data(dtype)[0], values)
+    if dtype.kind == "O":
+        return _texts(lambda: (object_text(value, column) for value in values()))
+    if dtype.kind in "mc":  # durations and complex numbers, which no kind of column reads
+        return nothing(), lambda: nothing().column(values())
+    return None
+
+
+def _moments(unit: str, values: Callable[[], Any]) -> Made | None:
+    import pyarrow
+
+    if unit not in ("s", "ms", "us", "ns"):
+        return None
+    found = _known(pyarrow.timestamp(unit))
+
+    def integers() -> Any:
+        stored = np.ascontiguousarray(values()).view(np.int64)
+        array = pyarrow.array(stored, mask=stored == _NOT_A_TIME)
+        return found.column(array.view(pyarrow.timestamp(unit)))
+
+    return found, integers
+
+
+def _texts(values: Callable[[], Iterable[str | None]]) -> Made | None:
+    import pyarrow
+
+    type_ = pyarrow.large_string()
+    found = _known(type_)
+
+    def texts() -> Any:
+        known = [None if one is None else _unicode(one) for one in values()]
+        return found.column(pyarrow.array(known, type=type_))
+
+    return found, texts
+
+
+def _categorical(values: Any, column: Column | None) -> Made | None:
+    """What its categories become, once for each of them."""
+    import pyarrow
+
+    inner = pandas_column(values.dtype.categories, column)
+    if inner is None:
+        return None
+    found, categories = inner
+
+    def taken() -> Any:
+        codes = np.asarray(values.array.codes)
+        return categories().take(pyarrow.array(codes.astype(np.int64), mask=codes < 0))
+
+    return found, taken
+
+
+def object_text(value: object, column: Column | None) -> str | None:
+    """A text that the column (`None`: an identifier) reads as it reads the value; `None` for null."""
+    if isinstance(column, BooleanColumn):
+        truth = boolean_of(value)
+        return None if truth is None else "true" if truth else "false"
+    if isinstance(column, TemporalColumn):
+        moment = microseconds_of(value)
+        return None if moment is None else _moment_text(moment)
+    if isinstance(column, OrderedColumn):
+        unit = column.unit_of(value)
+        return None if unit is None else repr(unit)
+    known = plain(value)
+    if isinstance(known, str):
+        return known
+    if isinstance(known, bool):
+        return "true" if known else "false"
+    if isinstance(known, int):
+        text = category_text_of(known)
+        return text if isinstance(text, str) else None
+    if isinstance(known, date):
+        return known.isoformat()
+    if isinstance(known, Instant):
+        return None if column is not None else _moment_text(known.microseconds)
+    number = double_of(known)
+    if number is None:
+        return None
+    code = None if column is None else column.code_of(number)
+    if isinstance(column, CategoryColumn) and code is not None and code < column.value_cells:
+        return column.values[code]
+    return repr(number)
+
+
+def _unicode(text: str) -> str:
+    """Half a surrogate pair is no text, and becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _moment_text(microseconds: int) -> str:
+    moment = Instant(microseconds).as_datetime()
+    if moment is None:  # beyond Python's calendar, and beyond every declared range
+        return "9999-12-31" if microseconds > 0 else "0001-01-01"
+    return moment.isoformat()

@@ -1,0 +1,212 @@
+"""Halfspaces by an adaptive tree: fine cells where there are many rows, coarse ones where there are few.
+
+The tree is that of ranges: measured from the root down, halving the columns in turns; a node that
+looks nearly empty is published once more with all that its path has left, and not split. A halfspace
+is the sum of the nodes inside it; the leaves that it cuts count in proportion.
+
+Guarantee:   epsilon-DP (`kernel.refining`).
+Adjacency:   the schema's.
+Sensitivity: a row touches one path; two where it is changed; a unit up to max_rows times that.
+Theorem:     composition along paths, parallel composition across them, noise reduction.
+Error:       generalised least squares on the pruned tree gives the inner and the outer sum of every
+             halfspace a variance in closed form; the interval reaches from one to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement, TreeMeasurement
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.core.refining import Schedule
+from discreet.core.vault import Request
+from discreet.families.halfspaces.estimate.grid import CANONICAL
+from discreet.families.halfspaces.estimate.prior import (
+    REFERENCE_BLOCKS,
+    prior_error,
+    random_halfspaces,
+    uniform_share,
+)
+from discreet.families.halfspaces.estimate.reference import BIAS, Foreseen, foreseen
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.halfspaces.release.cells import USUAL_PEOPLE, halfspaces
+from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of
+from discreet.families.ranges.estimate.tree_shrinkage import smoothed
+from discreet.families.ranges.queries.ranges import range_tree
+from discreet.families.ranges.release.adaptive import (
+    StoppingRule,
+    adaptive_shares,
+    thresholds,
+)
+from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.refined import MeasuredByRefining, scheduled
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting
+from discreet.queries.classes import QueryClass
+from discreet.queries.tree import MOST_COLUMNS, Tree
+from discreet.schema import OrderedColumn, Schema
+
+MOST_LISTED = 1 << 20
+"""Cells of one column: the values at which they begin and end are listed to answer a halfspace."""
+SURE_OF_TOTAL = 2.0
+"""Standard deviations within which the tree's total counts as all rows, where their number is public."""
+
+
+@dataclass(frozen=True, slots=True)
+class HalfspaceTree:
+    """An adaptive tree over the columns."""
+
+    name: ClassVar[str] = "tree"
+    kind: ClassVar[str] = "halfspace-tree"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        columns = [schema.column(name) for name in halfspaces(query_class).named(schema)]
+        if len(columns) > MOST_COLUMNS:
+            return f"a tree serves at most {MOST_COLUMNS} columns, not {len(columns)}."
+        for column in columns:
+            if column.has_other:
+                return (
+                    f"column {column.name!r} keeps values outside its domain in a cell of their own, "
+                    "which may lie on either side of a plane, and a tree does not count it; take the "
+                    "algorithm cells."
+                )
+            if column.value_cells > MOST_LISTED:
+                return (
+                    f"column {column.name!r} has {column.value_cells:,} cells, and at most "
+                    f"{MOST_LISTED:,} are listed; declare wider cells."
+                )
+        if all(column.value_cells == 1 for column in columns):
+            return "its columns have one cell each: there is nothing to split."
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedHalfspaceTree:
+        asked = halfspaces(query_class)
+        tree = range_tree(asked.named(schema), schema)
+        epsilon, schedule = scheduled(
+            adaptive_shares(tree), schema, share=share, accounting=accounting, what=asked.text
+        )
+        return PreparedHalfspaceTree(
+            query_class=asked,
+            share=share,
+            schema=schema,
+            tree=tree,
+            epsilon=epsilon,
+            schedule=schedule,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedHalfspaceTree(MeasuredByRefining):
+    """The tree with its schedule."""
+
+    query_class: Halfspaces
+    share: Budget
+    schema: Schema
+    tree: Tree
+    epsilon: Fraction
+    schedule: Schedule
+    requests: tuple[Request, ...] = ()
+    algorithm: ClassVar[str] = HalfspaceTree.name
+
+    def foreseen(self, rows: int) -> Foreseen:
+        return _foreseen(self.schema.dumps(), self.tree, self.schedule.shares, self.path, rows)
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        people = USUAL_PEOPLE if rows is None else rows
+        found = self.foreseen(people)
+        prior = self._prior() * people
+        note = (
+            f"about {found.leaves:,} leaves; errors are averaged over {CANONICAL} random halfspaces, on a "
+            f"population that gives {BIAS:.0%} of the rows to one half at every halving"
+        )
+        if rows is None:
+            note += f", of {people:,} rows"
+        note += "."
+        if found.expected >= prior:
+            note += (
+                " NOT expected to beat an answer without data, which spreads the rows evenly over the "
+                f"bounds (its error on a population of {REFERENCE_BLOCKS} uneven blocks: about "
+                f"{prior:,.0f} rows). Give more budget, or drop this class."
+            )
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        return ClassError(
+            queries=CANONICAL,
+            unit="rows",
+            expected=found.expected,
+            half_width=None if rows is None else float(np.max(z * found.deviation + found.cut / 2)),
+            simultaneous=None,
+            scale=None if rows is None else float(rows),
+            note=note,
+        )
+
+    def _prior(self) -> float:
+        columns = [self.schema.column(name) for name in self.tree.columns]
+        ordered = [each for each in columns if isinstance(each, OrderedColumn)]
+        low = np.array([float(each.extent(0)[0]) for each in ordered])
+        high = np.array([float(each.extent(each.value_cells - 1)[1]) for each in ordered])
+        normals, bounds = random_halfspaces(low, high, CANONICAL, seed=0)
+        return prior_error(uniform_share(normals, bounds, low, high))
+
+    def finish(
+        self,
+        grant: Verbs,
+        measured: Sequence[Measurement],
+        *,
+        public_rows: int | None,
+        confidence: float,
+    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        rule = StoppingRule(
+            self.tree, self.schema, thresholds(self.tree, self.schedule.shares, path=self.path)
+        )
+        refined = grant.refine(self.tree, epsilon=self.epsilon, schedule=self.schedule, stop=rule)
+        part = Part(
+            kind=HalfspaceTree.kind,
+            query_class=self.query_class,
+            algorithm=self.algorithm,
+            measurements=(refined,),
+            estimates={"leaves": leaf_estimates(refined, self.schema, public_rows)},
+            facts={
+                "estimates": "leaves are smoothed non-negative counts of the stopped nodes, level by level",
+                "ties": "a row on the plane satisfies >= and <=; a null satisfies nothing",
+            },
+        )
+        return part, ()
+
+
+def leaf_estimates(
+    measured: TreeMeasurement, schema: Schema, public_rows: int | None
+) -> npt.NDArray[np.float64]:
+    """Smoothed counts of the leaves. Where the total is as good as all rows, they add to these."""
+    tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=schema)
+    up = tree.upward()
+    found = tree.leaves(smoothed(tree, up))
+    total = float(found.sum())
+    if public_rows is None or total <= 0:
+        return found
+    reach = float(up.value[0][0]) + SURE_OF_TOTAL * float(up.variance[0][0]) ** 0.5
+    goal = public_rows if reach >= public_rows else total
+    return np.asarray(found * (goal / total))
+
+
+@lru_cache(maxsize=64)
+def _foreseen(
+    schema: str, tree: Tree, shares: tuple[Fraction, ...], path: Fraction, rows: int
+) -> Foreseen:
+    return foreseen(
+        tree,
+        Schema.loads(schema),
+        shares=[float(share) for share in shares],
+        path=float(path),
+        thresholds=thresholds(tree, shares, path=path),
+        rows=rows,
+    )

@@ -1,0 +1,338 @@
+"""Predicates: a list of SQL conditions, declared in advance, and the classes that they make of cells.
+
+A predicate must follow the schema's cells: each cell satisfies it with all its rows or with none, so
+that what is counted is exactly what was declared. Cells that satisfy the same predicates are one
+part: all that the predicates can tell about a row is the part it lies in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, reduce
+from math import lcm, prod
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import BadInput, BadQuestion
+from discreet.families.halfspaces.queries.halfspaces import Inequality
+from discreet.questions.conditions import (
+    Condition,
+    Constant,
+    Either,
+    Every,
+    Leaf,
+    Normal,
+    NullTest,
+    Opposite,
+    TruthTest,
+    atoms,
+    columns_named,
+    has_inequality,
+    negated,
+    normal_form,
+)
+from discreet.questions.pieces import Pieces, extents, pieces_of
+from discreet.questions.spelling import checked_weight
+from discreet.schema import OrderedColumn, Schema, keeps_every_row
+
+Bools = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+MOST_PREDICATES = 10_000
+MOST_CELLS = 1 << 22
+"""Combinations of cells over which predicates are evaluated one by one."""
+MOST_EXACT = 1 << 52
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Predicates:
+    """Counts of the rows that satisfy each of `conditions`, texts as they stand behind WHERE.
+
+    Thread safe: it never changes.
+    """
+
+    conditions: tuple[str, ...]
+    weight: Fraction
+    name: ClassVar[str] = "predicates"
+
+    def __init__(self, conditions: Sequence[str] | str, *, weight: Fraction | int = 1) -> None:
+        listed = (conditions,) if isinstance(conditions, str) else tuple(conditions)
+        if not listed:
+            raise BadInput(
+                'predicates(...) takes at least one condition, as in predicates("age >= 65").'
+            )
+        if len(listed) > MOST_PREDICATES:
+            raise BadInput(f"predicates(...) takes at most {MOST_PREDICATES:,} conditions.")
+        if any(not isinstance(each, str) or not each.strip() for each in listed):
+            raise BadInput("A predicate is a text such as age >= 65, and this one is empty.")
+        if len(set(listed)) != len(listed):
+            raise BadInput("predicates(...) lists a condition twice.")
+        object.__setattr__(self, "conditions", listed)
+        object.__setattr__(self, "weight", checked_weight(weight))
+
+    @property
+    def text(self) -> str:
+        inside = ", ".join('"' + each.replace('"', '""') + '"' for each in self.conditions)
+        return f"predicates({inside})"
+
+    def check(self, schema: Schema) -> None:
+        check_rows_are_kept(schema, read_conditions(schema, self.conditions))
+
+
+def read_conditions(schema: Schema, conditions: Sequence[str]) -> tuple[Condition, ...]:
+    """The conditions as plain data; refuses what the schema cannot decide."""
+    return _read(schema.dumps(), tuple(conditions))
+
+
+@lru_cache(maxsize=16)
+def _read(text: str, conditions: tuple[str, ...]) -> tuple[Condition, ...]:
+    from discreet.questions.sql import parse_question
+
+    schema = Schema.loads(text)
+    name = '"' + schema.dataset.replace('"', '""') + '"'
+    found = []
+    for each in conditions:
+        try:
+            question = parse_question(f"SELECT count(*) FROM {name} WHERE {each}", schema)
+            if question.group_by:
+                raise BadQuestion("Only a WHERE is read.")
+        except BadQuestion as error:
+            # what is said of a whole SELECT would mislead: only its WHERE was written
+            why = str(error)
+            if why.startswith(("The SQL", "Only", "The question")):
+                why = "it is not understood; write what may stand in a WHERE."
+            raise BadQuestion(
+                f"The condition {each!r}: {why} Nothing was read or charged."
+            ) from None
+        found.append(question.condition)
+    return tuple(found)
+
+
+def check_rows_are_kept(schema: Schema, conditions: Sequence[Condition]) -> None:
+    """Predicates are counted over the cells of all their columns together.
+
+    A row without a cell in one of them is then in none of the counts, so every condition must be one
+    that such a row cannot satisfy.
+    """
+    for name in columns_of(schema, conditions):
+        if keeps_every_row(schema.column(name)):
+            continue
+        if not all(_needs(condition, name) for condition in conditions):
+            raise BadInput(
+                f"Column {name!r} leaves rows out (nulls or other values have no cell), and they would be "
+                "missing from conditions that they may satisfy. Give them a cell in the schema, or "
+                "declare the conditions on that column as a class of their own. Nothing was read or charged."
+            )
+
+
+def _needs(condition: Condition, name: str, *, positive: bool = True) -> bool:
+    """Whether a row can satisfy the condition (or its negation) only with a value in the column."""
+    match condition:
+        case Opposite(part=part):
+            return _needs(part, name, positive=not positive)
+        case Every(parts=parts) | Either(parts=parts):
+            found = [_needs(part, name, positive=positive) for part in parts]
+            return any(found) if isinstance(condition, Every) is positive else all(found)
+        case Constant(truth=truth):
+            return truth is None or truth is not positive
+        case NullTest(column=column):
+            return column == name and not positive
+        case TruthTest(column=column):
+            return column == name and positive  # a null IS NOT TRUE
+        case Inequality(columns=columns):
+            return name in columns
+        case _:
+            return condition.column == name
+
+
+def columns_of(schema: Schema, conditions: Sequence[Condition]) -> tuple[str, ...]:
+    """The columns that some condition looks at, in the schema's order."""
+    named: set[str] = set()
+    for condition in conditions:
+        if has_inequality(condition):
+            named |= columns_named(condition)
+        else:  # what a normal form leaves out, the condition does not look at
+            named |= {atom.column for atom in atoms(normal_form(condition))}
+    return tuple(column.name for column in schema.columns if column.name in named)
+
+
+def cell_mask(schema: Schema, condition: Condition, columns: tuple[str, ...]) -> Bools:
+    """Where the condition holds, over the cells of `columns`; an axis it ignores has length 1."""
+    if has_inequality(condition):
+        return _joined_mask(schema, condition, columns, positive=True)
+    normal = normal_form(condition)
+    found: dict[str, list[object]] = {}
+    for atom in atoms(normal):
+        found.setdefault(atom.column, []).append(atom)
+    pieces = {
+        name: pieces_of(schema.column(name), list(dict.fromkeys(each)))  # type: ignore[arg-type]
+        for name, each in found.items()
+    }
+    mask = _evaluated(normal, pieces, columns)
+    for axis, name in enumerate(columns):
+        if name not in pieces or not pieces[name].is_cut:
+            continue
+        starts = pieces[name].starts
+        inner = np.logical_and.reduceat(mask, starts, axis=axis)
+        if not np.array_equal(inner, np.logical_or.reduceat(mask, starts, axis=axis)):
+            raise BadInput(
+                f"A predicate cuts through a cell of column {name!r}, whose rows are not told apart. "
+                "Declare narrower cells, or compare with an edge of one. Nothing was read or charged."
+            )
+        mask = inner
+    return mask
+
+
+def _joined_mask(
+    schema: Schema, condition: Condition, columns: tuple[str, ...], *, positive: bool
+) -> Bools:
+    """A condition with inequalities in it, or its negation: NOT goes down to where it changes a sign."""
+    match condition:
+        case Inequality():
+            return _inequality_mask(schema, condition if positive else negated(condition), columns)
+        case Opposite(part=part):
+            return _joined_mask(schema, part, columns, positive=not positive)
+        case Every(parts=parts) | Either(parts=parts) if has_inequality(condition):
+            join = np.logical_and if isinstance(condition, Every) is positive else np.logical_or
+            masks = [_joined_mask(schema, part, columns, positive=positive) for part in parts]
+            return np.asarray(reduce(join, masks))
+        case _:
+            return cell_mask(schema, condition if positive else Opposite(condition), columns)
+
+
+def _evaluated(normal: Normal, pieces: dict[str, Pieces], columns: tuple[str, ...]) -> Bools:
+    if isinstance(normal, bool):
+        return np.full((1,) * len(columns), normal)
+    if isinstance(normal, Leaf):
+        axis = columns.index(normal.atom.column)
+        true = pieces[normal.atom.column].truth(normal.atom, positive=normal.positive)
+        return true.reshape([-1 if place == axis else 1 for place in range(len(columns))])
+    join = np.logical_and if normal.every else np.logical_or
+    mask = np.full((1,) * len(columns), normal.every)
+    for part in normal.parts:
+        mask = np.asarray(join(mask, _evaluated(part, pieces, columns)))
+    return mask
+
+
+def _inequality_mask(schema: Schema, asked: Inequality, columns: tuple[str, ...]) -> Bools:
+    """In exact integers; nulls and other values never satisfy it."""
+    check_single_values(schema, asked)
+    scaled, bound, strict = integer_inequality(schema, asked, columns)
+    total = np.zeros((1,) * len(columns))
+    valued = np.ones((1,) * len(columns), dtype=np.bool_)
+    for axis, name in enumerate(columns):
+        if name not in asked.columns:
+            continue
+        shape = [-1 if place == axis else 1 for place in range(len(columns))]
+        middles, known = doubled_middles(schema, name)
+        total = total + (scaled[axis] * middles).reshape(shape)
+        valued = valued & known.reshape(shape)
+    return np.asarray((total > bound if strict else total >= bound) & valued)
+
+
+def check_single_values(schema: Schema, asked: Inequality) -> None:
+    """A declared inequality is about rows, so no cell may hold rows on both of its sides."""
+    for name in asked.columns:
+        column = schema.column(name)
+        if isinstance(column, OrderedColumn) and column.kind == "integer":
+            low, high = extents(column)
+            if not np.array_equal(low, high):
+                raise BadInput(
+                    f"{asked.text} cuts through cells of column {name!r}, whose rows are not told apart. "
+                    "Declare a width of 1, or release halfspaces(...). Nothing was read or charged."
+                )
+
+
+def integer_inequality(
+    schema: Schema, asked: Inequality, columns: tuple[str, ...]
+) -> tuple[list[int], int, bool]:
+    """Coefficients for doubled middles, one for each of `columns`, and a bound, all whole numbers."""
+    coefficients, bound, strict = asked.as_at_least()
+    scale = 2 * bound.denominator
+    for each in coefficients:
+        scale = lcm(scale, each.denominator)
+    by_name = dict(zip(asked.columns, coefficients, strict=True))
+    scaled = [int(by_name.get(name, Fraction(0)) * scale) for name in columns]
+    reach = abs(int(2 * bound * scale))
+    for name, factor in zip(columns, scaled, strict=True):
+        if factor:
+            reach += abs(factor) * int(np.abs(doubled_middles(schema, name)[0]).max())
+    if scale > MOST_EXACT or reach > MOST_EXACT:
+        raise BadInput(
+            f"The coefficients of {asked.text} have too many digits to be compared exactly; "
+            "round them. Nothing was read or charged."
+        )
+    return scaled, int(2 * bound * scale), strict
+
+
+def doubled_middles(schema: Schema, name: str) -> tuple[npt.NDArray[np.float64], Bools]:
+    """Twice the middle of each cell, a whole number, and which cells have one."""
+    column = schema.column(name)
+    if not isinstance(column, OrderedColumn) or column.kind != "integer":
+        raise BadInput(
+            f"A declared inequality takes integer columns, and {name!r} is of kind {column.kind}. "
+            "Nothing was read or charged."
+        )
+    low, high = extents(column)
+    known = np.arange(column.cells) < column.value_cells
+    middles = np.zeros(column.cells)
+    middles[: column.value_cells] = low + high
+    return middles, known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """The parts into which predicates divide the cells of `columns`."""
+
+    columns: tuple[str, ...]
+    part: Integers
+    """The part of each cell, flat."""
+    workload: Bools
+    """One row a predicate, one column a part: which parts satisfy it."""
+
+    @property
+    def parts(self) -> int:
+        return int(self.workload.shape[1])
+
+
+def partition(schema: Schema, conditions: Sequence[str]) -> Partition:
+    """The parts, in a fixed order: by the predicates that they satisfy, the first one foremost."""
+    return _partition(schema.dumps(), tuple(conditions))
+
+
+@lru_cache(maxsize=16)
+def _partition(text: str, conditions: tuple[str, ...]) -> Partition:
+    schema = Schema.loads(text)
+    read = read_conditions(schema, conditions)
+    columns = columns_of(schema, read)
+    shape = tuple(schema.column(name).cells for name in columns)
+    check_cells(schema, columns)
+    part = np.zeros(prod(shape), dtype=np.int64)
+    rows: list[Bools] = []
+    for condition in read:
+        mask = np.broadcast_to(cell_mask(schema, condition, columns), shape).reshape(-1)
+        rows.append(mask)
+        part = np.unique(2 * part + mask, return_inverse=True)[1]
+        part = part.reshape(-1).astype(np.int64)
+    first = np.zeros(int(part.max(initial=0)) + 1, dtype=np.int64)
+    first[part[::-1]] = np.arange(len(part))[::-1]
+    workload = np.array([mask[first] for mask in rows], dtype=np.bool_).reshape(-1, len(first))
+    return Partition(columns, part, workload)
+
+
+def check_cells(schema: Schema, columns: tuple[str, ...], most: int = MOST_CELLS) -> None:
+    cells = prod(schema.column(name).cells for name in columns)
+    if cells > most:
+        raise BadInput(
+            f"The predicates look at {', '.join(columns)}, which have {cells:,} combinations of cells; "
+            f"at most {most:,} are told apart. Declare wider cells, or fewer columns at once. "
+            "Nothing was read or charged."
+        )
+
+
+def parse_predicates(arguments: Sequence[str]) -> Predicates:
+    return Predicates(list(arguments))

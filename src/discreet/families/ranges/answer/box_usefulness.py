@@ -1,0 +1,178 @@
+"""A bound for all boxes at once, in the manner of `range_usefulness`, looser.
+
+A box is the sum of the measured nodes inside it whose parents are not. At each level those have a parent
+that one of the box's faces cuts, so there are at most as many as the cut parents have children, and no
+more than the level has nodes. Given what decided the nodes of a level their noise is fresh: Chernoff's
+bound and the union bound over all boxes of the domain bound each level, the levels add.
+
+The published estimates differ from the measured numbers, node by node, by what is seen in the release;
+for any box that adds to at most the largest sum, over the places of each face, of the differences below
+the parents that it cuts (with their signs in two columns, where parents that a face cuts follow each other and
+a box takes a run of them). Rows in leaves that a face cuts count not at all or in full. Which of the cut
+nodes are leaves was decided by their own noise, so what they hide is bounded for any choice among them:
+by the sum of max(noise, 0), whose moment generating function is known.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.answer.usefulness import ROUNDING, reach
+from discreet.families.ranges.estimate.tree_nodes import TreeNodes
+from discreet.queries.tree import Nodes
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.uint64]
+Integers = npt.NDArray[np.int64]
+
+FACES = 2
+"""Of a box, in each column."""
+CORNERS = 4
+"""Parents that faces of both of two columns cut."""
+THEOREM = (
+    "Chernoff bounds of the noise of each level, the union bound over all boxes of the domain, and the "
+    "distance of the published estimates from the measured numbers"
+)
+
+
+def box_bound(source: RangeSource, delta: float) -> float:
+    """What no box's estimate is off by, with probability 1 - delta."""
+    measured = measured_levels(source)
+    nodes = source.nodes
+    bits = measured.depths[-1]
+    ids_of = {
+        layer.depth: ids for layer, ids in zip(source.tree.layers, nodes.by_layer, strict=True)
+    }
+    log_boxes = sum(2 * math.log(source.schema.column(name).value_cells) for name in source.columns)
+    risk = math.log(3 * len(measured.levels) / delta) + log_boxes  # two sides, and what is hidden
+    noise = hidden_noise = 0.0
+    apart = {"estimate": 0.0, "count": 0.0}
+    above: tuple[int, ...] = (0,) * len(bits)
+    shown = np.zeros(len(nodes))
+    for level in measured.levels:
+        parents, place = _parents(level, above)
+        many = min(len(level.nodes), round(_cut(parents, np.bincount(place))))
+        if above == level.depth:
+            many = 1  # the root, which no face cuts: the box is the whole
+        # The sum of at most `many` draws, whichever they are: the widest ones.
+        widest = np.sort(level.variance)[::-1][:many].sum()
+        slack = np.sort(level.slack)[::-1][:many].sum()
+        scale = float(level.scale.max(initial=0.0))
+        noise += float(reach(np.array([widest]), risk, np.array([scale]))[0]) + float(slack)
+        if level.depth != bits:
+            every = np.ones(len(level.nodes))
+            hidden_noise += positive_reach(min(len(every), _cut(level.nodes, every)), scale, risk)
+        ids = ids_of[level.depth]
+        for name in apart:
+            signed = getattr(nodes, name)[ids] - level.numbers
+            off = np.abs(signed)
+            if above == level.depth:
+                apart[name] += float(off.max(initial=0.0))
+                continue
+            below = np.bincount(place, off)
+            most = min(_cut(parents, below), float(off.sum()))
+            if len(bits) == 2:
+                corners = CORNERS * float(below.max(initial=0.0))
+                most = min(most, corners + _strips(level, above, parents, place, signed))
+            apart[name] += most
+        shown[ids] = np.maximum(level.numbers, 0.0)
+        above = level.depth
+    leaves = np.flatnonzero(nodes.is_leaf)
+    hidden = max(
+        _crossed(nodes, leaves, nodes.estimate[leaves]),
+        _crossed(nodes, leaves, shown[leaves]) + hidden_noise,
+    )
+    bound = noise + max(apart["estimate"] + hidden, apart["count"])
+    return min(bound, _all_rows(measured.levels[0], nodes, risk)) + ROUNDING
+
+
+def _all_rows(top: MeasuredLevel, nodes: TreeNodes, risk: float) -> float:
+    """No more rows can be wrong than there are: estimated, fitted, or in truth by the top level's sum."""
+    fitted = float(np.maximum(nodes.count[nodes.is_leaf], 0.0).sum())
+    spread = np.array([top.variance.sum()]), risk, np.array([top.scale.max(initial=0.0)])
+    truly = float(top.numbers.sum()) + float(reach(*spread)[0]) + float(top.slack.sum())
+    return max(float(nodes.estimate[0]), fitted, truly)
+
+
+def positive_reach(many: float, scale: float, log_risk: float) -> float:
+    """How far a sum of max(X, 0) over `many` discrete Laplace draws goes, but for exp(-log_risk)."""
+    if many <= 0 or scale == 0:
+        return 0.0
+    epsilon = 1 / scale
+    slopes = epsilon * np.arange(1, 100) / 100
+    p = math.exp(-epsilon)
+    growth = np.exp(slopes - epsilon)
+    moments = (1 + (1 - p) * growth / (1 - growth)) / (1 + p)
+    return float(((many * np.log(moments) + log_risk) / slopes).min())
+
+
+def _parents(level: MeasuredLevel, above: tuple[int, ...]) -> tuple[Nodes, Integers]:
+    """The nodes of the measured level above, and which of them each node lies in."""
+    shifts = np.array(
+        [here - there for here, there in zip(level.depth, above, strict=True)], dtype=np.uint64
+    )
+    up = np.where(shifts < 64, level.nodes >> np.minimum(shifts, 63), 0).astype(np.uint64)
+    parents, place = np.unique(up, axis=0, return_inverse=True)
+    return parents, place.reshape(-1)
+
+
+def _cut(nodes: Nodes, weights: npt.NDArray[np.generic]) -> float:
+    """The largest weight of nodes of one depth that a box's faces can cut: at one place along each column."""
+    total = 0.0
+    for axis in range(nodes.shape[1]):
+        _, place = np.unique(nodes[:, axis], return_inverse=True)
+        total += FACES * float(np.bincount(place.reshape(-1), weights).max(initial=0.0))
+    return total
+
+
+def _strips(
+    level: MeasuredLevel, above: tuple[int, ...], parents: Nodes, place: Integers, signed: Floats
+) -> float:
+    """The largest sum of numbers of nodes between a box's faces and the next parents inside, two columns.
+
+    A face across one column, at some place in a row of parents, leaves in each the children before or
+    after it; a box has a run of such parents. Two faces in one row leave the difference of two such sums.
+    """
+    total = 0.0
+    for axis in range(2):
+        order = np.lexsort((parents[:, 1 - axis], parents[:, axis]))
+        rows = np.flatnonzero(np.diff(parents[order, axis], prepend=parents[order[0], axis]))
+        starts = np.concatenate([[0], rows])
+        fan = 1 << (level.depth[axis] - above[axis])
+        within = (level.nodes[:, axis] & np.uint64(fan - 1)).astype(np.int64)
+        largest = 0.0
+        for cut in range(fan):
+            for taken in (within >= cut, within <= cut):
+                sums = np.bincount(place, np.where(taken, signed, 0.0), len(parents))[order]
+                running = np.cumsum(sums)
+                before = np.concatenate([[0.0], running])[starts]
+                high = np.maximum(np.maximum.reduceat(running, starts) - before, 0.0)
+                low = np.minimum(np.minimum.reduceat(running, starts) - before, 0.0)
+                largest = max(largest, float((high - low).max()))
+        total += FACES * largest
+    return total
+
+
+def _crossed(nodes: TreeNodes, leaves: Integers, weights: Floats) -> float:
+    """The largest weight of leaves that a box's faces can cut."""
+    return sum(
+        FACES * _most_crossed(nodes.low[leaves, axis], nodes.high[leaves, axis], weights)
+        for axis in range(nodes.low.shape[1])
+    )
+
+
+def _most_crossed(low: Codes, high: Codes, weights: Floats) -> float:
+    """The largest weight of leaves that one face can cut: low < place <= high."""
+    wide = high > low
+    if not wide.any():
+        return 0.0
+    edges = np.concatenate([low[wide], high[wide]])
+    change = np.concatenate([weights[wide], -weights[wide]])
+    # A leaf ends before another begins at the same place: places lie between cells.
+    order = np.lexsort((change, edges))
+    return float(np.cumsum(change[order]).max(initial=0.0))

@@ -1,0 +1,76 @@
+"""Ranges of one short column from a strategy over its cells: unbiased, with an exact variance each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement
+from discreet.errors import BadRelease
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.answer.usefulness import ROUNDING, reach
+from discreet.families.ranges.estimate.cell_strategies import CellIntervals, cell_intervals
+from discreet.families.ranges.queries.cell_strategy import CellStrategy
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.uint64]
+
+THEOREM = (
+    "Chernoff bounds of the noise of each interval, which is a known combination of independent draws, and "
+    "the union bound over all intervals"
+)
+
+
+@dataclass(eq=False)
+class CellRangeSource(RangeSource):
+    """A released strategy over the cells of one column."""
+
+    @cached_property
+    def _measured(self) -> tuple[CellStrategy, Measurement]:
+        (only,) = self.part.measurements if len(self.part.measurements) == 1 else (None,)
+        if not isinstance(only, Measurement) or not isinstance(only.query, CellStrategy):
+            raise BadRelease("a strategy over cells holds something else than its numbers.")
+        query = only.query
+        if query.columns != self.columns or len(only.values) != query.size(self.schema):
+            raise BadRelease("a strategy is over other cells than its query class.")
+        if len(self.leaf_estimates) != query.array.shape[1]:
+            raise BadRelease("a strategy has estimates of other cells.")
+        if np.linalg.matrix_rank(query.array.astype(np.float64)) < query.array.shape[1]:
+            raise BadRelease("a strategy does not determine its cells.")
+        return query, only
+
+    @cached_property
+    def intervals(self) -> CellIntervals:  # type: ignore[override]
+        query, measured = self._measured
+        values = measured.values.astype(np.float64)
+        return cell_intervals(query.array, values, measured.law.variance, self.leaf_estimates)
+
+    @property
+    def whole_variance(self) -> float:
+        return float(self.intervals.covariance[-1, -1])
+
+    def published_boxes(self) -> tuple[Codes, Codes, Floats]:
+        """The cells, and the rows of each, none of them negative."""
+        cells = self.intervals.starts[:, np.newaxis]
+        return cells, cells, self.intervals.estimate
+
+    def bound(self, delta: float) -> float:
+        """What no interval's estimate is off by, with probability 1 - delta."""
+        query, measured = self._measured
+        around = measured.law.envelope()
+        cells = query.array.shape[1]
+        risk = math.log(cells * (cells + 1) / delta)  # all intervals, two sides
+        weights = np.linalg.pinv(query.array.astype(np.float64))
+        before = np.concatenate([np.zeros((1, weights.shape[1])), np.cumsum(weights, axis=0)])
+        farthest = 0.0
+        for start in range(cells):
+            rows = before[start + 1 :] - before[start]  # of intervals that begin at this cell
+            spread, largest = (rows**2).sum(axis=1), np.abs(rows).max(axis=1)
+            far = reach(around.variance * spread, risk, around.scale * largest)
+            off = far + around.slack * np.abs(rows).sum(axis=1)
+            farthest = max(farthest, float(off.max()))
+        return farthest + ROUNDING

@@ -1,0 +1,154 @@
+"""Which sources of a release speak of the same rows, so that what they say may be combined.
+
+A tree over some columns counts the rows with a value in each of them; a table over the same columns
+counts them in its cells of values, whether or not the schema keeps a cell for nulls. Where values
+outside the domain have a cell of their own a condition may take that cell too, which a tree has not:
+tables answer alone there. So they do where rows without a cell were spread over all cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.answering.readings import Reading
+from discreet.families.ranges.answer.buckets import BucketSource
+from discreet.families.ranges.answer.joined_ranges import JoinedSource, PresentRows, least_squares
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.shared.estimate.combination import variance_of
+from discreet.families.tables.answer.linear_tables import CombinedTable, LinearTable
+from discreet.families.tables.estimate.consistent import ConsistentTables
+from discreet.families.tables.estimate.symmetric_tables import SymmetricTable
+from discreet.families.tables.queries.residuals import subsets
+from discreet.privacy.laws.exact_sums import kurtosis_of
+from discreet.schema.columns.completeness import keeps_every_row
+
+if TYPE_CHECKING:
+    from discreet.answering.library import Library
+
+MOST_JOINED = 1 << 22
+"""Cells of a table that is joined with a tree."""
+
+
+def joined_sources(library: Library) -> list[JoinedSource | BucketSource]:
+    """The trees of a release, those over the same columns together; other sources of ranges as they are."""
+    trees: dict[frozenset[str], list[RangeSource]] = {}
+    for source in library.ranges:
+        if isinstance(source, RangeSource):
+            trees.setdefault(frozenset(source.columns), []).append(source)
+    found: list[JoinedSource | BucketSource] = []
+    for source in library.ranges:
+        if not isinstance(source, RangeSource):
+            found.append(source)
+            continue
+        own = trees.pop(frozenset(source.columns), None)
+        if own is None:
+            continue
+        present = [
+            PresentRows(count.value, count.law)
+            for count in library.counts
+            if source.columns == (count.column,)
+            and not library.schema.column(count.column).has_other
+        ]
+        found.append(
+            JoinedSource(
+                tuple(own), tuple(present), partial(_joinable_table, library, own[0].columns)
+            )
+        )
+    return found
+
+
+def _joinable_table(library: Library, columns: tuple[str, ...]) -> SymmetricTable | None:
+    """The table over the columns of a tree, in their order, if the two speak of the same rows."""
+    declared = [library.schema.column(name) for name in columns]
+    if prod(column.cells for column in declared) > MOST_JOINED:
+        return None
+    if any(column.has_other for column in declared):
+        return None
+    if library.spreads_evenly and not all(map(keeps_every_row, declared)):
+        return None
+    ordered = _in_order(library, columns)
+    if not library.has_linear(ordered):
+        return None
+    table = library.table(ordered)
+    if isinstance(table, LinearTable):
+        return _of_residuals(library.consistent, columns, ordered)
+    assert isinstance(table, CombinedTable)
+    return _with_own_draws(library, table, columns)
+
+
+def _in_order(library: Library, columns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in library.schema.names if name in columns)
+
+
+def _of_residuals(
+    tables: ConsistentTables, columns: tuple[str, ...], ordered: tuple[str, ...]
+) -> SymmetricTable:
+    counts = np.transpose(tables.table(ordered), [ordered.index(name) for name in columns])
+    noise = tables.variances(ordered)
+    return SymmetricTable(columns, counts, noise, tables.tail(), has_own_draws=False)
+
+
+def _with_own_draws(
+    library: Library, table: CombinedTable, columns: tuple[str, ...]
+) -> SymmetricTable:
+    schema = library.schema
+    counts = np.transpose(table.counts, [table.columns.index(name) for name in columns])
+    variance = variance_of(table.noise)
+    size = {name: schema.column(name).cells for name in table.columns}
+    noise = {
+        frozenset(own): variance * counts.size / prod(size[name] for name in own)
+        for own in subsets(table.columns)
+    }
+    rows = library.release.public_rows
+    if rows is not None and all(keeps_every_row(schema.column(name)) for name in table.columns):
+        # The total is known, so what all cells are off by together is taken off evenly.
+        noise[frozenset()] = 0.0
+        counts = counts + (rows - float(counts.sum())) / counts.size
+    return SymmetricTable(columns, counts, noise, kurtosis_of(table.noise), has_own_draws=True)
+
+
+def total_of(library: Library) -> Reading | None:
+    """The number of all rows; `None` where there are no trees to add to what tables say.
+
+    A tree counts the rows with values. The table over its columns says how many have none, and how
+    the noise of that is related to the noise of the total.
+    """
+    tables = library.all_tables
+    trees = [
+        source
+        for source in library.joined
+        if isinstance(source, JoinedSource)
+        and source.table is not None
+        and tables.determines(_in_order(library, source.columns))
+    ]
+    if not trees or not tables.determines(()):
+        return None
+    anchors = [
+        (_of_residuals(tables, source.columns, _in_order(library, source.columns)), anchor)
+        for source in trees
+        for anchor in source.whole()
+    ]
+    nothing = np.zeros((1, 0), dtype=np.uint64)
+    found = least_squares(_of_residuals(tables, (), ()), (nothing, nothing), anchors)
+    return Reading(
+        value=float(found.outer[0]),
+        variance=float(found.outer_std[0]) ** 2,
+        kurtosis=float(found.kurtosis[0]),
+        parts=library.table_parts
+        | parts_of(library, [t for source in trees for t in source.trees]),
+        sources=int(found.sources[0]),
+    )
+
+
+def parts_of(library: Library, trees: Sequence[RangeSource]) -> frozenset[int]:
+    """The places of the parts that trees were released as."""
+    return frozenset(
+        place
+        for place, part in enumerate(library.release.parts)
+        if any(part is tree.part for tree in trees)
+    )

@@ -1,0 +1,271 @@
+"""Counts and quantiles from released trees: conditions become boxes, groups become one box a cell."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answering.estimates import NO_GROUPS, Estimates, combined_note
+from discreet.answering.library import Library
+from discreet.answering.readings import Reading
+from discreet.answering.regions import BoxRegions, RangeRegions, Region
+from discreet.answering.source import Found, Source
+from discreet.errors import NotAnswerable
+from discreet.families.ranges.answer.buckets import BucketSource
+from discreet.families.ranges.answer.ends import value_codes, whole_codes
+from discreet.families.ranges.answer.joined_ranges import JoinedSource
+from discreet.families.ranges.answer.joining import parts_of
+from discreet.families.ranges.answer.joint_estimates import JoinedEstimates, Sums, in_and_outside
+from discreet.families.ranges.answer.quantiles import quantile
+from discreet.families.ranges.answer.ranges import bounded, count_between
+from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
+from discreet.families.ranges.queries.ranges import Intervals
+from discreet.families.tables.answer.counting import DECLARED_NOTE
+from discreet.questions.boxes import BoxCondition, Boxes, asks_for_a_value, boxes_of
+from discreet.questions.impossible import covers_box, rules_over
+from discreet.schema import OrderedColumn
+
+Integers = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Ranged = JoinedSource | BucketSource
+
+MOST_GROUPS = 1 << 20
+
+
+class TreeSource(Source):
+    """The trees of a release, each with the table over its columns where there is one."""
+
+    def __init__(self, library: Library) -> None:
+        self._library, self._schema = library, library.schema
+        self._sources = library.joined
+
+    def read_one(self, region: Region, confidence: float) -> Estimates | None:
+        if region.has_inequality:
+            return None
+        if region.kind == "quantile":
+            return self._quantile(region, confidence)
+        if region.kind != "count" or not self._sources:
+            return None
+        if any(not self._schema.column(name).is_ordered for name in region.names):
+            return None
+        needed = region.names if region.column is None else region.names | {region.column}
+        source = self._source(region, needed)
+        return None if source is None else self._count(region, source, needed, confidence)
+
+    def read_ranges(self, asked: RangeRegions, confidence: float) -> Found:
+        return self._tried(self._ranges, asked, confidence)
+
+    def read_boxes(self, asked: BoxRegions, confidence: float) -> Found:
+        return self._tried(self._boxes, asked, confidence)
+
+    def _ranges(self, asked: RangeRegions, confidence: float) -> Estimates | None:
+        """Values may cut cells: then from inside and outside."""
+        name, column = asked.column.name, asked.column
+        trees = [source for source in self._sources if source.columns == (name,)]
+        if not trees or (not _is_joint(trees[0]) and self._library.usable((name,))):
+            return None
+        assert isinstance(column, OrderedColumn)
+        if asked.are_codes:
+            inner = outer = whole_codes(asked.low, asked.high, column.value_cells)
+        else:
+            inner, outer = value_codes(column, *asked.numbers())
+        return count_between(trees[0], inner, outer, confidence)
+
+    def _boxes(self, asked: BoxRegions, confidence: float) -> Estimates:
+        names = asked.columns
+        trees = [source for source in self._sources if source.columns == names]
+        if not trees:
+            raise NotAnswerable(
+                f"The release cannot answer this: it would have needed ranges over {', '.join(names)}, "
+                "in this order."
+            )
+        found = trees[0].read_boxes(asked.first, asked.last, confidence)
+        rules = rules_over(self._schema, names)
+        if not rules:
+            return found
+        nothing = [
+            covers_box(rules, {n: (a, b + 1) for n, a, b in zip(names, one, other, strict=True)})
+            for one, other in zip(asked.first.tolist(), asked.last.tolist(), strict=True)
+        ]
+        return found.emptied(np.array(nothing, dtype=np.bool_))
+
+    def _source(self, region: Region, needed: frozenset[str]) -> Ranged | None:
+        """The tree over the fewest columns that has all that are needed and counts every row asked for."""
+        fitting = [
+            source
+            for source in self._sources
+            if needed <= set(source.columns)
+            and all(
+                self._schema.column(name).nulls == "exclude"
+                or name in region.groups
+                or asks_for_a_value(region.counted, name)
+                for name in source.columns
+            )
+        ]
+        return min(fitting, key=lambda source: len(source.columns), default=None)
+
+    def _count(
+        self, region: Region, source: Ranged, needed: frozenset[str], confidence: float
+    ) -> Estimates:
+        asked = boxes_of(region.counted, self._schema, source.columns)
+        axes = [source.columns.index(each) for each in region.groups]
+        codes = self._groups(region)
+        inner = self._summed(source, asked.inner, axes, codes, confidence)
+        outer = inner
+        if not asked.is_exact:
+            outer = self._summed(source, asked.outer, axes, codes, confidence)
+        both = in_and_outside(inner, outer)
+        found = bounded(both, confidence=confidence, kurtosis=source.kurtosis)
+        includes = self._included(source, needed)
+        notes = [source.note, *self._left_out(region, source, overlays=bool(includes))]
+        if isinstance(both, JoinedEstimates) and both.sources.max(initial=0) > 1:
+            notes.append(combined_note(int(both.sources.max())))
+        nothing = self._impossible(source, asked.outer, axes, codes)
+        if nothing is not None and nothing.any():
+            found = found.emptied(nothing)
+            notes.append(DECLARED_NOTE)
+        return Estimates(
+            found.estimate,
+            found.lower,
+            found.upper,
+            found.std,
+            found.is_exact,
+            codes=codes if region.groups else None,
+            notes=tuple(dict.fromkeys(notes)),
+            readings=self._readings(region, source, asked, inner),
+            includes=includes,
+        )
+
+    def _included(self, source: Ranged, needed: frozenset[str]) -> frozenset[int]:
+        """The tables that a tree over just these columns was joined with."""
+        if not _is_joint(source) or set(source.columns) != needed:
+            return frozenset()
+        return self._library.table_parts
+
+    def _readings(
+        self, region: Region, source: Ranged, asked: BoxCondition, found: RangeEstimates
+    ) -> tuple[Reading, ...]:
+        """The unbiased count of a condition that follows the cells of just the tree's columns."""
+        if not isinstance(source, JoinedSource) or set(source.columns) != region.names:
+            return ()
+        if not region.is_one_count or region.takes_all:
+            return ()
+        if any(self._schema.column(name).has_other for name in region.names):
+            return ()
+        if not asked.is_exact or found.inner[0] != found.outer[0] or not len(asked.inner):
+            return ()
+        if not np.isfinite(found.outer_std[0]):
+            return ()
+        joint = found if isinstance(found, JoinedEstimates) else None
+        alone = source.table is None and not source.present
+        tables = frozenset[int]() if alone else self._library.table_parts
+        reading = Reading(
+            value=float(found.outer[0]),
+            variance=float(found.outer_std[0]) ** 2,
+            kurtosis=source.kurtosis if joint is None else float(joint.kurtosis[0]),
+            parts=tables | parts_of(self._library, source.trees),
+            sources=1 if joint is None else int(joint.sources[0]),
+        )
+        return (reading,)
+
+    def _groups(self, region: Region) -> Integers:
+        """The combinations of value cells that the condition lets through: no row has a say."""
+        groups = region.groups
+        if not groups:
+            return NO_GROUPS
+        named = tuple(dict.fromkeys([*groups, *sorted(region.names)]))
+        outer = boxes_of(region.condition, self._schema, named).outer
+        places = [named.index(name) for name in groups]
+        found: dict[tuple[int, ...], None] = {}
+        for first, last in zip(outer.first[:, places], outer.last[:, places], strict=True):
+            sides = [range(int(low), int(high) + 1) for low, high in zip(first, last, strict=True)]
+            if prod(map(len, sides)) > MOST_GROUPS:
+                raise NotAnswerable(
+                    f"GROUP BY {', '.join(groups)} has more than {MOST_GROUPS:,} groups; group by fewer "
+                    "columns, or ask for the ranges you need."
+                )
+            found |= dict.fromkeys(product(*sides))
+        return np.array(sorted(found), dtype=np.int64).reshape(-1, len(groups))
+
+    def _left_out(self, region: Region, source: Ranged, *, overlays: bool) -> list[str]:
+        notes: list[str] = []
+        for name in source.columns:
+            column = self._schema.column(name)
+            has_null_groups = overlays and name in region.groups  # the table has them
+            if not has_null_groups and not asks_for_a_value(region.counted, name):
+                notes.append(f"Rows without a value in column {name!r} are not counted.")
+            if isinstance(column, OrderedColumn) and column.outside != "edge":
+                notes.append(
+                    f"Values outside the declared domain of column {name!r} are not counted."
+                )
+        return notes
+
+    def _impossible(
+        self, source: Ranged, boxes: Boxes, axes: list[int], codes: Integers
+    ) -> Bools | None:
+        """For each group, whether all that it may hold is impossible; `None` where nothing is declared."""
+        rules = rules_over(self._schema, source.columns)
+        if not rules:
+            return None
+        found = np.zeros(len(codes), dtype=np.bool_)
+        for place, cells in enumerate(codes.tolist()):
+            own = dict(zip(axes, cells, strict=True))
+            found[place] = all(
+                covers_box(
+                    rules,
+                    {
+                        name: (max(low, own.get(axis, low)), min(high, own.get(axis, high)) + 1)
+                        for axis, (name, low, high) in enumerate(
+                            zip(source.columns, first, last, strict=True)
+                        )
+                    },
+                )
+                for first, last in zip(boxes.first.tolist(), boxes.last.tolist(), strict=True)
+            )
+        return found
+
+    def _summed(
+        self, source: Ranged, boxes: Boxes, axes: list[int], codes: Integers, confidence: float
+    ) -> RangeEstimates:
+        """Over all boxes of a condition, for each group. Deviations add: they may be correlated."""
+        total = Sums(len(codes))
+        for place in range(len(boxes)):
+            first = np.repeat(boxes.first[place : place + 1], len(codes), axis=0)
+            last = np.repeat(boxes.last[place : place + 1], len(codes), axis=0)
+            for order, axis in enumerate(axes):
+                cell = codes[:, order].astype(np.uint64)
+                first[:, axis] = np.maximum(first[:, axis], cell)
+                last[:, axis] = np.minimum(last[:, axis], cell)
+            some = np.flatnonzero((first <= last).all(axis=1))
+            if len(some):
+                total.add(source.estimates(first[some], last[some], confidence), some)
+        return total.estimates()
+
+    def _quantile(self, region: Region, confidence: float) -> Estimates:
+        assert region.column is not None and region.level is not None
+        needed = Intervals(region.column).text
+        fitting = [
+            source.trees[0]
+            for source in self._sources
+            if isinstance(source, JoinedSource) and source.columns == (region.column,)
+        ]
+        if fitting and not region.groups and region.takes_all:
+            return quantile(fitting[0], region.level, confidence)
+        if fitting:
+            written = ["WHERE"] * (not region.takes_all) + ["GROUP BY"] * bool(region.groups)
+            raise NotAnswerable(
+                f"Quantiles are of a whole column: ask without {' and '.join(written)}."
+            )
+        if needed in self._library.release.workload:
+            raise NotAnswerable(
+                f"The release cannot answer this: its {needed} was not released as a tree, and has no "
+                "quantiles."
+            )
+        raise NotAnswerable(self._library.lacks(needed))
+
+
+def _is_joint(source: Ranged) -> bool:
+    return isinstance(source, JoinedSource) and not source.is_lone

@@ -1,0 +1,204 @@
+"""A bound for all ranges at once that assumes nothing of the tree: neither its shape nor its estimates.
+
+For an adaptive tree the numbers that were shown first are used: at each level their noise is fresh, given
+all that decided which nodes are there. Walking down to a fixed boundary of the domain, the rows before it
+are those before its node's start plus the siblings to its left, or those before its node's end less the
+siblings to its right; so the error is a sum of draws of which each is independent of those before, and
+which draws enter is known beforehand. With draws of scale b_i <= b, the log moment generating function of
+the sum is at most 1.151 s^2 sum b_i^2 for |s| <= 1/(2b), because -ln(1-x) <= 1.151 x up to x = 1/4, and
+discrete Laplace noise lies below the continuous one: (cosh s - 1)/(cosh e - 1) <= (s/e)^2 for s <= e.
+Chernoff's bound and the union bound over all boundaries that the levels have give a band around these
+sums that the true distribution leaves with probability at most delta. Where the tree was fixed before its
+numbers were drawn (two stages, whole levels), the final numbers and the tree's own boundaries do.
+
+What a reader is told is another estimate of the same counts, smoothed and fitted; how far it lies from
+the sums is seen in the release, and added. An end that cuts a leaf lies between the leaf's boundaries.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
+from discreet.families.ranges.answer.ranges import RangeSource
+
+Floats = npt.NDArray[np.float64]
+
+CURVATURE = 4 * math.log(4 / 3)
+"""-ln(1-x) / x at x = 1/4, where it is largest."""
+TIE = 1e-9
+"""Sums of equal variance are told apart by no rounding: which one is taken is public."""
+ROUNDING = 0.5
+"""Rounding an estimate to a whole number moves it by at most this."""
+THEOREM = (
+    "Chernoff bounds of the noise at every boundary that the tree could have, level by level, the union "
+    "bound over them, and the distance of the published estimates from the sums that it holds for"
+)
+
+
+def interval_bound(source: RangeSource, delta: float) -> float:
+    """What no interval's estimate is off by, with probability 1 - delta."""
+    starts, ends = _boundaries(source, delta)
+    nodes = source.nodes
+    leaves = np.flatnonzero(nodes.is_leaf)
+    leaves = leaves[np.argsort(nodes.low[leaves, 0], kind="stable")]
+    wide = nodes.high[leaves, 0] > nodes.low[leaves, 0]
+    bounds = []
+    for counts, is_cut in ((nodes.estimate, wide), (nodes.count, None)):
+        prefix = np.concatenate([[0.0], np.cumsum(counts[leaves])])
+        before, after = prefix[:-1] - starts.rows, prefix[1:] - ends.rows
+        most = np.maximum(before + starts.reach, after + ends.reach)
+        least = np.minimum(before - starts.reach, after - ends.reach)
+        if is_cut is not None:
+            # An end inside a leaf: true and estimated rows lie between those of its two boundaries.
+            inside = np.where(is_cut, np.diff(prefix), 0.0)
+            most = np.maximum(most, before + starts.reach + inside)
+            least = np.minimum(least, after - ends.reach - inside)
+        bounds.append(max(float(most.max()), 0.0) - min(float(least.min()), 0.0))
+    return max(bounds) + ROUNDING
+
+
+class _Rows:
+    """Rows before some boundaries as sums of measured numbers, and how far they may be off."""
+
+    def __init__(self, rows: Floats, variance: Floats, scale: Floats, slack: Floats) -> None:
+        self.rows, self.variance, self.scale, self.slack = rows, variance, scale, slack
+        self.reach = np.zeros(len(rows))
+
+    def at(self, places: npt.NDArray[np.generic]) -> _Rows:
+        return _Rows(
+            self.rows[places], self.variance[places], self.scale[places], self.slack[places]
+        )
+
+    def shifted(self, rows: Floats, level: _Sums) -> _Rows:
+        return _Rows(
+            self.rows + rows,
+            self.variance + level.variance,
+            np.maximum(self.scale, np.where(level.variance > 0, level.scale, 0.0)),
+            self.slack + level.slack,
+        )
+
+    def where(self, mask: npt.NDArray[np.bool_], other: _Rows) -> _Rows:
+        return _Rows(
+            np.where(mask, self.rows, other.rows),
+            np.where(mask, self.variance, other.variance),
+            np.where(mask, self.scale, other.scale),
+            np.where(mask, self.slack, other.slack),
+        )
+
+
+class _Sums:
+    """What some siblings add: variance, the largest scale among them, and rounding of their noise."""
+
+    def __init__(self, variance: Floats, scale: Floats, slack: Floats) -> None:
+        self.variance, self.scale, self.slack = variance, scale, slack
+
+
+def _boundaries(source: RangeSource, delta: float) -> tuple[_Rows, _Rows]:
+    """Rows before the start and before the end of every leaf, leaves in order."""
+    levels = measured_levels(source)
+    bits = levels.depths[-1][0]
+    found: list[tuple[npt.NDArray[np.uint64], _Rows, _Rows]] = []
+    alive = np.zeros(1, dtype=np.uint64)
+    starts = _Rows(*(np.zeros(1) for _ in range(4)))
+    ends = _Rows(np.zeros(1), np.full(1, np.inf), np.zeros(1), np.zeros(1))
+    depth = 0
+    boundaries = sum(int(level.stopped.sum()) for level in levels.levels)
+    for level in levels.levels:
+        nodes = level.nodes[:, 0]
+        below = np.uint64(level.depth[0] - depth)
+        parent = np.searchsorted(alive, nodes >> below)
+        before, after = _beside(level, parent, len(alive))
+        one, two = starts.at(parent), ends.at(parent)
+        lefts = [one.shifted(before.rows[side], before.sums[side]) for side in (0, 1)]
+        rights = [two.shifted(-after.rows[side], after.sums[side]) for side in (0, 1)]
+        sides = [
+            left.where(left.variance <= right.variance * (1 + TIE), right)
+            for left, right in zip(lefts, rights, strict=True)
+        ]
+        risk = math.log(2 * boundaries / delta)
+        if levels.is_adaptive:
+            many = len(levels.levels)
+            risk = math.log(2 * many / delta) + level.depth[0] * math.log(2)
+        for each in sides:
+            each.reach = reach(each.variance, risk, each.scale) + each.slack
+        leaf = level.stopped
+        shift = np.uint64(bits - level.depth[0])
+        first, last = (_kept(each, leaf) for each in sides)
+        found.append(
+            (nodes[leaf] << shift if bits - level.depth[0] < 64 else nodes[leaf], first, last)
+        )
+        starts, ends = (each.at(~leaf) for each in sides)
+        alive, depth = nodes[~leaf], level.depth[0]
+    order = np.argsort(np.concatenate([codes for codes, _, _ in found]), kind="stable")
+    return (
+        _joined([first for _, first, _ in found], order),
+        _joined([last for _, _, last in found], order),
+    )
+
+
+class _Beside:
+    """Sums over a node's siblings on one side: without the node itself, and with it."""
+
+    def __init__(self, rows: list[Floats], sums: list[_Sums]) -> None:
+        self.rows, self.sums = rows, sums
+
+
+def _beside(
+    level: MeasuredLevel, parent: npt.NDArray[np.int64], parents: int
+) -> tuple[_Beside, _Beside]:
+    """Siblings before each node's start and end; and siblings after its start and end."""
+
+    def sums(numbers: Floats) -> tuple[list[Floats], list[Floats]]:
+        total = np.bincount(parent, numbers, parents)
+        running = np.concatenate([[0.0], np.cumsum(numbers)])
+        offset = np.concatenate([[0.0], np.cumsum(total)])[:-1][parent]
+        to_start, to_end = running[:-1] - offset, running[1:] - offset
+        return [to_start, to_end], [total[parent] - to_start, total[parent] - to_end]
+
+    rows, variance, slack = sums(level.numbers), sums(level.variance), sums(level.slack)
+    largest = np.zeros(parents)
+    np.maximum.at(largest, parent, level.scale)
+    scale = largest[parent]
+    return (
+        _Beside(rows[0], [_Sums(_tidy(v), scale, _tidy(s)) for v, s in zip(variance[0], slack[0], strict=True)]),
+        _Beside(rows[1], [_Sums(_tidy(v), scale, _tidy(s)) for v, s in zip(variance[1], slack[1], strict=True)]),
+    )  # fmt: skip
+
+
+def _tidy(numbers: Floats) -> Floats:
+    """Differences of running sums, without what rounding leaves below 0."""
+    return np.where(
+        numbers < 1e-9 * max(float(np.abs(numbers).max(initial=0.0)), 1e-300), 0.0, numbers
+    )
+
+
+def _kept(rows: _Rows, mask: npt.NDArray[np.bool_]) -> _Rows:
+    found = rows.at(mask)
+    found.reach = rows.reach[mask]
+    return found
+
+
+def _joined(parts: list[_Rows], order: npt.NDArray[np.int64]) -> _Rows:
+    columns = [
+        np.concatenate([getattr(part, name) for part in parts])[order]
+        for name in ("rows", "variance", "scale", "slack", "reach")
+    ]
+    found = _Rows(*columns[:4])
+    found.reach = columns[4]
+    return found
+
+
+def reach(variance: Floats, log_risk: float, scale: Floats) -> Floats:
+    """How far a sum of noise goes, but for a chance of exp(-log_risk) a side.
+
+    `variance` is that of continuous noise of the same scales (twice their squares), or a Gaussian's;
+    `scale` the largest Laplace scale in the sum, 0 where there is none.
+    """
+    near = np.sqrt(2 * CURVATURE * log_risk * variance)
+    steepest = 1 / (2 * np.maximum(scale, 1e-300))
+    far = log_risk / steepest + CURVATURE / 2 * steepest * variance
+    return np.where(near <= CURVATURE * variance * steepest, near, np.where(variance > 0, far, 0.0))

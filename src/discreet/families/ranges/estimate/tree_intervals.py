@@ -1,0 +1,210 @@
+"""Intervals of one column on a pruned tree: estimate and exact variance, in a few look-ups each.
+
+For each boundary between leaves and each node above it, the part of the node before the boundary is
+`part` times the node's count plus independent noise of variance `rest`. An interval between two
+boundaries parts at their lowest common ancestor, which the codes of the boundaries tell; so its
+variance is two look-ups below that node and one at it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.families.ranges.estimate.tree_nodes import NONE, TreeNodes
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.uint64]
+
+MOST_LISTED = 1 << 22
+"""Cells up to which a table says in which leaf each one lies."""
+MOST_ENTRIES = 1 << 25
+"""Entries of a table of boundaries; larger trees build theirs batch by batch."""
+BATCH = 1 << 17
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RangeEstimates:
+    """Of each range: the smoothed estimate, and least squares from inside and from outside.
+
+    The rows of a range are at least those of the leaves inside it and at most those of all leaves
+    that it touches. The two differ where an end falls into a leaf.
+    """
+
+    estimate: Floats
+    inner: Floats
+    outer: Floats
+    inner_std: Floats
+    outer_std: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Boundaries:
+    """For some boundaries (rows) and each depth: the node above, and the part of it before."""
+
+    above: Integers
+    part: Floats
+    rest: Floats
+
+
+class IntervalIndex:
+    """Answers intervals [first, last] of cell numbers."""
+
+    def __init__(self, nodes: TreeNodes) -> None:
+        self._nodes = nodes
+        leaves = np.flatnonzero(nodes.is_leaf)
+        order = np.argsort(nodes.low[leaves, 0], kind="stable")
+        self.leaves: Integers = leaves[order]
+        self.starts: Codes = nodes.low[self.leaves, 0]
+        self.ends: Codes = nodes.high[self.leaves, 0]
+        self.widths: Floats = (self.ends - self.starts).astype(np.float64) + 1.0
+        self.prefix: Floats = _prefix(nodes.estimate[self.leaves])
+        self.fitted_prefix: Floats = _prefix(nodes.count[self.leaves])
+        self._density: Floats = nodes.estimate[self.leaves] / self.widths
+        self._bits = nodes.bits[0]
+        self._depth = self._depths()
+        self._listed: Integers | None = None
+        cells = int(nodes.last[0]) + 1
+        if cells <= MOST_LISTED:
+            many = (self.ends - self.starts + np.uint64(1)).astype(np.int64)
+            self._listed = np.repeat(np.arange(len(many), dtype=np.int64), many)
+        self._all: _Boundaries | None = None
+        if len(self.leaves) * (int(self._depth.max()) + 1) <= MOST_ENTRIES:
+            self._all = self._boundaries(np.arange(len(self.leaves), dtype=np.int64))
+
+    def leaf_of(self, codes: Codes) -> Integers:
+        if self._listed is not None:
+            return self._listed[codes.astype(np.int64)]
+        return np.searchsorted(self.starts, codes, side="right") - 1
+
+    def between(self, first: Codes, last: Codes) -> RangeEstimates:
+        """Rows in cells first..last, both included, where first <= last."""
+        a, b = self.leaf_of(first), self.leaf_of(last)
+        cut_before = (first - self.starts[a]).astype(np.float64)
+        cut_after = (self.ends[b] - last).astype(np.float64)
+        estimate = (
+            self.prefix[b + 1] - self.prefix[a]
+            - self._density[a] * cut_before - self._density[b] * cut_after
+        )  # fmt: skip
+        outer = self.fitted_prefix[b + 1] - self.fitted_prefix[a]
+        outer_std = self.deviation(a, b + 1)
+        cut = (cut_before > 0) | (cut_after > 0)
+        inner, inner_std = outer.copy(), outer_std.copy()
+        if cut.any():
+            start = a[cut] + (cut_before[cut] > 0)
+            stop = b[cut] + (cut_after[cut] == 0)
+            some = start < stop
+            start, stop = np.where(some, start, 0), np.where(some, stop, 1)
+            inner[cut] = np.where(some, self.fitted_prefix[stop] - self.fitted_prefix[start], 0.0)
+            inner_std[cut] = np.where(some, self.deviation(start, stop), 0.0)
+        return RangeEstimates(estimate, inner, outer, inner_std, outer_std)
+
+    def deviation(self, start: Integers, stop: Integers) -> Floats:
+        """Standard deviation of the least squares count of leaves start..stop-1."""
+        if self._all is not None:
+            return np.sqrt(self._variance(start, stop, self._all, start, stop))
+        found = np.empty(len(start))
+        for at in range(0, len(start), BATCH):
+            a, b = start[at : at + BATCH], stop[at : at + BATCH]
+            inside = np.minimum(b, len(self.leaves) - 1)
+            needed, place = np.unique(np.concatenate([a, inside]), return_inverse=True)
+            table = self._boundaries(needed)
+            found[at : at + BATCH] = self._variance(a, b, table, place[: len(a)], place[len(a) :])
+        return np.sqrt(found)
+
+    def excess(self, level: float) -> tuple[Floats, Floats]:
+        """Rows before each leaf, less `level` times all rows; and the standard deviation of that."""
+        parts, rests = [], []
+        many = np.arange(len(self.leaves), dtype=np.int64)
+        for at in range(0, len(many), BATCH):
+            table = self._all or self._boundaries(many[at : at + BATCH])
+            parts.append(table.part[:, 0])
+            rests.append(table.rest[:, 0])
+            if self._all is not None:
+                break
+        part, rest = np.concatenate(parts), np.concatenate(rests)
+        below = self.fitted_prefix[:-1] - level * self.fitted_prefix[-1]
+        return below, np.sqrt(rest + (part - level) ** 2 * self._nodes.root_variance)
+
+    def _variance(
+        self, start: Integers, stop: Integers, table: _Boundaries, a: Integers, b: Integers
+    ) -> Floats:
+        """`a` and `b` are the rows of `start` and `stop` in the table."""
+        nodes = self._nodes
+        at_end = stop == len(self.leaves)
+        if at_end.any():
+            b = np.where(at_end, a, b)
+            stop = np.where(at_end, start, stop)
+        width = table.part.shape[1]
+        differing = self.starts[start] ^ self.starts[stop]
+        depth = (
+            np.minimum(self._bits - _bit_length(differing, self._bits), width - 2)
+            if width > 1
+            else 0
+        )
+        row_a, row_b = a * width + depth, b * width + depth
+        top = table.above.reshape(-1)[row_a]
+        part, rest = table.part.reshape(-1), table.rest.reshape(-1)
+        step = 1 if width > 1 else 0
+        from_left = 1 - part[row_a + step]
+        from_right = part[row_b + step]
+        share = nodes.share[top]
+        whole = share * from_left + (1 - share) * from_right
+        variance = (
+            rest[row_a + step]
+            + rest[row_b + step]
+            + (from_left - from_right) ** 2 * nodes.split[top]
+            + whole**2 * nodes.variance[top]
+        )
+        if at_end.any():
+            tail = rest[a * width] + (1 - part[a * width]) ** 2 * nodes.root_variance
+            variance = np.where(at_end, tail, variance)
+        return np.asarray(variance)
+
+    def _boundaries(self, leaves: Integers) -> _Boundaries:
+        """Climb from each leaf to the root, noting the part before its start at every depth."""
+        nodes = self._nodes
+        depth = self._depth[leaves]
+        width = int(self._depth.max()) + 1
+        above = np.repeat(self.leaves[leaves][:, np.newaxis], width, axis=1)
+        part, rest = np.zeros((len(leaves), width)), np.zeros((len(leaves), width))
+        at = self.leaves[leaves].copy()
+        g, r = np.zeros(len(leaves)), np.zeros(len(leaves))
+        for level in range(width - 1, 0, -1):
+            rows = np.flatnonzero(depth >= level)
+            child = at[rows]
+            parent = nodes.parent[child]
+            share, split, right = nodes.share[parent], nodes.split[parent], nodes.is_right[child]
+            before = g[rows]
+            r[rows] += np.where(right, (1 - before) ** 2, before**2) * split
+            g[rows] = np.where(right, share + (1 - share) * before, share * before)
+            at[rows] = parent
+            above[rows, level - 1] = parent
+            part[rows, level - 1], rest[rows, level - 1] = g[rows], r[rows]
+        return _Boundaries(above, part, rest)
+
+    def _depths(self) -> Integers:
+        at = self.leaves.copy()
+        found = np.zeros(len(at), dtype=np.int64)
+        for _ in range(self._bits):
+            at = np.where(at == NONE, NONE, self._nodes.parent[at])
+            found += at != NONE
+        return found
+
+
+def _prefix(numbers: Floats) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(numbers)])
+
+
+def _bit_length(codes: Codes, bits: int) -> Integers:
+    """Of each number below 2^bits, exactly: doubles hold 53 bits without rounding."""
+    if bits <= 53:
+        return np.frexp(codes.astype(np.float64))[1]
+    high, low = codes >> np.uint64(32), codes & np.uint64(0xFFFFFFFF)
+    upper = np.frexp(high.astype(np.float64))[1]
+    lower = np.frexp(low.astype(np.float64))[1]
+    return np.where(upper > 0, upper + 32, lower)

@@ -1,0 +1,315 @@
+"""Least squares on a pruned tree of noisy counts, exactly, touching only the nodes that were measured.
+
+Between two measured levels a node's children form one dense block of 2, 4, ... 32 places, halved
+column by column; places beyond the last cell hold nothing, exactly. With variances known, two
+passes give the generalised least squares estimate of every node (Hay et al. 2010, with unequal
+variances as in Qardaji et al. 2013): upwards, the best estimate of each node from its own subtree;
+downwards, what the rest of the tree adds to it. Given its parent, a left half is then the parent's
+count times `share` plus independent noise of variance `split`: the whole covariance, in two numbers
+a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
+from discreet.families.ranges.queries.ranges import halvings
+from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.tree import Nodes, Tree, bits_of
+from discreet.schema import Schema
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+LEAST_VARIANCE = 1e-30
+"""Below this a variance counts as this: its inverse is still a number that adds."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """One level: noisy counts of its nodes, and which of them are leaves of the pruned tree."""
+
+    depth: tuple[int, ...]
+    nodes: Nodes
+    values: Floats
+    precision: Floats
+    """1 / variance of each value; 0 where the node was not measured."""
+    stopped: Bools
+
+    @property
+    def alive(self) -> Integers:
+        return np.flatnonzero(~self.stopped)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """The children of a layer's live nodes: one row a parent, 2^halvings places."""
+
+    axes: tuple[int, ...]
+    """Which column each halving splits, the first halving first."""
+    place: Integers
+    """Of each child, in the next layer's order: its place in the flat block."""
+    shape: tuple[int, int]
+    cells: tuple[Floats, ...]
+    """How many cells of the domain lie in each part: after 0, 1, ... all halvings."""
+
+    def spread(self, numbers: Floats) -> Floats:
+        """The children's numbers in their places; 0 in places beyond the domain."""
+        dense = np.zeros(self.shape[0] * self.shape[1])
+        dense[self.place] = numbers
+        return dense.reshape(self.shape)
+
+    def gathered(self, dense: Floats) -> Floats:
+        """The inverse of `spread`."""
+        return dense.reshape(-1)[self.place]
+
+    def parents(self, children: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The rows of this block that some children, given by their place in their layer, lie in."""
+        return np.unique(self.place[children] // self.shape[1])
+
+
+@dataclass(slots=True, eq=False)
+class Upward:
+    """Each node's best estimate from its own subtree, and its variance."""
+
+    value: list[Floats] = field(default_factory=list)
+    variance: list[Floats] = field(default_factory=list)
+    inner_value: list[list[Floats]] = field(default_factory=list)
+    """Of each block, the parts after 1, 2, ... all halvings."""
+    inner_variance: list[list[Floats]] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Fitted:
+    """The least squares estimate of every node, with its variance and how its halves share it."""
+
+    value: list[Floats]
+    variance: list[Floats]
+    inner_value: list[list[Floats]]
+    inner_variance: list[list[Floats]]
+    share: list[list[Floats]]
+    """Of each block's parts after 0, 1, ... halvings: the left half's share of a change."""
+    split: list[list[Floats]]
+    """The variance of the left half, given the part that it is half of."""
+
+
+class PrunedTree:
+    """Layers from the root down, and the blocks between them."""
+
+    def __init__(self, layers: Sequence[Layer], *, columns: Sequence[str], schema: Schema) -> None:
+        self.layers = tuple(layers)
+        self.bits = tuple(bits_of(schema.column(name).value_cells) for name in columns)
+        self._last = tuple(schema.column(name).value_cells - 1 for name in columns)
+        self.blocks = tuple(
+            self._block(upper, lower)
+            for upper, lower in zip(self.layers[:-1], self.layers[1:], strict=True)
+        )
+
+    def cells(self, layer: Layer) -> Floats:
+        """How many cells of the domain each node of a layer holds."""
+        size = np.ones(len(layer.nodes))
+        for axis, (bits, last) in enumerate(zip(self.bits, self._last, strict=True)):
+            shift = bits - layer.depth[axis]
+            edge = last >> shift
+            width = np.full(len(layer.nodes), 2.0**shift)
+            width[layer.nodes[:, axis] == edge] = float(last - (edge << shift) + 1)
+            size *= width
+        return size
+
+    def _block(self, upper: Layer, lower: Layer) -> Block:
+        extra = [low - high for high, low in zip(upper.depth, lower.depth, strict=True)]
+        axes = halvings(extra)
+        prefixes = [lower.nodes[:, axis] >> np.uint64(more) for axis, more in enumerate(extra)]
+        parent = np.zeros(len(lower.nodes), dtype=np.int64)
+        if len(parent):
+            # Children of one parent stand together, in the order of their parents.
+            changed = np.zeros(len(parent), dtype=np.bool_)
+            for prefix in prefixes:
+                changed[1:] |= prefix[1:] != prefix[:-1]
+            parent = np.cumsum(changed)
+        place = np.zeros(len(parent), dtype=np.int64)
+        taken = [0] * len(extra)
+        for axis in axes:
+            taken[axis] += 1
+            shift = np.uint64(extra[axis] - taken[axis])
+            bit = (lower.nodes[:, axis] >> shift) & np.uint64(1)
+            place = 2 * place + bit.astype(np.int64)
+        fan = 1 << len(axes)
+        block = Block(axes, parent * fan + place, (len(upper.alive), fan), ())
+        cells = [block.spread(self.cells(lower))]
+        for _ in axes:
+            cells.append(cells[-1][:, 0::2] + cells[-1][:, 1::2])
+        return Block(axes, block.place, block.shape, tuple(reversed(cells)))
+
+    def upward(self, layers: Sequence[Layer] | None = None) -> Upward:
+        """Bottom-up: each node's count from its subtree alone; of `layers`, if not its own, with its nodes."""
+        found = Upward()
+        for place in range(len(self.layers) - 1, -1, -1):
+            layer = self.layers[place] if layers is None else layers[place]
+            value = layer.values.copy()
+            variance = np.zeros(len(value))
+            measured = layer.precision > 0
+            variance[measured] = 1 / layer.precision[measured]
+            alive = layer.alive
+            if len(alive):
+                inner = self._halves(place, found)
+                below, spread = inner[0][0][:, 0], inner[1][0][:, 0]
+                own = layer.precision[alive]
+                precision = own + 1 / spread
+                value[alive] = (own * layer.values[alive] + below / spread) / precision
+                variance[alive] = 1 / precision
+                found.inner_value.insert(0, inner[0][1:])
+                found.inner_variance.insert(0, inner[1][1:])
+            found.value.insert(0, value)
+            found.variance.insert(0, variance)
+        return found
+
+    def _halves(self, place: int, found: Upward) -> tuple[list[Floats], list[Floats]]:
+        block = self.blocks[place]
+        values = [block.spread(found.value[0])]
+        variances = [block.spread(found.variance[0])]
+        for _ in block.axes:
+            values.insert(0, values[0][:, 0::2] + values[0][:, 1::2])
+            variances.insert(0, variances[0][:, 0::2] + variances[0][:, 1::2])
+        return values, variances
+
+    def fitted(self, upward: Upward | None = None) -> Fitted:
+        """Top-down: generalised least squares of every node, with its variance."""
+        up = self.upward() if upward is None else upward
+        value, variance = [up.value[0]], [up.variance[0]]
+        made = Fitted(value, variance, [], [], [], [])
+        for place, block in enumerate(self.blocks):
+            alive = self.layers[place].alive
+            top, spread = value[-1][alive][:, np.newaxis], variance[-1][alive][:, np.newaxis]
+            values: list[Floats] = []
+            variances: list[Floats] = []
+            shares: list[Floats] = []
+            splits: list[Floats] = []
+            for level in range(len(block.axes)):
+                estimate = up.inner_value[place][level]
+                noise = up.inner_variance[place][level]
+                left, right = noise[:, 0::2], noise[:, 1::2]
+                both = left + right
+                share = np.divide(left, both, out=np.ones_like(both), where=both > 0)
+                split = share * right
+                change = top - estimate[:, 0::2] - estimate[:, 1::2]
+                top = _interleaved(
+                    estimate[:, 0::2] + share * change,
+                    estimate[:, 1::2] + (1 - share) * change,
+                )
+                spread = _interleaved(split + share**2 * spread, split + (1 - share) ** 2 * spread)
+                values.append(top)
+                variances.append(spread)
+                shares.append(share)
+                splits.append(split)
+            value.append(block.gathered(top))
+            variance.append(block.gathered(spread))
+            made.inner_value.append(values)
+            made.inner_variance.append(variances)
+            made.share.append(shares)
+            made.split.append(splits)
+        return made
+
+    def leaves(self, numbers: Sequence[Floats]) -> Floats:
+        """Of each layer's numbers, those of the leaves, one layer after the other."""
+        return np.concatenate(
+            [each[layer.stopped] for each, layer in zip(numbers, self.layers, strict=True)]
+        )
+
+
+def _interleaved(left: Floats, right: Floats) -> Floats:
+    both = np.empty((left.shape[0], 2 * left.shape[1]))
+    both[:, 0::2], both[:, 1::2] = left, right
+    return both
+
+
+def layers_of(measured: TreeMeasurement) -> list[Layer]:
+    """The published levels of a refined tree; a root that was not measured has no precision."""
+    return [
+        *_unmeasured_root(measured.tree, measured.levels),
+        *(_layer(measured.tree, level) for level in measured.levels),
+    ]
+
+
+def full_layers(
+    tree: Tree, measured: Mapping[int, tuple[npt.NDArray[np.int64], float]], schema: Schema
+) -> list[Layer]:
+    """A tree of which whole levels were measured: by level, its counts and their variance."""
+    layers: list[Layer] = []
+    nodes = tree.root()
+    last = len(tree.depths) - 1
+    for level in range(len(tree.depths)):
+        if level:
+            nodes = tree.children(nodes, level - 1, schema)
+        if level in measured or level == 0:
+            values, variance = measured.get(level, (np.zeros(len(nodes)), np.inf))
+            layers.append(
+                Layer(
+                    tree.depths[level],
+                    nodes,
+                    _in_order(nodes, tree, level, schema, values.astype(np.float64)),
+                    np.full(len(nodes), 1 / max(variance, LEAST_VARIANCE)),
+                    np.full(len(nodes), level == last),
+                )
+            )
+    return layers
+
+
+def _in_order(nodes: Nodes, tree: Tree, level: int, schema: Schema, flat: Floats) -> Floats:
+    """Counts in the order of their blocks, to the order in which a tree lists its nodes."""
+    sizes = [
+        ((schema.column(name).value_cells - 1) >> shift) + 1
+        for name, shift in zip(tree.columns, tree.shifts(level), strict=True)
+    ]
+    place = np.zeros(len(nodes), dtype=np.int64)
+    for axis, size in enumerate(sizes):
+        place = place * size + nodes[:, axis].astype(np.int64)
+    return flat[place]
+
+
+def _unmeasured_root(tree: Tree, levels: Sequence[TreeLevel]) -> list[Layer]:
+    if levels and levels[0].level == 0:
+        return []
+    nothing = np.zeros(1)
+    return [Layer(tree.depths[0], tree.root(), nothing, nothing, np.zeros(1, dtype=np.bool_))]
+
+
+def _layer(tree: Tree, level: TreeLevel) -> Layer:
+    """What was kept of a level: its final numbers, each with the noise it was drawn with."""
+    stopped = 1 / laplace_variance(float(level.stopped_epsilon))
+    if level.refined_epsilon:
+        refined = 1 / laplace_variance(float(level.refined_epsilon))
+        precision = np.where(level.stopped, stopped, refined)
+    else:
+        precision = np.full(len(level.values), stopped)
+    return Layer(
+        tree.depths[level.level],
+        level.nodes,
+        level.values.astype(np.float64),
+        precision,
+        level.stopped,
+    )
+
+
+def shown_layers(
+    tree: Tree, above: Sequence[TreeLevel], level: int, nodes: Nodes, first: npt.NDArray[np.int64],
+    first_epsilon: float,
+) -> list[Layer]:  # fmt: skip
+    """The tree as a stopping rule sees it: the levels above, and this level's first numbers."""
+    precision = np.full(len(nodes), 1 / laplace_variance(first_epsilon))
+    ends = np.ones(len(nodes), dtype=np.bool_)
+    shown = Layer(tree.depths[level], nodes, first.astype(np.float64), precision, ends)
+    if not above and level == 0:
+        return [shown]
+    return [*_unmeasured_root(tree, above), *(_layer(tree, each) for each in above), shown]
+
+
+def laplace_variance(epsilon: float) -> float:
+    """Of discrete Laplace noise with parameter epsilon: 2p / (1-p)^2 with p = exp(-epsilon)."""
+    return max(DiscreteLaplaceLaw(scale=1 / Fraction(epsilon)).variance, LEAST_VARIANCE)

@@ -1,0 +1,53 @@
+"""What error to expect of a release of ranges, before any row is read."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+from discreet.families.ranges.queries.ranges import Ranges
+from discreet.families.shared.release.protocol import ClassError
+from discreet.schema import Schema
+
+ADAPTIVE_NOTE = "as if no node were stopped early; where data is sparse the error is smaller"
+
+
+def range_queries(query_class: Ranges, schema: Schema) -> int:
+    """How many queries a class holds; of unions, how many ways to pick their ranges, in order."""
+    ranges = 1
+    for name in query_class.columns:
+        cells = schema.column(name).value_cells
+        ranges *= cells * (cells + 1) // 2
+    return int(ranges**query_class.pieces)
+
+
+def class_error(
+    query_class: Ranges,
+    schema: Schema,
+    *,
+    mean: float,
+    worst: float,
+    rows: int | None,
+    confidence: float,
+    note: str = "",
+) -> ClassError:
+    """From the mean and the worst variance of a range's count.
+
+    `half_width` is that of the worst range with nearly normal noise; `simultaneous` divides the risk
+    over all pairs of ends that the domain has, by the normal tail. The errors of a union's ranges may
+    all go the same way, so they are added.
+    """
+    queries = range_queries(query_class, schema)
+    pieces = query_class.pieces
+    alpha = 1 - confidence
+    # -log of the normal tail: z^2/2 >= log(2 queries / alpha) is enough.
+    everywhere = math.sqrt(2 * (math.log(queries) / pieces + math.log(2 / alpha)))
+    return ClassError(
+        queries=queries,
+        unit="rows",
+        expected=pieces * math.sqrt(2 / math.pi * mean),
+        half_width=pieces * NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(worst),
+        simultaneous=pieces * everywhere * math.sqrt(worst),
+        scale=None if rows is None else float(rows),
+        note=note,
+    )

@@ -1,0 +1,161 @@
+"""Ranges by a tree without adaptivity: whole levels measured, shares best for random ranges.
+
+The reference for the adaptive tree, and its better where a delta buys Gaussian noise: the noise does
+not depend on the rows, so the exact error of every range is known beforehand. Which levels are measured is
+decided by that error, too: every fourth or fifth halving under Laplace noise, nearly all of them under
+Gaussian noise, where a level's precision falls with its share and not with the square of it.
+
+Guarantee:   the share: epsilon-DP (discrete Laplace), (epsilon, delta)-DP (rounded Gaussian), or
+             rho-zCDP (discrete Gaussian).
+Adjacency:   the schema's.
+Sensitivity: a unit's rows lie in one block each of every level: `BlockCounts.sensitivity`.
+Theorem:     the mechanism's, and composition over the levels.
+Error:       generalised least squares; variances in closed form (`ranges_shares`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.core.vault import Request
+from discreet.engines.protocol import LARGEST_MARGINAL
+from discreet.errors import BadInput
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.estimate.tree_layers import PrunedTree, full_layers
+from discreet.families.ranges.estimate.tree_shrinkage import smoothed
+from discreet.families.ranges.queries.ranges import Ranges, measured_tree, range_tree
+from discreet.families.ranges.release.claims import tree_claims
+from discreet.families.ranges.release.error import class_error
+from discreet.families.ranges.release.shares import best_shares, level_variance
+from discreet.families.shared.release.measured import MeasuredByRequests
+from discreet.families.shared.release.noise_choice import check_drawable, mechanism_for
+from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.splitting import shares
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.classes import QueryClass
+from discreet.queries.measurable import BlockCounts
+from discreet.queries.tree import Tree
+from discreet.schema import Schema
+
+MOST_HALVED = 1 << 20
+"""Cells of a domain of which all halvings may be measured: twice as many numbers as cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class FullTree:
+    """Every node of every measured level."""
+
+    name: ClassVar[str] = "tree"
+    kind: ClassVar[str] = "ranges"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        cells = math.prod(schema.column(name).cells for name in _ranges(query_class).columns)
+        if cells > LARGEST_MARGINAL:
+            return (
+                f"a full tree over {cells:,} cells is more than the {LARGEST_MARGINAL:,} that are counted "
+                "one by one; use the adaptive tree."
+            )
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedFullTree:
+        ranges = _ranges(query_class)
+        columns = ranges.named(schema)
+        power = 2 if accounting is Accounting.BASIC else 1
+        chosen = best_levels(columns, schema, power)
+        by_depth = {
+            depth: weight
+            for depth, weight in zip(chosen.depths, best_shares(chosen, power).shares, strict=True)
+            if weight
+        }
+        tree = measured_tree(columns, schema, by_depth)
+        weights = [by_depth.get(depth, Fraction(0)) for depth in tree.depths]
+        cells = tuple(schema.column(name).value_cells for name in columns)
+        levels = [level for level, weight in enumerate(weights) if weight]
+        requests: list[Request] = []
+        laws: list[NoiseLaw] = []
+        for level, part in zip(levels, shares(share, [weights[x] for x in levels]), strict=True):
+            query = BlockCounts(columns, tree.shifts(level), cells)
+            mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
+            law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
+            check_drawable(law, what=query_class.text)
+            requests.append(Request(query, mechanism))
+            laws.append(law)
+        return PreparedFullTree(
+            query_class=ranges,
+            share=share,
+            schema=schema,
+            tree=tree,
+            levels=tuple(levels),
+            requests=tuple(requests),
+            laws=tuple(laws),
+        )
+
+
+def best_levels(columns: Sequence[str], schema: Schema, power: int) -> Tree:
+    """The usual levels, or all halvings where random ranges expect less of these."""
+    usual = range_tree(columns, schema)
+    if math.prod(schema.column(name).value_cells for name in columns) > MOST_HALVED:
+        return usual
+    halved = range_tree(columns, schema, every=True)
+    return min((usual, halved), key=lambda tree: best_shares(tree, power).mean_variance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedFullTree(MeasuredByRequests):
+    """The levels with their noise."""
+
+    query_class: Ranges
+    share: Budget
+    schema: Schema
+    tree: Tree
+    levels: tuple[int, ...]
+    requests: tuple[Request, ...]
+    laws: tuple[NoiseLaw, ...]
+    algorithm: ClassVar[str] = FullTree.name
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        variances = dict(zip(self.levels, (law.variance for law in self.laws), strict=True))
+        mean, worst = level_variance(self.tree, variances)
+        return class_error(
+            self.query_class, self.schema, mean=mean, worst=worst, rows=rows, confidence=confidence
+        )
+
+    def finish(
+        self,
+        grant: Verbs,
+        measured: Sequence[Measurement],
+        *,
+        public_rows: int | None,
+        confidence: float,
+    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        counts = {
+            level: (each.values, each.law.variance)
+            for level, each in zip(self.levels, measured, strict=True)
+        }
+        layers = full_layers(self.tree, counts, self.schema)
+        tree = PrunedTree(layers, columns=self.tree.columns, schema=self.schema)
+        part = Part(
+            kind=FullTree.kind,
+            query_class=self.query_class,
+            algorithm=self.algorithm,
+            measurements=tuple(measured),
+            estimates={"leaves": tree.leaves(smoothed(tree))},
+            facts={"estimates": "leaves are smoothed non-negative counts of the cells"},
+        )
+        return part, tree_claims(RangeSource(part, self.schema), confidence)
+
+
+def _ranges(query_class: QueryClass) -> Ranges:
+    if not isinstance(query_class, Ranges):
+        raise BadInput(f"{query_class.text} is no class of ranges.")
+    return query_class

@@ -1,0 +1,131 @@
+"""What an algorithm is: a way to release one query class, with its error known before any row is read.
+
+`prepare` fixes everything that public facts decide: queries, noise, cost. A `Prepared` then says
+what error to expect, and turns the measurements into a `Part`. Its `requests` are read together
+with those of all other classes, in as few passes as the engine can; an adaptive algorithm leaves
+them empty and uses the grant's verbs in `finish`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.core.mechanisms import Exponential
+from discreet.core.refining import LevelView, Schedule
+from discreet.core.vault import Request
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting, Cost
+from discreet.queries.classes import QueryClass
+from discreet.queries.scores import Score
+from discreet.queries.tree import Tree
+from discreet.schema import Schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassError:
+    """The error to expect of one class, from public facts alone. `None` where the rows must be known first.
+
+    Thread safe: it never changes.
+    """
+
+    queries: int
+    """How many questions the class holds."""
+    unit: str
+    """What the errors are counted in."""
+    expected: float | None
+    """Mean absolute error of a query, averaged over the class."""
+    half_width: float | None
+    """Half the width of the interval of a single query, the worst of the class."""
+    simultaneous: float | None
+    """A bound that holds for all queries of the class at once."""
+    scale: float | None
+    """What an error is compared with: rows for counts, the bounds' width for means, the largest possible sum for sums."""
+    note: str = ""
+
+    @property
+    def relative(self) -> float | None:
+        """The half-width as a part of `scale`."""
+        if self.half_width is None or self.scale is None or self.scale == 0:
+            return None
+        return self.half_width / self.scale
+
+
+class Verbs(Protocol):
+    """What an algorithm may ask for after the charge: noisy numbers and private choices.
+
+    In earnest these are the verbs of a `Grant`. `reproducing` puts a record in its place, which gives
+    back what was published: what an algorithm makes of noisy numbers can then be computed again.
+    """
+
+    def measure(self, requests: Sequence[Request]) -> tuple[Measurement, ...]: ...
+
+    def select(self, score: Score, mechanism: Exponential) -> Selection: ...
+
+    def refine(
+        self,
+        tree: Tree,
+        *,
+        epsilon: Fraction,
+        schedule: Schedule,
+        stop: Callable[[LevelView], npt.NDArray[np.bool_]],
+    ) -> TreeMeasurement: ...
+
+
+class Prepared(Protocol):
+    """One class of one release, ready to be measured."""
+
+    @property
+    def query_class(self) -> QueryClass: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def share(self) -> Budget: ...
+    @property
+    def requests(self) -> tuple[Request, ...]: ...
+
+    def costs(self) -> tuple[Cost, ...]:
+        """What this class will spend, use by use."""
+        ...
+
+    def noise(self) -> list[dict[str, Any]]:
+        """Query, noise law and sensitivity of each measurement, as plain data."""
+        ...
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError: ...
+
+    def finish(
+        self,
+        grant: Verbs,
+        measured: Sequence[Measurement],
+        *,
+        public_rows: int | None,
+        confidence: float,
+    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        """The part and its claims, from noisy numbers only."""
+        ...
+
+
+class Algorithm(Protocol):
+    """A way to release one query class."""
+
+    name: ClassVar[str]
+    kind: ClassVar[str]
+    """The kind of its parts: which answerer understands them."""
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        """Why the algorithm cannot serve this class under this schema; `None` if it can."""
+        ...
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> Prepared:
+        """`share` counts in the accounting's own currency: (epsilon, delta), or rho."""
+        ...

@@ -1,0 +1,81 @@
+"""What a class that is measured by one refined tree says of its cost and its noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from discreet.core.refining import Schedule, path_epsilon
+from discreet.errors import BadInput
+from discreet.families.shared.release.noise_choice import check_drawable
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.tree import Tree
+from discreet.schema import Schema
+
+ROOT_BITS = 40
+
+
+class MeasuredByRefining:
+    """Of a `Prepared` that uses the kernel's `refine`, once, with all of its epsilon."""
+
+    __slots__ = ()
+    schema: Schema
+    tree: Tree
+    epsilon: Fraction
+    schedule: Schedule
+
+    def costs(self) -> tuple[Cost, ...]:
+        return (Cost.pure(self.epsilon),)
+
+    @property
+    def path(self) -> Fraction:
+        return path_epsilon(self.epsilon, self.schema)
+
+    def noise(self) -> list[dict[str, Any]]:
+        laws = [
+            (depth, DiscreteLaplaceLaw(scale=1 / (self.path * share)))
+            for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
+            if share
+        ]
+        return [
+            {
+                "query": {"kind": "tree-level", "depth": list(depth)},
+                "numbers": None,
+                "law": law.to_dict(),
+                "std": law.std,
+                "l1_sensitivity": int(self.epsilon / self.path),
+            }
+            for depth, law in laws
+        ]
+
+
+def scheduled(
+    shares: Sequence[Fraction],
+    schema: Schema,
+    *,
+    share: Budget,
+    accounting: Accounting,
+    what: str,
+) -> tuple[Fraction, Schedule]:
+    """The epsilon of a tree and its schedule, whose noise can be drawn."""
+    epsilon = pure_epsilon(share, accounting)
+    if epsilon <= 0:
+        raise BadInput(f"{what} is left with no budget. Nothing was read or charged.")
+    schedule = Schedule(shares=tuple(shares), deciding=Fraction(1))
+    path = path_epsilon(epsilon, schema)
+    for each in schedule.shares:
+        if each:
+            check_drawable(DiscreteLaplaceLaw(scale=1 / (path * each)), what=what)
+    return epsilon, schedule
+
+
+def pure_epsilon(share: Budget, accounting: Accounting) -> Fraction:
+    """The pure epsilon that a share buys: all of it, or the one whose rho = epsilon^2/2, rounded down."""
+    if accounting is Accounting.BASIC:
+        return share.epsilon
+    scale = 1 << ROOT_BITS
+    return Fraction(math.isqrt(int(2 * share.rho * scale * scale)), scale)

@@ -1,0 +1,166 @@
+"""A million simple counts from tables at once: ranges of one column from prefix sums, and single cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answering.estimates import Estimates
+from discreet.answering.library import Library
+from discreet.answering.public_total import counted_down
+from discreet.answering.regions import CellRegions, RangeRegions
+from discreet.errors import BadInput, BadQuestion, NotAnswerable
+from discreet.families.ranges.answer.joined_ranges import JoinedSource
+from discreet.families.shared.estimate.kept import Kept
+from discreet.families.tables.answer.cut_cells import partial_cells
+from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
+from discreet.queries.measurable import MOST_CELLS
+from discreet.questions.impossible import impossible_rows
+from discreet.questions.pieces import extents
+from discreet.schema import NumberColumn, OrderedColumn
+from discreet.schema.columns.completeness import keeps_every_row
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+class TableBatches:
+    """The tables of one release, asked for whole arrays; derived arrays are kept.
+
+    Thread safe: an array that is kept never changes; a longer one is put in its place.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._prefixes: Kept[str, Floats] = Kept()
+        self._extents: Kept[str, tuple[Floats, Floats]] = Kept()
+        self._widths: dict[tuple[tuple[str, ...], float], tuple[Floats, Floats]] = {}
+
+    def ranges(self, asked: RangeRegions, confidence: float) -> Estimates:
+        """Rows with low <= column <= high, both ends included, as values or as numbers of cells."""
+        declared, column = asked.column, asked.column.name
+        if not isinstance(declared, OrderedColumn):
+            raise BadQuestion(
+                f"Column {column!r} is of kind {declared.kind}, which has no order; use count_cells."
+            )
+        if declared.cells > MOST_CELLS:
+            raise NotAnswerable(
+                f"Column {column!r} has {declared.cells:,} cells; a release of intervals over it "
+                "would be needed."
+            )
+        table = self._library.table((column,))
+        prefix = self._prefixes.get(
+            column, lambda: np.concatenate([[0.0], np.cumsum(table.counts)])
+        )
+        low_array, high_array = asked.numbers()
+        cells = declared.value_cells
+        beyond: Integers = np.zeros(low_array.shape, dtype=np.int64)
+        partial: Floats | None = None
+        if asked.are_codes:
+            starts = np.clip(np.ceil(low_array), 0, cells).astype(np.int64)
+            stops = np.maximum(np.clip(np.floor(high_array) + 1, 0, cells).astype(np.int64), starts)
+            first, last = starts, stops
+        else:
+            begin, end = self._extents.get(column, lambda: extents(declared))
+            if not isinstance(declared, NumberColumn):
+                if max(abs(begin[0]), abs(end[-1])) >= 2.0**53:
+                    raise BadInput(
+                        f"Column {column!r} holds numbers that a double cannot tell apart; "
+                        "give numbers of cells, with codes=True."
+                    )
+                low_array, high_array = np.ceil(low_array), np.floor(high_array)
+            starts = np.searchsorted(begin, low_array, side="left")
+            stops = np.maximum(np.searchsorted(end, high_array, side="right"), starts)
+            first = np.searchsorted(end, low_array, side="left")
+            last = np.maximum(np.searchsorted(begin, high_array, side="right"), first)
+            empty = low_array > high_array
+            first, last = np.where(empty, 0, first), np.where(empty, 0, last)
+            starts, stops = np.where(empty, 0, starts), np.where(empty, 0, stops)
+            partial = partial_cells(
+                declared, table.counts, begin, end, low_array, high_array,
+                (first, last), (starts, stops),
+            )  # fmt: skip
+            if declared.other_cell is not None:
+                outside = ((low_array < begin[0]) | (high_array > end[-1])) & ~empty
+                beyond = outside.astype(np.int64)
+        inner = stops - starts
+        outer = last - first + beyond
+        inner_sum = prefix[stops] - prefix[starts]
+        outer_sum = prefix[last] - prefix[first]
+        if declared.other_cell is not None:
+            outer_sum = outer_sum + beyond * table.counts[declared.other_cell]
+        return self._finish(table, inner_sum, inner, outer_sum, outer, partial, confidence)
+
+    def cells(self, asked: CellRegions, confidence: float) -> Estimates:
+        """Rows in single cells."""
+        schema, names = self._library.schema, asked.names
+        ordered = tuple(column.name for column in schema.columns if column.name in names)
+        table = self._library.table(ordered)
+        codes = [asked.codes[:, names.index(name)] for name in ordered]
+        found = table.counts[tuple(codes)]
+        one = np.ones(len(asked.codes), dtype=np.int64)
+        most = table.ceilings_of_cells(codes, confidence)
+        counted = self._finish(table, found, one, found, one, None, confidence, most=most)
+        counted = self._with_trees(counted, names, asked.codes, confidence)
+        nothing = impossible_rows(schema, names, asked.codes)
+        if not nothing.any():
+            return counted
+        return counted.replaced(nothing, CERTAIN)
+
+    def _with_trees(
+        self, counted: Estimates, names: tuple[str, ...], codes: Integers, confidence: float
+    ) -> Estimates:
+        """Cells of values from trees and tables together, or from a tree rather than a model."""
+        trees = [each for each in self._library.joined if set(each.columns) == set(names)]
+        if not trees or not isinstance(trees[0], JoinedSource):
+            return counted
+        if trees[0].is_lone and not counted.is_model:
+            return counted
+        schema, order = self._library.schema, [names.index(name) for name in trees[0].columns]
+        values = np.array([schema.column(name).value_cells for name in trees[0].columns])
+        ordered = codes[:, order].astype(np.uint64)
+        there = np.flatnonzero((ordered < values).all(axis=1))
+        box = ordered[there]
+        return counted.replaced(there, trees[0].read_boxes(box, box, confidence))
+
+    def _finish(
+        self,
+        table: WeightedTable,
+        inner_sum: Floats,
+        inner: Integers,
+        outer_sum: Floats,
+        outer: Integers,
+        partial: Floats | None,
+        confidence: float,
+        *,
+        most: Floats | None = None,
+    ) -> Estimates:
+        """`most`: what the counts cannot exceed, if that took a part of the risk."""
+        exact = inner == outer
+        schema, rows = self._library.schema, self._library.release.public_rows
+        if table.has_own_draws:
+            if not all(keeps_every_row(schema.column(name)) for name in table.columns):
+                rows = None
+            total = float(table.counts.sum())
+            inner_sum, inner = counted_down(rows, table.cells, total, inner_sum, inner)
+            outer_sum, outer = counted_down(rows, table.cells, total, outer_sum, outer)
+        cells = int(max(inner.max(initial=0), outer.max(initial=0)))
+        level = confidence if most is None else float(table.model_level(confidence))
+        wide, std = self._first_cells(table, cells, level)
+        middle = inner_sum if partial is None else inner_sum + partial
+        ends = inner_sum - wide[inner], outer_sum + wide[outer]
+        if most is not None:
+            ends = below_a_ceiling(*ends, wide[inner], most)
+        return Estimates(middle, ends[0], ends[1], std[outer], exact, is_model=table.is_model)
+
+    def _first_cells(
+        self, table: WeightedTable, most: int, confidence: float
+    ) -> tuple[Floats, Floats]:
+        """Half-widths and deviations of 0, 1, ..., at least `most` cells."""
+        kept = self._widths.get((table.columns, confidence))
+        if kept is None or len(kept[0]) <= most:
+            kept = self._widths[table.columns, confidence] = table.first_cells(most, confidence)
+        return kept
+
+
+CERTAIN = Estimates(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1))

@@ -1,0 +1,416 @@
+"""Tables with their noise: measured cell by cell, put together from residuals, or filled in by a model.
+
+Where cells share noise a table cannot be asked for the noise of "so many cells": what matters is which. Every
+table answers for weights on its cells instead. A question with groups has one width for each distinct pattern
+of weights inside a group, for all cells of a column are alike to the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answering.public_total import counted_down
+from discreet.families.shared.estimate.combination import (
+    Terms,
+    half_width,
+    half_widths,
+    variance_of,
+)
+from discreet.families.shared.estimate.linear_widths import (
+    linear_half_widths,
+    repeated_half_width,
+    repeated_terms,
+    variance_of_repeated,
+)
+from discreet.families.tables.estimate.consistent import ConsistentTables
+from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.laws import NoiseLaw
+
+Floats = npt.NDArray[np.float64]
+
+
+TOTAL_RISK = Fraction(1, 10)
+"""The part of an interval's risk that goes to the total: its noise is the smaller one by far."""
+CEILING_RISK = Fraction(1, 10)
+"""The part of an interval's risk that goes to the tables of single columns above it."""
+
+
+def summed(
+    numbers: npt.NDArray[np.generic], mask: npt.NDArray[np.bool_], axes: tuple[int, ...]
+) -> Floats:
+    """The sum of `numbers` over `axes` where `mask` holds."""
+    where = np.broadcast_to(mask, numbers.shape)
+    return np.asarray(np.sum(numbers, axis=axes, where=where), dtype=np.float64)
+
+
+def others(dimensions: int, axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(axis for axis in range(dimensions) if axis not in axes)
+
+
+def below_a_ceiling(
+    lower: Floats, upper: Floats, width: Floats, most: Floats
+) -> tuple[Floats, Floats]:
+    """An interval, cut at what the count cannot exceed.
+
+    A ceiling below the interval shows that one of the two has missed. The interval is then as wide as
+    the noise from the ceiling down: cut to a single number, it would look certain.
+    """
+    cut = np.minimum(upper, most)
+    return np.minimum(lower, cut - width), cut
+
+
+class WeightedTable(ABC):
+    """A table over exactly some columns that knows the noise of any weighted sum of its cells."""
+
+    columns: tuple[str, ...]
+    counts: Floats
+    is_model: bool = False
+    """Whether an interval covers what a model left out, beside noise."""
+    has_own_draws: bool = False
+    """Whether each cell has draws of noise of its own, and as many as any other."""
+    margins: Mapping[int, WeightedTable] = MappingProxyType({})
+    """By axis, the table of that column alone, where a model needs it and measurements determine it."""
+
+    @property
+    def cells(self) -> int:
+        return int(self.counts.size)
+
+    @abstractmethod
+    def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
+        """Half the width of the interval, and the standard deviation, of one weighted sum."""
+
+    def deviation(self, weights: Floats) -> float:
+        """The standard deviation of one weighted sum."""
+        return self.reach(weights, 0.95)[1]
+
+    def terms(self, weights: Floats) -> Terms | None:
+        """The draws in one weighted sum; `None` where it has a bias."""
+        return None
+
+    def count(
+        self,
+        mask: npt.NDArray[np.bool_],
+        group_axes: tuple[int, ...],
+        rows: int | None,
+        confidence: Exactable,
+    ) -> tuple[Floats, Floats, Floats]:
+        """Of the cells in `mask`, one a group: their sum, half its interval, and its standard deviation.
+
+        `rows` is the public number of all rows in the table, if there is one.
+        """
+        value = summed(self.counts, mask, others(self.counts.ndim, group_axes))
+        return value, *self.widths(mask, group_axes, confidence)
+
+    def cut_deviation(self, inner: Floats, outer: Floats, spread: Floats) -> Floats:
+        """The deviation of an estimate between those of two sums; `spread` sums the squares of shares."""
+        return outer
+
+    def deviations(self, weights: Floats, group_axes: tuple[int, ...]) -> Floats:
+        """The standard deviations of weighted sums, one a group."""
+        return self.widths(weights, group_axes, 0.95)[1]
+
+    def model_level(self, confidence: Exactable) -> Exactable:
+        """What is left of the confidence for the table itself, after the ceilings."""
+        return confidence
+
+    def ceilings(
+        self, selected: npt.NDArray[np.bool_], group_axes: tuple[int, ...], confidence: Exactable
+    ) -> Floats:
+        """What the counts of the selected cells cannot exceed, one a group."""
+        return np.array(np.inf)
+
+    def ceilings_of_cells(
+        self, codes: Sequence[npt.NDArray[np.int64]], confidence: Exactable
+    ) -> Floats | None:
+        """The same for single cells, by their codes in each column."""
+        return None
+
+    def widths(
+        self, weights: npt.NDArray[np.generic], group_axes: tuple[int, ...], confidence: Exactable
+    ) -> tuple[Floats, Floats]:
+        """Half-widths and standard deviations, one a group: a combination of cells of the group axes."""
+        shape = self.counts.shape
+        varies = [axis for axis in group_axes if weights.shape[axis] > 1]
+        kept = [1 if a in group_axes and a not in varies else n for a, n in enumerate(shape)]
+        wide = np.broadcast_to(np.asarray(weights, dtype=np.float64), kept)
+        rows = np.moveaxis(wide, group_axes, range(len(group_axes)))
+        groups, inside = rows.shape[: len(group_axes)], rows.shape[len(group_axes) :]
+        flat = np.ascontiguousarray(rows.reshape(prod(groups), -1))
+        known: dict[bytes, tuple[float, float]] = {}
+        found = np.empty((2, len(flat)))
+        for place, row in enumerate(flat):
+            key = self.pattern(row).tobytes()
+            if key not in known:
+                known[key] = (0.0, 0.0)
+                if row.any():
+                    known[key] = self._reach_of_group(row.reshape(inside), group_axes, confidence)
+            found[:, place] = known[key]
+        sizes = [shape[axis] for axis in group_axes]
+        width, std = (np.broadcast_to(each.reshape(groups), sizes) for each in found)
+        return width, std
+
+    def _reach_of_group(
+        self, weights: Floats, group_axes: tuple[int, ...], confidence: Exactable
+    ) -> tuple[float, float]:
+        """`reach` of weights on the cells of one group; all groups are alike."""
+        question = np.zeros(self.counts.shape)
+        first = np.moveaxis(question, group_axes, range(len(group_axes)))
+        first[(0,) * len(group_axes)] = weights
+        return self.reach(question, confidence)
+
+    def pattern(self, row: Floats) -> Floats:
+        """What rows of weights have in common that have the same noise."""
+        return row
+
+    def first_cells(self, most: int, confidence: Exactable) -> tuple[Floats, Floats]:
+        """Half-widths and standard deviations of the sum of the first 0, 1, ..., `most` cells."""
+        found = np.zeros((2, most + 1))
+        for many in range(1, most + 1):
+            question = np.zeros(self.counts.size)
+            question[:many] = 1.0
+            found[:, many] = self.reach(question.reshape(self.counts.shape), confidence)
+        return found[0], found[1]
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedTable(WeightedTable):
+    """Every cell has draws of its own, of the same laws: one measured table, or several of them combined."""
+
+    columns: tuple[str, ...]
+    counts: Floats
+    noise: Terms
+    has_own_draws: bool = field(default=True, init=False)
+
+    @cached_property
+    def cell_variance(self) -> float:
+        return sum(weight**2 * law.variance * many for weight, law, many in self.noise)
+
+    @cached_property
+    def total(self) -> float:
+        return float(self.counts.sum())
+
+    def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
+        terms = self.terms(weights)
+        return half_width(terms, confidence), math.sqrt(variance_of(terms))
+
+    def deviation(self, weights: Floats) -> float:
+        return math.sqrt(variance_of(self.terms(weights)))
+
+    def terms(self, weights: Floats) -> Terms:
+        distinct, times = np.unique(weights, return_counts=True)
+        return tuple(
+            (share * float(weight), law, draws * int(count))
+            for weight, count in zip(distinct, times, strict=True)
+            for share, law, draws in self.noise
+        )
+
+    def count(
+        self,
+        mask: npt.NDArray[np.bool_],
+        group_axes: tuple[int, ...],
+        rows: int | None,
+        confidence: Exactable,
+    ) -> tuple[Floats, Floats, Floats]:
+        axes = others(self.counts.ndim, group_axes)
+        many = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64)
+        sums = summed(self.counts, mask, axes)
+        value, draws = counted_down(rows, self.cells, self.total, sums, np.asarray(many))
+        std = np.sqrt(self.cell_variance * draws)
+        return value, half_widths(self.noise, draws, confidence), std
+
+    def cut_deviation(self, inner: Floats, outer: Floats, spread: Floats) -> Floats:
+        return np.asarray(np.sqrt(inner**2 + self.cell_variance * spread))
+
+    def deviations(self, weights: Floats, group_axes: tuple[int, ...]) -> Floats:
+        axes = others(self.counts.ndim, group_axes)
+        squares = np.sum(np.broadcast_to(weights**2, self.counts.shape), axis=axes)
+        return np.asarray(np.sqrt(self.cell_variance * squares))
+
+    def _reach_of_group(
+        self, weights: Floats, group_axes: tuple[int, ...], confidence: Exactable
+    ) -> tuple[float, float]:
+        return self.reach(weights, confidence)
+
+    def pattern(self, row: Floats) -> Floats:
+        return np.sort(np.abs(row))  # which cell has which weight is all the same
+
+    def first_cells(self, most: int, confidence: Exactable) -> tuple[Floats, Floats]:
+        many = np.arange(most + 1, dtype=np.int64)
+        return half_widths(self.noise, many, confidence), np.sqrt(self.cell_variance * many)
+
+
+class LinearTable(WeightedTable):
+    """A table put together from all that was measured: residuals, and tables with noise on each cell.
+
+    The weights of the combination do not depend on the question, so equal questions get equal
+    answers and cells add up.
+    """
+
+    def __init__(self, columns: tuple[str, ...], tables: ConsistentTables) -> None:
+        self.columns, self._tables = columns, tables
+        self.counts = tables.table(columns)
+        self._reached: dict[tuple[int, Exactable], tuple[float, float]] = {}
+
+    def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
+        if self._is_of_one_column and bool(np.isin(weights, (0.0, 1.0)).all()):
+            asked = int(weights.sum()), confidence
+            if asked not in self._reached:
+                width, std = self._of_cells(np.array([asked[0]]), confidence)
+                self._reached[asked] = float(width[0]), float(std[0])
+            return self._reached[asked]
+        rows = self._tables.coefficients(self.columns, weights)
+        return repeated_half_width(rows, confidence), math.sqrt(variance_of_repeated(rows))
+
+    def deviation(self, weights: Floats) -> float:
+        return math.sqrt(variance_of_repeated(self._tables.coefficients(self.columns, weights)))
+
+    def terms(self, weights: Floats) -> Terms:
+        return tuple(repeated_terms(self._tables.coefficients(self.columns, weights)))
+
+    def first_cells(self, most: int, confidence: Exactable) -> tuple[Floats, Floats]:
+        if not self._is_of_one_column:
+            return super().first_cells(most, confidence)
+        return self._of_cells(np.arange(most + 1), confidence)
+
+    @property
+    def _is_of_one_column(self) -> bool:
+        """Of more than two cells: a parity of two moves them in opposite directions."""
+        return len(self.columns) == 1 and self.counts.size > 2
+
+    def _of_cells(
+        self, many: npt.NDArray[np.int64], confidence: Exactable
+    ) -> tuple[Floats, Floats]:
+        """For sums of so many cells of the one column, all at once: its cells are alike to the noise.
+
+        The coefficients of n cells follow from those of one: an even part, which grows with n, and
+        a centred one, which is one number on those cells and another on the rest.
+        """
+        cells = self.counts.size
+        one = np.zeros(cells)
+        one[0] = 1.0
+        laws: list[NoiseLaw] = []
+        weights: list[Floats] = []
+        counts: list[npt.NDArray[np.int64]] = []
+        for law, row, times in self._tables.coefficients(self.columns, one):
+            if row.size == 1:
+                laws.append(law)
+                weights.append(row[0] * many)
+                counts.append(np.full(many.shape, times))
+                continue
+            laws += [law, law]
+            weights += [row[0] - row[1] + row[1] * many, row[1] * many]
+            counts += [times * many, times * (cells - many)]
+        if not laws:
+            return np.zeros(many.shape), np.zeros(many.shape)
+        return linear_half_widths(laws, np.stack(weights, 1), np.stack(counts, 1), confidence)
+
+
+@dataclass(eq=False)
+class ModelTable(WeightedTable):
+    """A table that a model filled in, and a noisy measurement of how many rows it is off in all.
+
+    With e the errors of the cells, |sum of w e| <= max|w| * sum|e|; the sum of |e| was measured
+    with noise, so its upper end at `confidence` bounds every question about the table at once.
+    Where the total is known too, rows that are too many in some cells are missing in others: with
+    weights between a and b, |sum of w e| <= (b - a)/2 * sum|e| + |a + b|/2 * |sum of e|. A count is
+    then off by half the distance, about.
+    """
+
+    columns: tuple[str, ...]
+    counts: Floats
+    distance: float
+    law: NoiseLaw
+    total: float | None = None
+    """The number of rows in the table, as it was measured; `None`: some rows may be in no cell."""
+    total_law: NoiseLaw | None = None
+    """The noise of `total`; `None`: it is exact."""
+    is_model: bool = field(default=True, init=False)
+    margins: dict[int, WeightedTable] = field(default_factory=dict, init=False)
+
+    def model_level(self, confidence: Exactable) -> Fraction:
+        level = exact(confidence, name="confidence")
+        return 1 - (1 - level) * (1 - CEILING_RISK) if self.margins else level
+
+    def ceilings(
+        self, selected: npt.NDArray[np.bool_], group_axes: tuple[int, ...], confidence: Exactable
+    ) -> Floats:
+        """What the counts of the selected cells cannot exceed, one a group.
+
+        No more rows are in some cells than in the cells of one column that they lie in, which were
+        measured: each such sum, at its upper end, is a bound (Frechet's). Together they fail with
+        probability `CEILING_RISK` of the interval's risk.
+        """
+        sizes = [self.counts.shape[axis] for axis in group_axes]
+        least = np.full(sizes, np.inf)
+        wide = np.broadcast_to(selected, self.counts.shape)
+        for axis in self.margins:
+            if axis in group_axes:
+                place = group_axes.index(axis)
+                shape = [size if at == place else 1 for at, size in enumerate(sizes)]
+                least = np.minimum(least, self._ceiling_of_cells(axis, confidence).reshape(shape))
+            else:
+                others = tuple(other for other in range(wide.ndim) if other != axis)
+                touched = np.asarray(wide.any(axis=others))
+                least = np.minimum(least, self._ceiling(axis, touched, confidence))
+        return least
+
+    def ceilings_of_cells(
+        self, codes: Sequence[npt.NDArray[np.int64]], confidence: Exactable
+    ) -> Floats | None:
+        if not self.margins:
+            return None
+        least = np.full(len(codes[0]), np.inf)
+        for axis in self.margins:
+            least = np.minimum(least, self._ceiling_of_cells(axis, confidence)[codes[axis]])
+        return least
+
+    def _ceiling_of_cells(self, axis: int, confidence: Exactable) -> Floats:
+        margin = self.margins[axis]
+        first = np.zeros(margin.counts.shape)
+        first[0] = 1.0  # all cells of a column are alike to the noise
+        reach, _ = margin.reach(first, self._one_sided(confidence))
+        return np.asarray(np.maximum(margin.counts, 0.0) + reach)
+
+    def _ceiling(self, axis: int, touched: npt.NDArray[np.bool_], confidence: Exactable) -> float:
+        margin, weights = self.margins[axis], touched.astype(np.float64)
+        if not touched.any():
+            return 0.0
+        reach, _ = margin.reach(weights, self._one_sided(confidence))
+        return max(0.0, float((margin.counts * weights).sum())) + reach
+
+    def _one_sided(self, confidence: Exactable) -> Fraction:
+        risk = CEILING_RISK * (1 - exact(confidence, name="confidence")) / len(self.margins)
+        return 1 - 2 * risk
+
+    def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
+        level = exact(confidence, name="confidence")
+        largest = float(np.abs(weights).max(initial=0.0))
+        width = largest * self._most_off(level)
+        if self.total is not None:
+            off = abs(self.total - float(self.counts.sum()))
+            if self.total_law is not None:
+                off += self.total_law.half_width(float(1 - TOTAL_RISK * (1 - level)))
+            within = self._most_off(1 - (1 - TOTAL_RISK) * (1 - level))
+            top, bottom = float(weights.max(initial=0.0)), float(weights.min(initial=0.0))
+            width = min(width, (top - bottom) / 2 * within + abs(top + bottom) / 2 * off)
+        # Half the measured distance is what a random half of the cells is off by, about.
+        return width, largest * max(self.distance, self.law.std) / 2
+
+    def _most_off(self, level: Fraction) -> float:
+        """What the distance is below, with probability `level`: one side of its noise.
+
+        No distance is below 0. A measured one that is below 0 shows nothing but its noise, and must
+        not take the noise out of the bound: that would leave intervals of no width.
+        """
+        two_sided = max(2 * level - 1, Fraction(1, 2))
+        return max(0.0, self.distance) + self.law.half_width(float(two_sided))

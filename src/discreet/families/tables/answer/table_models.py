@@ -1,0 +1,78 @@
+"""A model of rows from all tables of a release: the one that was published, or one fitted to them all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answering.evidence import published_model, reduced
+from discreet.answering.library import Library
+from discreet.families.shared.estimate.combination import inverse_variance_weights
+from discreet.families.tables.answer.linear_tables import WeightedTable
+from discreet.families.tables.estimate.fitting import LEAST_STD, RowModel, model_of_measurements
+from discreet.families.tables.estimate.mixture import smooth_shares
+
+
+def model_of_tables(library: Library) -> tuple[RowModel, list[str], float] | None:
+    """A model, the columns that it is about, and the rows that it stands for; None without tables.
+
+    A published model is taken as it is where it is about every column that any table is about;
+    otherwise one is fitted to what all parts have measured.
+    """
+    found = [
+        published_model(part, library.schema)
+        for part in library.release.parts
+        if part.kind == "model"
+    ]
+    known = {name for _, names, _ in found for name in names}
+    known |= {name for table in library.tables for name in table.columns}
+    names = [
+        name
+        for name in library.schema.names
+        if name in known or library.residuals.determines((name,))
+    ]
+    if not names:
+        return None
+    for model, own, rows in found:
+        if len(own) == len(names):
+            return model, own, rows
+    rows = max(1.0, _rows_with_cells(library))
+    fitted = model_of_measurements(
+        library.schema,
+        library.residuals.measured,
+        [(table.columns, table.counts, table.law) for table in library.tables if table.columns],
+        {name: _shares(library, name, rows) for name in names},
+        rows,
+    )
+    return fitted, names, rows
+
+
+def cell_deviation(table: WeightedTable) -> float:
+    """The standard deviation of a cell; all are alike."""
+    one = np.zeros(table.counts.shape)
+    one[(0,) * one.ndim] = 1.0
+    return table.deviation(one)
+
+
+def _rows_with_cells(library: Library) -> float:
+    """The rows that the tables count: all, or where some have no cell, those that have one."""
+    if library.has_linear(()):
+        return float(library.table(()).counts.sum())
+    totals = [(float(t.counts.sum()), t.law.variance * t.counts.size) for t in library.tables]
+    weights = inverse_variance_weights([variance for _, variance in totals])
+    return sum(weight * total for weight, (total, _) in zip(weights, totals, strict=True))
+
+
+def _shares(library: Library, name: str, rows: float) -> npt.NDArray[np.float64]:
+    """The shares of a column's cells, as far as noise lets them be seen."""
+    if library.has_linear((name,)):
+        table = library.table((name,))
+        return smooth_shares(table.counts, max(cell_deviation(table), LEAST_STD), rows)
+    # Tables that leave rows out do not add up: the one with the least noise.
+    fitting = [table for table in library.tables if name in table.columns]
+    cells = library.schema.column(name).cells
+    best = min(fitting, key=lambda table: table.law.variance * table.counts.size)
+    std = math.sqrt(best.law.variance * best.counts.size / cells)
+    return smooth_shares(reduced(best, (name,)).astype(np.float64), max(std, LEAST_STD), rows)

@@ -1,0 +1,288 @@
+"""Counts, sums and averages from the tables of a release, and from sums and counts measured beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answering.estimates import Estimates
+from discreet.answering.evidence import NoisyCount, NoisySum
+from discreet.answering.library import Library
+from discreet.answering.readings import Reading
+from discreet.answering.regions import CellRegions, RangeRegions, Region
+from discreet.answering.selecting import Selection, select
+from discreet.answering.source import Found, Source
+from discreet.errors import NotAnswerable
+from discreet.families.ranges.answer.joining import total_of
+from discreet.families.tables.answer.aggregates import aggregate_table
+from discreet.families.tables.answer.batches import TableBatches
+from discreet.families.tables.answer.counting import DECLARED_NOTE, count_rows, nothing_left
+from discreet.families.tables.answer.summing import both, direct_mean, direct_sum, quotient
+from discreet.families.tables.answer.table_readings import (
+    combined_sum,
+    count_reading,
+    table_reading,
+)
+from discreet.queries.classes import Means, Sums
+from discreet.queries.measurable import MOST_CELLS
+from discreet.questions.conditions import ALWAYS
+from discreet.questions.impossible import impossible_cells
+from discreet.schema.columns.completeness import keeps_every_row
+
+Bools = npt.NDArray[np.bool_]
+
+MOST_GROUPS = 1 << 20
+MOST_LISTED = 1 << 12
+"""Cells of a column that no table knows, up to which they are listed to see whether the column matters."""
+NUMBERS = ("estimate", "lower", "upper", "std")
+CELL_NOTE = "An interval that covers discretisation includes all that could hide inside the cells cut by the condition, or between the ends of the cells summed."
+MODEL_NOTE = "An interval that covers a model includes all that the model may be off by in this table, as measured."
+
+
+class TableSource(Source):
+    """All tables of a release, put together by the library."""
+
+    rank = 1
+
+    def __init__(self, library: Library) -> None:
+        self._library, self._schema = library, library.schema
+        self._public_rows = library.release.public_rows
+        self._batches = TableBatches(library)
+
+    def read_one(self, region: Region, confidence: float) -> Estimates | None:
+        if region.has_inequality or region.kind == "quantile":
+            return None
+        self._check_columns(region)
+        selection = select(region.condition, self._schema, keep=region.groups)
+        found = self._numbers(region, selection, confidence)
+        found = _by_group(found, selection, region.groups)
+        notes = () if np.all(found.is_exact) else (CELL_NOTE,)
+        found = replace(found, notes=(*notes, *found.notes), parts=self._library.table_parts)
+        return found.noted(*self._notes(region, selection, found))
+
+    def read_ranges(self, asked: RangeRegions, confidence: float) -> Found:
+        return self._tried(self._batches.ranges, asked, confidence)
+
+    def read_cells(self, asked: CellRegions, confidence: float) -> Found:
+        return self._tried(self._batches.cells, asked, confidence)
+
+    def _check_columns(self, region: Region) -> None:
+        """Refuse at once what would take long to refuse: large columns that no table knows."""
+        groups = [self._schema.column(name) for name in region.groups]
+        if prod(column.cells for column in groups) > MOST_GROUPS:
+            raise NotAnswerable(
+                f"GROUP BY {', '.join(region.groups)} has more than {MOST_GROUPS:,} groups; "
+                "group by fewer columns."
+            )
+        large = [
+            name
+            for name in region.names
+            if MOST_LISTED < self._schema.column(name).cells <= MOST_CELLS
+        ]
+        if all(self._library.knows(name) for name in large):
+            return
+        ordered = tuple(name for name in self._schema.names if name in region.names)
+        raise NotAnswerable(self._library.refusal(ordered))
+
+    def _notes(self, region: Region, selection: Selection, found: Estimates) -> list[str]:
+        notes, column = list[str](), None
+        if region.column is not None:
+            column = self._schema.column(region.column)
+            if region.kind != "count" and column.has_other:
+                notes.append(
+                    f"Values outside the declared domain of column {column.name!r} are neither "
+                    "summed nor averaged."
+                )
+        if np.any(found.is_model):
+            notes.append(MODEL_NOTE)
+        losing = set(selection.loses_rows)
+        if column is not None and not keeps_every_row(column) and not found.leaves_no_row_out:
+            losing.add(column.name)
+        for name in sorted(losing):
+            if self._library.spreads_evenly and not np.any(found.is_model):
+                notes.append(
+                    f"Rows without a cell in column {name!r} count evenly in all its cells: the release "
+                    "was made so."
+                )
+            else:
+                notes.append(not_counted_note(name))
+        return notes
+
+    def _numbers(self, region: Region, selection: Selection, confidence: float) -> Estimates:
+        if region.kind == "count":
+            return self._count(region, selection, confidence)
+        direct = self._direct(region, confidence) if not region.groups else None
+        return direct if direct is not None else self._from_table(region, confidence)
+
+    def _count(self, region: Region, selection: Selection, confidence: float) -> Estimates:
+        if region.column is not None:
+            column = self._schema.column(region.column)
+            if region.takes_all and not region.groups and not column.has_other:
+                # Also where the column has too many cells to list.
+                counts = [each for each in self._library.counts if each.column == column.name]
+                if counts:
+                    reading = count_reading(self._library, None, counts)
+                    return Estimates.of_reading(reading, confidence)
+            selection = select(
+                region.condition, self._schema, keep=region.groups, not_null=column.name
+            )
+        if not region.groups and (matching := self._counts_of(selection)):
+            own = count_reading(self._library, selection, matching)
+            found = Estimates.of_reading(own, confidence)
+            return replace(found, readings=self._readings(region, selection))
+        if not selection.columns and bool(selection.mask.all()):
+            if self._public_rows is not None:
+                rows = np.array([float(self._public_rows)])
+                return Estimates(rows, rows, rows, np.zeros(1))
+            total = total_of(self._library)
+            if total is not None:
+                return Estimates.of_reading(total, confidence, readings=(total,))
+        axes = _group_axes(selection, region.groups)
+        impossible = self._impossible(selection)
+        if impossible is not None:
+            rest = tuple(axis for axis in range(len(selection.columns)) if axis not in axes)
+            nothing = nothing_left(selection.outer(), impossible, rest)
+            if nothing.all():  # known without a table
+                zero = np.zeros(nothing.shape)
+                return Estimates(zero, zero, zero, zero, notes=(DECLARED_NOTE,))
+        found = count_rows(
+            self._library.table(selection.names),
+            selection,
+            group_axes=tuple(sorted(axes)),
+            confidence=confidence,
+            public_rows=self._public_rows,
+            impossible=impossible,
+        )
+        return replace(found, readings=self._readings(region, selection))
+
+    def _readings(self, region: Region, selection: Selection) -> tuple[Reading, ...]:
+        """The count as it was measured, unless a model or a declaration has a say."""
+        if not region.is_one_count or not self._library.has_linear(selection.names):
+            return ()
+        if self._impossible(selection) is not None:
+            return ()
+        reading = table_reading(self._library, selection)
+        return () if reading is None else (reading,)
+
+    def _impossible(self, selection: Selection) -> Bools | None:
+        """The cells of the selection's columns that are empty by declaration, if they can be listed."""
+        if not self._schema.impossible or prod(selection.shape) > MOST_CELLS:
+            return None
+        return impossible_cells(self._schema, selection.names)
+
+    def _counts_of(self, selection: Selection) -> list[NoisyCount]:
+        """Directly measured counts of just what is asked: the rows with a value in one column."""
+        if len(selection.columns) != 1 or not self._library.counts:
+            return []
+        part, column = selection.pieces[0], selection.columns[0]
+        chosen = np.broadcast_to(selection.mask, len(part.cell))
+        if not np.array_equal(chosen, part.in_domain):
+            return []
+        return [count for count in self._library.counts if count.column == column.name]
+
+    def _direct(self, region: Region, confidence: float) -> Estimates | None:
+        """A measured sum or mean of the whole column, if the condition lets every value through."""
+        name = str(region.column)
+        sums = [each for each in self._library.sums if each.column == name]
+        if not sums or not self._takes_all_values(region, name):
+            return None
+        plain = [each for each in sums if each.center == 0]
+        column, rows = self._schema.column(name), self._public_rows
+        if region.kind == "sum":
+            if not plain:
+                return None
+            joint = combined_sum(self._library, plain, confidence=confidence)
+            if joint is not None:
+                return joint
+            return direct_sum(plain, column, confidence=confidence, most_rows=rows)
+        means = [each for each in sums if each.count is not None]
+        if not means and rows is not None and column.null_cell is None:
+            means = sums
+        if not means:
+            return self._mean_of_sums(plain, name, confidence)
+        best = min(means, key=lambda each: each.law.variance / each.grid**2)
+        return direct_mean(best, column, confidence=confidence, public_rows=rows)
+
+    def _takes_all_values(self, region: Region, column: str) -> bool:
+        """Whether every row with a value in the domain of `column` satisfies the condition."""
+        if region.takes_all:  # also where the column has too many cells to list
+            return True
+        selection = select(region.condition, self._schema, keep=[column], in_domain=column)
+        if selection.names != (column,):
+            return False
+        part = selection.pieces[0]
+        return np.array_equal(np.broadcast_to(selection.mask, len(part.cell)), part.in_domain)
+
+    def _mean_of_sums(
+        self, plain: list[NoisySum], column: str, confidence: float
+    ) -> Estimates | None:
+        """A measured sum over a count from elsewhere in the release, if it has one."""
+        if not plain or not self._library.usable((column,)):
+            return None
+        level = both(confidence)
+        selection = select(ALWAYS, self._schema, keep=[column], in_domain=column)
+        table = self._library.table((column,))
+        counts = count_rows(table, selection, confidence=level, public_rows=self._public_rows)
+        counts = counts.plausible(self._public_rows, whole=False)
+        total = direct_sum(plain, self._schema.column(column), confidence=level, most_rows=None)
+        found = quotient(total, counts, center=0.0, hull=selection.hull(0))
+        return replace(found, notes=tuple(n.replace("summed", "averaged") for n in total.notes))
+
+    def _from_table(self, region: Region, confidence: float) -> Estimates:
+        column = str(region.column)
+        selection = select(
+            region.condition, self._schema, keep=[*region.groups, column], in_domain=column
+        )
+        try:
+            table = self._library.table(selection.names)
+        except NotAnswerable:
+            also = ""
+            if selection.names == (column,):
+                whole = Sums(column) if region.kind == "sum" else Means(column)
+                also = f" or {whole.text}"
+            raise NotAnswerable(self._library.refusal(selection.names, also=also)) from None
+        return aggregate_table(
+            region.kind,
+            table,
+            selection,
+            selection.names.index(column),
+            group_axes=tuple(sorted(_group_axes(selection, region.groups))),
+            confidence=confidence,
+            public_rows=self._public_rows,
+            impossible=self._impossible(selection),
+        )
+
+
+def not_counted_note(column: str) -> str:
+    return (
+        f"Rows for which the schema keeps no cell of column {column!r} (excluded nulls or values "
+        "outside the domain) are not counted."
+    )
+
+
+def _group_axes(selection: Selection, groups: tuple[str, ...]) -> tuple[int, ...]:
+    """Where the columns of GROUP BY are among the selection's, in the order they were written."""
+    return tuple(selection.names.index(name) for name in groups)
+
+
+def _by_group(found: Estimates, selection: Selection, groups: tuple[str, ...]) -> Estimates:
+    """From one axis a column, in the schema's order, to a list of groups, columns as they were written.
+
+    Groups that the condition rules out are left out: the question decides that, never a row.
+    """
+    if not groups:
+        numbers = {name: getattr(found, name).reshape(1) for name in NUMBERS}
+        return replace(found, **numbers)
+    axes = _group_axes(selection, groups)
+    rest = tuple(axis for axis in range(len(selection.columns)) if axis not in axes)
+    shape = [selection.columns[axis].cells for axis in sorted(axes)]
+    order = [sorted(axes).index(axis) for axis in axes]
+    present = np.broadcast_to(selection.outer().any(axis=rest), shape).transpose(order)
+    numbers = {
+        name: np.broadcast_to(getattr(found, name), shape).transpose(order)[present]
+        for name in NUMBERS
+    }
+    return replace(found, codes=np.argwhere(present).astype(np.int64), **numbers)

@@ -1,0 +1,186 @@
+"""Every measurement of a release that a table can be put together from, combined by inverse variance.
+
+A table with noise of its own on each cell holds an estimate of the residual of every subset of its
+columns: its own marginal, centred. So does a measured residual. For each subset the estimates are
+combined by the inverse of their variances, and every table is put together from the same combined
+residuals: smaller tables agree however they are computed, and no answer has more noise than the one
+that the best single measurement would give. (Residuals of one table lie in orthogonal spaces, in
+which its noise has equal variances: combining them one by one is least squares over all of it.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.families.shared.estimate.combination import inverse_variance_weights
+from discreet.families.tables.estimate.residuals import ResidualTables, centred
+from discreet.families.tables.queries.residuals import subsets
+from discreet.privacy.laws import NoiseLaw
+
+Floats = npt.NDArray[np.float64]
+Columns = tuple[str, ...]
+Coefficients = list[tuple[NoiseLaw, Floats, int]]
+"""Law, coefficients of draws, and how many draws have each of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DirectTable:
+    """A table over columns that give every row a cell, with a draw of `law` on each of its cells."""
+
+    columns: Columns
+    counts: npt.NDArray[np.int64]
+    law: NoiseLaw
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Combined:
+    """The residual of one set, and the weight of each of its sources."""
+
+    table: Floats
+    own: float
+    """Of the measured residual, or of the public number of rows."""
+    direct: dict[int, float]
+    variance: float
+    """As if each cell of the residual had noise of its own."""
+
+
+class ConsistentTables:
+    """Measured residuals and directly measured tables, and every marginal that they determine."""
+
+    def __init__(self, residuals: ResidualTables, direct: Sequence[DirectTable]) -> None:
+        self._residuals, self._direct = residuals, tuple(direct)
+        self._kept: dict[Columns, _Combined | None] = {}
+        self._rows = residuals.rows
+
+    def sizes(self, columns: Columns) -> tuple[int, ...]:
+        return self._residuals.sizes(columns)
+
+    def determines(self, columns: Columns) -> bool:
+        """Whether each residual of the marginal over `columns` was measured, or is 0 in any case."""
+        measured = bool(self._direct) or bool(self._residuals.pieces)
+        return measured and all(
+            1 in self.sizes(each) or self._is_known(each) for each in subsets(columns)
+        )
+
+    def _is_known(self, own: Columns) -> bool:
+        if own in self._residuals.pieces or (not own and self._rows is not None):
+            return True
+        return any(set(own) <= set(table.columns) for table in self._direct)
+
+    def _piece(self, own: Columns) -> _Combined | None:
+        if own not in self._kept:
+            self._kept[own] = self._combined(own)
+        return self._kept[own]
+
+    def _combined(self, own: Columns) -> _Combined | None:
+        shape = self.sizes(own)
+        if 1 in shape:
+            return None
+        if not own and self._rows is not None:
+            return _Combined(np.array(float(self._rows)), 1.0, {}, 0.0)
+        estimates: list[Floats] = []
+        variances: list[float] = []
+        piece = self._residuals.pieces.get(own)
+        if piece is not None:
+            # A parity's one draw moves all cells; noise of its own on each would have to be this.
+            scale = piece.scale**2 if piece.signs is None else piece.scale
+            estimates.append(piece.table)
+            variances.append(piece.draw_variance / scale)
+        places = [
+            place for place, table in enumerate(self._direct) if set(own) <= set(table.columns)
+        ]
+        for place in places:
+            table = self._direct[place]
+            estimates.append(centred(_summed(table, own)))
+            variances.append(table.law.variance * table.counts.size / max(1, prod(shape)))
+        if not estimates:
+            return None
+        weights = inverse_variance_weights(variances)
+        total = sum(w * each for w, each in zip(weights, estimates, strict=True))
+        mine = weights[0] if piece is not None else 0.0
+        others = weights[1:] if piece is not None else weights
+        used = {place: w for place, w in zip(places, others, strict=True) if w}
+        left = sum(w * w * variance for w, variance in zip(weights, variances, strict=True))
+        return _Combined(np.asarray(total, dtype=np.float64), mine, used, left)
+
+    def variances(self, columns: Columns) -> dict[frozenset[str], float]:
+        """For each residual of the marginal its variance, as if each of its cells had noise of its own."""
+        pieces = {own: self._piece(own) for own in subsets(columns)}
+        return {frozenset(own): piece.variance for own, piece in pieces.items() if piece}
+
+    def tail(self) -> float:
+        """The largest excess kurtosis of a single draw."""
+        laws = [law for piece in self._residuals.pieces.values() for _, law in piece.noise]
+        laws += [table.law for table in self._direct]
+        cumulants = [law.cumulants() for law in laws]
+        return max((fourth / second**2 for second, fourth, _ in cumulants), default=0.0)
+
+    def table(self, columns: Columns) -> Floats:
+        """The estimated marginal: unbiased, so cells may be negative or fractional."""
+        shape = self.sizes(columns)
+        found = np.zeros(shape)
+        for own in subsets(columns):
+            piece = self._piece(own)
+            if piece is None:
+                continue
+            outside = prod(shape) // max(1, prod(self.sizes(own)))
+            found += _spread(piece.table, own, columns, shape) / outside
+        return found
+
+    def coefficients(self, columns: Columns, weights: Floats) -> Coefficients:
+        """For each measurement, the coefficients of its draws in a weighted sum of cells."""
+        shape = self.sizes(columns)
+        whole = prod(shape)
+        inside: dict[Columns, Floats] = {}
+        found: Coefficients = []
+        for own in subsets(columns):
+            combined = self._piece(own)
+            if combined is None:
+                continue
+            axes = tuple(place for place, name in enumerate(columns) if name not in own)
+            summed = np.asarray(weights.sum(axis=axes) if axes else weights, dtype=np.float64)
+            inside[own] = centred(summed) * prod(self.sizes(own)) / whole
+            piece = self._residuals.pieces.get(own)
+            if piece is None or not combined.own:
+                continue
+            if piece.signs is None:
+                row = inside[own] / piece.scale
+            else:
+                row = np.asarray((inside[own] * piece.signs).sum() / piece.scale)
+            for weight, law in piece.noise:
+                found.append((law, combined.own * weight * row.reshape(-1), 1))
+        for place, table in enumerate(self._direct):
+            common = tuple(name for name in columns if name in table.columns)
+            row = self._of_direct(place, common, inside)
+            if np.any(row):
+                many = table.counts.size // max(1, prod(self.sizes(common)))
+                found.append((table.law, row.reshape(-1), many))
+        return found
+
+    def _of_direct(self, place: int, common: Columns, inside: dict[Columns, Floats]) -> Floats:
+        shape = self.sizes(common)
+        row = np.zeros(shape)
+        for own in subsets(common):
+            combined = self._piece(own)
+            weight = 0.0 if combined is None else combined.direct.get(place, 0.0)
+            if weight and own in inside:
+                row += weight * _spread(inside[own], own, common, shape)
+        return row
+
+
+def _summed(table: DirectTable, own: Columns) -> Floats:
+    axes = tuple(place for place, name in enumerate(table.columns) if name not in own)
+    kept = [name for name in table.columns if name in own]
+    reduced = table.counts.sum(axis=axes, dtype=np.int64).astype(np.float64)
+    return np.transpose(reduced, [kept.index(name) for name in own])
+
+
+def _spread(values: Floats, own: Columns, columns: Columns, shape: tuple[int, ...]) -> Floats:
+    """`values` over `own`, to be added to a table over `columns`, both in one order."""
+    sides = [d if name in own else 1 for name, d in zip(columns, shape, strict=True)]
+    return np.broadcast_to(values.reshape(sides), shape)

@@ -1,0 +1,399 @@
+"""Marginals by a model: for budgets and tables where noise on every cell would drown them.
+
+The one-way tables are measured first. Then, twice, a noisy count of the rows that the model gets
+wrong in each pair, at several coarsenesses, says which residuals are worth measuring; a mixture of
+products is fitted to all of them. What is left of the budget measures how many rows the final model
+gets wrong in each table of the class. Declared weights of tables decide, as public facts do, what a
+share of the budget is spent on: columns and pairs count as often as the tables that hold them weigh.
+
+Guarantee:   the share: rho-zCDP (discrete Gaussian) or epsilon-DP (discrete Laplace) noise.
+Adjacency:   the schema's.
+Sensitivity: `Residual.sensitivity` and `ModelDistance.sensitivity`, for each measurement.
+Theorem:     the mechanisms', and adaptive composition: each step sees noisy numbers only.
+Error:       where residuals of a table were measured at its own cells, exact as for residuals;
+             elsewhere the measured distance, with its noise, bounds every answer: loosely, validly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.core.mechanisms import AdditiveMechanism, DiscreteGaussian, DiscreteLaplace
+from discreet.core.vault import Request
+from discreet.errors import BadInput
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.splitting import shares, weights_for_least_squares
+from discreet.families.tables.estimate.compressed_fit import fit_by_bins
+from discreet.families.tables.estimate.fitting import target_of
+from discreet.families.tables.estimate.mixture import (
+    Mixture,
+    Target,
+    even_bins,
+    model_counts,
+    smooth_shares,
+)
+from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.queries.residuals import Bins, ModelDistance, Residual
+from discreet.families.tables.release.claims import model_claim
+from discreet.families.tables.release.pair_choice import CAUTION, Candidate, choose, one_way_share
+from discreet.families.tables.release.residual import PreparedResiduals, prepared_sets, refused_sets
+from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting, Cost
+from discreet.queries.classes import Marginals, QueryClass
+from discreet.schema import Schema
+
+Floats = npt.NDArray[np.float64]
+KIND = "model"
+
+LOOKING, AUDIT = Fraction(10, 100), Fraction(3, 100)
+"""Shares of the budget for finding pairs, and for the model's own error."""
+ROUNDS = 2
+STEPS = (40, 140)
+FITTED = 0.9
+LEVELS = (4, 8, 16, 32)
+"""Bins of a column; beside its own cells."""
+MOST_PAIR_CELLS = 1 << 20
+FINEST = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveMarginals:
+    """One-way tables, the pairs that stand out, and a model for the rest."""
+
+    name: ClassVar[str] = "adaptive"
+    kind: ClassVar[str] = KIND
+    spreads: ClassVar[bool] = False
+    """Whether rows without a cell may be spread evenly."""
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        if not isinstance(query_class, Marginals):
+            return f"{query_class.text} is no class of marginals."
+        sets = query_class.sets(schema)
+        refused = refused_sets(sets, schema, spreads=self.spreads)
+        if refused is not None:
+            return refused
+        wide = [columns for columns in sets if len(_varied(columns, schema)) > 1]
+        if not wide:
+            return "a model of pairs needs tables of two columns or more."
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedAdaptive:
+        if not isinstance(query_class, Marginals):
+            raise BadInput(f"{query_class.text} is no class of marginals.")
+        if accounting is Accounting.BASIC:
+            share = Budget(epsilon=share.epsilon)
+        sets = query_class.sets(schema)
+        return PreparedAdaptive(
+            query_class=query_class,
+            share=share,
+            schema=schema,
+            sets=sets,
+            accounting=accounting,
+            closed=prepared_sets(query_class, sets, schema, share=share, accounting=accounting),
+            algorithm=self.name,
+            spreads=self.spreads,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EvenAdaptiveMarginals(AdaptiveMarginals):
+    """As `AdaptiveMarginals`, for columns that may leave rows out: those count evenly in all cells."""
+
+    name: ClassVar[str] = "adaptive-even"
+    spreads: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedAdaptive:
+    """A class to be released adaptively: everything is measured in `finish`."""
+
+    query_class: Marginals
+    share: Budget
+    schema: Schema
+    sets: tuple[tuple[str, ...], ...]
+    accounting: Accounting
+    closed: PreparedResiduals
+    """What noise on all residuals would do: the error that the model is there to beat."""
+    algorithm: str
+    spreads: bool
+    requests: ClassVar[tuple[Request, ...]] = ()
+
+    def drowning(self) -> float | None:
+        """The total variation that noise on everything would have, if the schema tells of how many people."""
+        if self.schema.people is None:
+            return None
+        cells = sum(prod(self.schema.column(n).cells for n in each) for each in self.sets)
+        return self.closed.expected() * cells / len(self.sets) / 2 / self.schema.people
+
+    def costs(self) -> tuple[Cost, ...]:
+        if self.accounting is Accounting.BASIC:
+            return (Cost.pure(self.share.epsilon),)
+        return (Cost.concentrated(self.share.rho),)
+
+    def noise(self) -> list[dict[str, Any]]:
+        return []
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        plain = self.closed.error(rows=rows, confidence=confidence)
+        return ClassError(
+            queries=plain.queries,
+            unit=plain.unit,
+            expected=plain.expected,
+            half_width=None,
+            simultaneous=None,
+            scale=plain.scale,
+            note="A model is fitted to what stands out; the expected error is that of noise on "
+            "everything, the alternative that it is preferred to. The release measures its own error.",
+        )
+
+    def finish(
+        self,
+        grant: Verbs,
+        measured: Sequence[Measurement],
+        *,
+        public_rows: int | None,
+        confidence: float,
+    ) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        return _Fitting(self, grant, public_rows).release(confidence)
+
+
+class _Fitting:
+    """One adaptive release on its way. Everything here sees noisy numbers only."""
+
+    def __init__(self, prepared: PreparedAdaptive, grant: Verbs, public_rows: int | None) -> None:
+        self.schema, self.grant, self.prepared = prepared.schema, grant, prepared
+        self.names = [
+            column.name
+            for column in self.schema.columns
+            if any(column.name in columns for columns in prepared.sets)
+        ]
+        self.place = {name: place for place, name in enumerate(self.names)}
+        self.sizes = [self.schema.column(name).cells for name in self.names]
+        self.weights = prepared.query_class.weights(self.schema)
+        self.pairs = self._pairs()
+        self.pair_weights = self._mattering(self.pairs)
+        self.measured: list[Measurement] = []
+        self.targets: list[Target] = []
+        self.public_rows = public_rows
+        looking = [LOOKING / ROUNDS] * ROUNDS
+        one_way = one_way_share(prepared.drowning())
+        pairs = [(1 - one_way - LOOKING - AUDIT) / ROUNDS] * ROUNDS
+        parts = shares(prepared.share, [one_way, AUDIT, *looking, *pairs])
+        self.one_way, self.audit = parts[:2]
+        self.looking, self.measuring = parts[2 : 2 + ROUNDS], parts[2 + ROUNDS :]
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        found = {
+            pair
+            for columns in self.prepared.sets
+            for pair in combinations(_varied(columns, self.schema), 2)
+        }
+        cells = {pair: prod(self.schema.column(name).cells for name in pair) for pair in found}
+        ordered = sorted(found, key=lambda pair: [self.place[name] for name in pair])
+        return [pair for pair in ordered if cells[pair] <= MOST_PAIR_CELLS]
+
+    def _mattering(self, groups: Sequence[tuple[str, ...]]) -> list[Fraction]:
+        """The weight of all tables that hold each group of columns, 1 on average."""
+        held = [
+            sum(
+                (
+                    weight
+                    for columns, weight in zip(self.prepared.sets, self.weights, strict=True)
+                    if set(group) <= set(columns)
+                ),
+                Fraction(0),
+            )
+            for group in groups
+        ]
+        return [each * len(held) / sum(held) for each in held]
+
+    def release(self, confidence: float) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        self._measure_one_way()
+        model = Mixture.independent(self.one, generator(0))
+        for place in range(ROUNDS):
+            tables = [self.rows * self._expected(model, pair, place) for pair in self.pairs]
+            chosen = self._look(tables, self.looking[place], self.measuring[place])
+            self._measure(chosen, self.measuring[place])
+            steps = STEPS[place]
+            fit_by_bins(model, self.targets, self.one, rows=self.rows, steps=steps, fitted=FITTED)
+        return self._audited(model, confidence)
+
+    # --- measuring ---------------------------------------------------------------------------
+
+    def _mechanism(self, share: Budget) -> AdditiveMechanism:
+        if self.prepared.accounting is Accounting.BASIC:
+            return DiscreteLaplace(epsilon=share.epsilon)
+        return DiscreteGaussian(rho=share.rho)
+
+    def _measure_one_way(self) -> None:
+        sets = [(name,) for name in self.names]
+        residuals = needed_residuals(sets, self.schema)
+        parts = residual_shares(
+            sets,
+            residuals,
+            self.schema,
+            share=self.one_way,
+            accounting=self.prepared.accounting,
+            weights=self._mattering(sets),
+        )
+        requests = [
+            Request(query, self._mechanism(part))
+            for query, part in zip(residuals, parts, strict=True)
+        ]
+        found = self.grant.measure(requests)
+        self.measured += found
+        tables = ResidualTables(self.schema, found, rows=self.public_rows)
+        self.rows = max(1.0, float(tables.table(())))
+        self.one = []
+        for name in self.names:
+            std = math.sqrt(tables.cell_variance((name,)))
+            self.one.append(smooth_shares(tables.table((name,)), std, self.rows))
+        for each in found:
+            self._add_target(each)
+        self.levels = [
+            [even_bins(one, most) for most in (*LEVELS, max(self.sizes) + 1)] for one in self.one
+        ]
+
+    def _add_target(self, measured: Measurement) -> None:
+        target = target_of(measured, self.schema, self.place, self.rows)
+        if target is not None:
+            self.targets.append(target)
+
+    def _expected(self, model: Mixture, pair: tuple[str, str], place: int) -> Floats:
+        one, other = (self.place[name] for name in pair)
+        if place == 0:
+            return np.outer(self.one[one], self.one[other])
+        return model.marginal((one, other))
+
+    def _bins(self, pair: tuple[str, str], level: int) -> tuple[Bins | None, ...] | None:
+        bins = tuple(self.levels[self.place[name]][level] for name in pair)
+        return None if bins == (None, None) else bins
+
+    def _look(
+        self, tables: list[Floats], looking: Budget, measuring: Budget
+    ) -> list[tuple[Residual, float]]:
+        """Noisy errors of the model, and what to measure because of them."""
+        queries: list[ModelDistance] = []
+        coarse: list[tuple[int, int, Residual, Floats]] = []
+        for place, (pair, table) in enumerate(zip(self.pairs, tables, strict=True)):
+            seen: set[tuple[Bins | None, ...] | None] = set()
+            for level in range(len(LEVELS) + 1):
+                query = Residual(pair, self._bins(pair, level))
+                if query.bins in seen or min(query.shape(self.schema)) < 2:
+                    continue
+                seen.add(query.bins)
+                reduced = query.coarse(table)
+                reference = np.rint(reduced).astype(np.int64)
+                queries.append(ModelDistance.to(pair, reference, query.bins))
+                coarse.append((place, level, query, reduced))
+        parts = shares(looking, [1] * len(queries))
+        found = self.grant.measure(
+            [
+                Request(query, self._mechanism(part))
+                for query, part in zip(queries, parts, strict=True)
+            ]
+        )
+        self.measured += found
+        candidates = [
+            Candidate(
+                pair=place,
+                level=at,
+                error=float(each.values[0]) - CAUTION * each.law.std,
+                cells=np.sort(np.maximum(reduced.ravel(), 0.0)).tolist(),
+                shrink=math.sqrt(prod(1 - 1 / size for size in reduced.shape)),
+                price=self._price(query),
+                power=1 if self.prepared.accounting is Accounting.BASIC else 2,
+                weight=float(self.pair_weights[place]),
+            )
+            for at, ((place, _, query, reduced), each) in enumerate(zip(coarse, found, strict=True))
+        ]
+        budget = float(
+            measuring.epsilon if self.prepared.accounting is Accounting.BASIC else measuring.rho
+        )
+        return [(coarse[each.level][2], each.cost) for each in choose(candidates, budget)]
+
+    def _price(self, query: Residual) -> float:
+        """The budget that noise of one row on each cell costs."""
+        moved = query.sensitivity(self.schema)
+        scale = float(prod(query.shape(self.schema)))
+        if self.prepared.accounting is Accounting.BASIC:
+            return math.sqrt(2) * moved.l1 / scale
+        return moved.l2_squared / (2 * scale**2)
+
+    def _measure(self, chosen: list[tuple[Residual, float]], share: Budget) -> None:
+        largest = max(cost for _, cost in chosen)
+        finite = math.isfinite(largest)
+        weights = [max(1, round(FINEST * cost / largest)) if finite else 1 for _, cost in chosen]
+        parts = shares(share, weights)
+        found = self.grant.measure(
+            [
+                Request(query, self._mechanism(part))
+                for (query, _), part in zip(chosen, parts, strict=True)
+            ]
+        )
+        self.measured += found
+        for each in found:
+            self._add_target(each)
+
+    # --- the model's own error ---------------------------------------------------------------
+
+    def _audited(self, model: Mixture, confidence: float) -> tuple[Part, tuple[ErrorClaim, ...]]:
+        audited = [
+            (columns, weight)
+            for columns, weight in zip(self.prepared.sets, self.weights, strict=True)
+            if len(columns) > 1
+        ]
+        sets = [columns for columns, _ in audited]
+        matters = weights_for_least_squares(
+            [1] * len(sets), [float(weight) for _, weight in audited], self.prepared.accounting
+        )
+        parts = shares(self.audit, matters)
+        theta = model.theta.astype(np.float32)
+        published = Mixture.of(self.sizes, theta)
+        queries = [
+            ModelDistance.to(columns, model_counts(published, self._places(columns), self.rows))
+            for columns in sets
+        ]
+        self.measured += self.grant.measure(
+            [
+                Request(query, self._mechanism(part))
+                for query, part in zip(queries, parts, strict=True)
+            ]
+        )
+        part = Part(
+            kind=KIND,
+            query_class=self.prepared.query_class,
+            algorithm=self.prepared.algorithm,
+            measurements=tuple(self.measured),
+            estimates={"theta": theta},
+            facts={
+                "columns": self.names,
+                "rows": self.rows,
+                "audits": len(sets),
+                **({"rows without a cell": "spread evenly"} if self.prepared.spreads else {}),
+            },
+        )
+        return part, (model_claim(part, self.schema, self.public_rows, confidence),)
+
+    def _places(self, columns: tuple[str, ...]) -> list[int]:
+        return [self.place[name] for name in columns]
+
+
+def _varied(columns: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
+    """Without the columns of a single cell, which are known."""
+    return tuple(name for name in columns if schema.column(name).cells > 1)

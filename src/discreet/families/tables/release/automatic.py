@@ -1,0 +1,73 @@
+"""Which release of marginals to make, decided by public facts before any row is read.
+
+One table: noise on its cells, which nothing linear improves on. Several: noise on cells or on
+residuals, whichever has the smaller expected error. Both predict it exactly, so where the
+prediction says that little but noise would be left, and the schema says how many people there are,
+the adaptive release is made instead, which measures only what stands out from the noise.
+
+`automatic-even` may take residuals of columns that leave rows out: see `residuals-even` and
+`adaptive-even`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.families.shared.release.protocol import Prepared
+from discreet.families.tables.release.adaptive import AdaptiveMarginals, EvenAdaptiveMarginals
+from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
+from discreet.families.tables.release.residual import (
+    EvenResidualMarginals,
+    PreparedResiduals,
+    ResidualMarginals,
+)
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting
+from discreet.queries.classes import QueryClass
+from discreet.schema import Schema
+
+GOOD_ENOUGH = 0.02
+"""A predicted total variation, averaged over the tables, up to which noise on everything is released:
+its intervals are exact and need no model."""
+
+
+@dataclass(frozen=True, slots=True)
+class AutomaticMarginals:
+    """The release of a class of marginals with the smallest expected error."""
+
+    name: ClassVar[str] = "automatic"
+    kind: ClassVar[str] = "marginals"
+    residual: ClassVar[ResidualMarginals] = ResidualMarginals()
+    adaptive: ClassVar[AdaptiveMarginals] = AdaptiveMarginals()
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        return DirectMarginals().refusal(query_class, schema)
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> Prepared:
+        direct = DirectMarginals().prepare(query_class, schema, share=share, accounting=accounting)
+        tables = len(direct.requests)
+        if tables < 2:
+            return direct
+        best: PreparedMarginals | PreparedResiduals = direct
+        if self.residual.refusal(query_class, schema) is None:
+            other = self.residual.prepare(query_class, schema, share=share, accounting=accounting)
+            best = direct if direct.expected() <= other.expected() else other
+        if schema.people is None or self.adaptive.refusal(query_class, schema) is not None:
+            return best
+        # Total variation, averaged over tables: half the summed error of a table's cells, in shares.
+        cells = sum(direct.sizes)
+        if best.expected() * cells / tables / 2 / schema.people <= GOOD_ENOUGH:
+            return best
+        return self.adaptive.prepare(query_class, schema, share=share, accounting=accounting)
+
+
+@dataclass(frozen=True, slots=True)
+class EvenAutomaticMarginals(AutomaticMarginals):
+    """As `AutomaticMarginals`, with rows that have no cell in a column counted evenly in all of its cells."""
+
+    name: ClassVar[str] = "automatic-even"
+    residual: ClassVar[ResidualMarginals] = EvenResidualMarginals()
+    adaptive: ClassVar[AdaptiveMarginals] = EvenAdaptiveMarginals()

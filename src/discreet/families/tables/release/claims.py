@@ -1,0 +1,64 @@
+"""What a model of marginals claims: that the answers to single cells are off by at most so much.
+
+A table whose residuals were measured is answered from them, any other from the model and its measured
+distance; each with the interval that a reader will see. And no count is off by more than all rows:
+a model's answer lies between 0 and the rows that it stands for, the truth between 0 and the rows that
+there are, which a tenth of the risk bounds where they are a secret. Another tenth is for the tables of
+single columns that a reader cuts answers to.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.answering.evidence import model_tables
+from discreet.artifacts.release import ErrorClaim, Part
+from discreet.families.tables.answer.linear_tables import CEILING_RISK, ModelTable
+from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.release.residual import cell_half_width
+from discreet.privacy.exact import exact
+from discreet.schema import Schema
+
+AUDITED = "the model's measured distance from each table, and the exact law of that noise"
+ALL_ROWS = AUDITED + "; or all rows, if that is less, for no count of the model is off by more"
+ROWS_RISK = Fraction(1, 10)
+MODEL_RISK = 1 - ROWS_RISK - CEILING_RISK
+
+
+def model_claim(
+    part: Part, schema: Schema, public_rows: int | None, confidence: float
+) -> ErrorClaim:
+    """For each single cell of the class alone."""
+    found = model_tables(part, schema)
+    tables = ResidualTables(schema, found.residuals, rows=public_rows)
+    risk = 1 - exact(confidence, name="confidence")
+    rows = float(public_rows or 0)
+    if public_rows is None:
+        reach = cell_half_width(tables, (), float(1 - ROWS_RISK * risk))
+        rows = max(0.0, float(tables.table(()))) + reach
+    bounds, theorem = [0.0], AUDITED
+    for model in found.models:
+        if tables.determines(model.columns):
+            bounds.append(cell_half_width(tables, model.columns, confidence))
+            continue
+        bound = _cell_reach(model, 1 - MODEL_RISK * risk)
+        most = max(rows, float(model.counts.sum()))
+        if bound > most:
+            bound, theorem = most, ALL_ROWS
+        bounds.append(bound)
+    return ErrorClaim(
+        query_class=part.query_class.text,
+        bound=float(math.ceil(max(bounds) - 1e-9)),  # answers are rounded to whole counts
+        confidence=confidence,
+        simultaneous=False,
+        theorem=theorem,
+    )
+
+
+def _cell_reach(model: ModelTable, level: Fraction) -> float:
+    one = np.zeros(model.counts.shape)
+    one[(0,) * one.ndim] = 1.0
+    return model.reach(one, level)[0]

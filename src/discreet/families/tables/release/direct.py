@@ -1,0 +1,122 @@
+"""Marginals by independent noise on every cell: the plainest release, and the benchmark for others.
+
+Guarantee:   the share: epsilon-DP (discrete Laplace), (epsilon, delta)-DP (rounded Gaussian), or
+             rho-zCDP (discrete Gaussian).
+Adjacency:   the schema's.
+Sensitivity: a unit's rows lie in one cell each of every marginal: `Marginal.sensitivity`.
+Theorem:     the mechanism's, and composition over the column sets.
+Error:       each cell's noise law is exact; over a whole class the draws are independent, so
+             P(all errors <= h) is the product of P(|X| <= h).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from discreet.core.vault import Request
+from discreet.engines.protocol import LARGEST_MARGINAL
+from discreet.errors import BadInput
+from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
+from discreet.families.shared.release.noise_choice import (
+    simultaneous_bound,
+)
+from discreet.families.shared.release.protocol import ClassError
+from discreet.families.shared.release.splitting import shares, weights_for_least_squares
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.classes import Marginals, QueryClass
+from discreet.queries.measurable import Marginal
+from discreet.schema import Schema
+
+PER_CELL = "exact quantile of the noise law of one cell"
+ALL_CELLS = "independent draws: product of the cells' exact noise laws"
+MOST_SETS = 10_000
+"""Tables of one class; beyond, each gets too little of the budget to be of use."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectMarginals:
+    """Independent noise on each cell of each column set, the budget split for least squared error."""
+
+    name: ClassVar[str] = "direct"
+    kind: ClassVar[str] = "marginals"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        sets = _marginals(query_class).sets(schema)
+        if len(sets) > MOST_SETS:
+            return f"it has {len(sets):,} column sets, and at most {MOST_SETS:,} are released; name the ones you need."
+        largest = max((Marginal(columns).size(schema) for columns in sets), default=1)
+        if largest > LARGEST_MARGINAL:
+            return (
+                f"a table of {largest:,} cells is more than the {LARGEST_MARGINAL:,} that are counted one by "
+                "one; use wider cells or fewer columns."
+            )
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedMarginals:
+        queries = [Marginal(columns) for columns in _marginals(query_class).sets(schema)]
+        sizes = [query.size(schema) for query in queries]
+        # All sets have the same sensitivity, so only their sizes and declared weights matter.
+        matters = [float(weight) for weight in _marginals(query_class).weights(schema)]
+        weights = weights_for_least_squares(sizes, matters, accounting)
+        requests, laws = noisy_requests(
+            zip(queries, shares(share, weights), strict=True),
+            query_class,
+            schema,
+            accounting=accounting,
+        )
+        return PreparedMarginals(
+            query_class=_marginals(query_class),
+            share=share,
+            schema=schema,
+            requests=requests,
+            laws=laws,
+            sizes=tuple(sizes),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedMarginals(MeasuredAtOnce):
+    """Every column set of the class with its noise."""
+
+    query_class: Marginals
+    share: Budget
+    schema: Schema
+    requests: tuple[Request, ...]
+    laws: tuple[NoiseLaw, ...]
+    sizes: tuple[int, ...]
+    algorithm: str = DirectMarginals.name
+    kind: ClassVar[str] = DirectMarginals.kind
+    alone: ClassVar[str] = PER_CELL
+    together: ClassVar[str] = ALL_CELLS
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        return ClassError(
+            queries=sum(self.sizes),
+            unit="rows",
+            expected=self.expected(),
+            half_width=self._half_width(confidence),
+            simultaneous=self._simultaneous(confidence),
+            scale=None if rows is None else float(rows),
+        )
+
+    def expected(self) -> float:
+        """Mean absolute error of a cell."""
+        weighted = zip(self.laws, self.sizes, strict=True)
+        return sum(law.mean_absolute() * size for law, size in weighted) / sum(self.sizes)
+
+    def _half_width(self, confidence: float) -> float:
+        return float(max(law.half_width(confidence) for law in set(self.laws)))
+
+    def _simultaneous(self, confidence: float) -> float:
+        return float(simultaneous_bound(list(zip(self.laws, self.sizes, strict=True)), confidence))
+
+
+def _marginals(query_class: QueryClass) -> Marginals:
+    if not isinstance(query_class, Marginals):
+        raise BadInput(f"{query_class.text} is no class of marginals.")
+    return query_class

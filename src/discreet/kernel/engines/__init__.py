@@ -1,8 +1,0 @@
-"""Engines: where rows are read. Only the kernel's vault may call them. See `protocol`."""
-
-from __future__ import annotations
-
-from discreet.kernel.engines.opening import column_names_and_types, open_engine
-from discreet.kernel.engines.protocol import Engine, Progress, SumRequest
-
-__all__ = ["Engine", "Progress", "SumRequest", "column_names_and_types", "open_engine"]

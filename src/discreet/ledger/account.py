@@ -1,0 +1,129 @@
+"""One dataset's account: a cap, what is spent, and the rule that keeps one below the other.
+
+The rule is a privacy filter: it looks at the losses so far and stops before their sum
+would pass the cap. It is proven for queries chosen adaptively, losses included:
+
+- (epsilon, delta): the sums of epsilon and of delta, each within its cap (Rogers, Roth,
+  Ullman, Vadhan 2016, the basic composition filter).
+- (rho, delta): the sum of rho, and that of delta, each within its cap (Feldman and Zrnic
+  2021, the Renyi filter, for every order at once; Whitehouse, Ramdas, Rogers, Wu 2023 for
+  approximate zCDP).
+
+Advanced composition is not used: its usual form assumes losses fixed in advance.
+
+Losses add only if they are about the same neighbouring tables. So a cap says whom it protects, and a
+charge that protects others is refused, or counts for as many steps as are proved (`privacy.protection`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from discreet.errors import BadBudget, BudgetExceeded, WrongUnit
+from discreet.ledger.loss import Loss
+from discreet.privacy.budget import Budget
+from discreet.privacy.protection import Protected, for_a_group, steps, why_not
+
+WIDEST_COST = 10**100
+"""A cost's numerator and denominator stay below this."""
+
+
+def checked(budget: Budget, *, what: str) -> Loss:
+    """`budget`, if it is a loss that can be written down."""
+    if not isinstance(budget, Budget):
+        raise BadBudget(
+            f"{what} must be a Budget, not {type(budget).__name__}. Nothing was charged."
+        )
+    if min(budget.amount, budget.delta) < 0 or budget.amount + budget.delta == 0:
+        raise BadBudget(f"{what} is {budget}; it must be greater than 0. Nothing was charged.")
+    for number in (budget.amount, budget.delta):
+        if max(number.numerator, number.denominator) >= WIDEST_COST:
+            raise BadBudget(
+                f"{what} is written with more than 100 digits. Nothing was charged. "
+                "Round it up to a shorter number."
+            )
+    return Loss.of(budget)
+
+
+@dataclass(slots=True)
+class Account:
+    """What a dataset may lose and has lost; and, of that, each analyst's share."""
+
+    dataset: str
+    cap: Loss
+    spent: Loss
+    protects: Protected | None = None
+    """None before the first charge, and where charges were made before ledgers recorded it."""
+    analyst_caps: dict[str, Loss] = field(default_factory=dict)
+    analyst_spent: dict[str, Loss] = field(default_factory=dict)
+
+    def nothing(self) -> Loss:
+        return Loss(self.cap.notion, (0, 1), (0, 1))
+
+    def same_notion(self, loss: Loss) -> None:
+        if loss.notion != self.cap.notion:
+            raise BadBudget(
+                f"Dataset '{self.dataset}' counts {self.cap.notion}, and this is a budget in "
+                f"{loss.notion}: a dataset keeps one notion. Nothing was charged. "
+                f"Give the budget in {self.cap.notion}."
+            )
+
+    @property
+    def unit_is_lost(self) -> bool:
+        """Whether something was charged and nobody wrote down whom it protects."""
+        return self.protects is None and self.spent != self.nothing()
+
+    def counted(self, cost: Loss, protects: Protected) -> Loss:
+        """`cost`, which bounds what `protects` lose, as this cap counts it; `WrongUnit` if it cannot."""
+        size = self.steps_of(protects)
+        return cost if size == 1 else Loss.of(for_a_group(cost.budget(), size))
+
+    def steps_of(self, protects: Protected) -> int:
+        """How many steps of a charge one step of this cap takes at most; `WrongUnit` if no number is enough."""
+        if self.protects is None:
+            if self.unit_is_lost:
+                raise WrongUnit(
+                    f"Refused: dataset '{self.dataset}' was charged before ledgers recorded whom a charge "
+                    "protects, so nothing can be added to it. Nothing was charged. Look into its schema or "
+                    "its releases, and say it once with `discreet ledger declare-unit` (declare_unit in Python)."
+                )
+            return 1
+        size = steps(charge=protects, cap=self.protects)
+        if size is None:
+            reason = why_not(charge=protects, cap=self.protects)
+            raise WrongUnit(
+                f"Refused: the cap of dataset '{self.dataset}' protects {self.protects}, and this charge "
+                f"protects {protects}: {reason}. Nothing was charged and no row was read. Use a schema with "
+                "the cap's adjacency and unit, or give the dataset another name and a cap of its own; "
+                "what the same people lose under both names is then bounded by no cap."
+            )
+        return size
+
+    def cap_of(self, analyst: str | None) -> Loss | None:
+        return self.cap if analyst is None else self.analyst_caps.get(analyst)
+
+    def spent_by(self, analyst: str | None) -> Loss:
+        if analyst is None:
+            return self.spent
+        return self.analyst_spent.get(analyst) or self.nothing()
+
+    def after(self, cost: Loss, analyst: str | None) -> tuple[Loss, Loss | None]:
+        """The dataset's and the analyst's totals once `cost` is paid; `BudgetExceeded` if a cap forbids it."""
+        self.same_notion(cost)
+        total = self.spent.plus(cost)
+        if not self.cap.covers(total):
+            raise _exceeded(cost, self.spent, self.cap, f"dataset '{self.dataset}'")
+        if analyst is None:
+            return total, None
+        mine = self.spent_by(analyst).plus(cost)
+        cap = self.analyst_caps.get(analyst)
+        if cap is not None and not cap.covers(mine):
+            whose = f"analyst '{analyst}' on dataset '{self.dataset}'"
+            raise _exceeded(cost, self.spent_by(analyst), cap, whose)
+        return total, mine
+
+
+def _exceeded(asked: Loss, spent: Loss, cap: Loss, whose: str) -> BudgetExceeded:
+    return BudgetExceeded(
+        asked=asked.budget(), spent=spent.budget(), total=cap.budget(), of=f"the cap of {whose}"
+    )

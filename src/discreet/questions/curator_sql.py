@@ -1,0 +1,282 @@
+"""SQL to a curator's question: one SELECT of aggregates, against an allow-list.
+
+Only what is named here passes; everything else is refused by its name, before anything is read or
+charged. No text of the question ever reaches a database: it becomes plain data, and the engine
+renders SQL of its own from that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from discreet.errors import BadInput, BadQuestion
+from discreet.queries.tallies import MOST_GROUP_COLUMNS, MOST_GROUPS
+from discreet.questions.curator_conditions import ConditionReader
+from discreet.questions.expressions import TRUE, Expression, canonical
+from discreet.questions.statement import (
+    SUMMED_KINDS,
+    StatementReader,
+    construct,
+    distinctly_named,
+    number,
+)
+from discreet.schema import Schema
+from discreet.schema.columns.column import folded
+
+SHAPE = (
+    "Ask SELECT count(*), count(col), count(DISTINCT unit), sum, avg, variance, stddev, median, "
+    "quantile(col, q), histogram(col), mode(col) or top(col, k) FROM the dataset, with WHERE and GROUP BY."
+)
+NOTHING = "Nothing was read or charged."
+MOST_AGGREGATES = 50
+MOST_CHOSEN = 100
+STANDALONE = ("histogram", "top")
+"""Aggregates that stand alone in their SELECT, for their answers are rows of their own."""
+SUMMED = ("sum", "avg", "variance", "stddev")
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One thing that is asked of every group."""
+
+    kind: str
+    """count, present, persons, sum, avg, variance, stddev, quantile, histogram or top."""
+    column: str | None
+    name: str
+    level: Fraction | None = None
+    """Of a quantile."""
+    chosen: int = 1
+    """How many cells `top` names."""
+
+    def canonical(self) -> list[Any]:
+        return [
+            self.kind,
+            self.column,
+            None if self.level is None else str(self.level),
+            self.chosen,
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class CuratorQuestion:
+    """What is asked, as plain data; column names are the schema's own."""
+
+    aggregates: tuple[Aggregate, ...]
+    groups: tuple[str, ...] = ()
+    """Of declared cells."""
+    condition: Expression = TRUE
+    text: str = ""
+    unlisted: tuple[str, ...] = ()
+    """Further columns of GROUP BY, whose values have to be found first."""
+
+    def canonical(self) -> str:
+        """Equal for questions that differ in spelling, names of answers and order of conditions."""
+        return json.dumps(
+            {
+                "aggregates": [one.canonical() for one in self.aggregates],
+                "groups": list(self.groups),
+                "condition": canonical(self.condition),
+                **({"unlisted": list(self.unlisted)} if self.unlisted else {}),
+            },
+            separators=(",", ":"),
+        )
+
+
+def parse_curator_question(
+    text: str, schema: Schema, *, unlisted: Sequence[str] = ()
+) -> CuratorQuestion:
+    """The question that `text` asks, or a `BadQuestion` with one clear sentence.
+
+    Groups by a column that declares no values, or that `unlisted` names, are those found on the way.
+    """
+    try:
+        return _Reader(schema, text, unlisted).question(_Reader.parsed(text))
+    except RecursionError:
+        raise BadQuestion(f"The question is nested too deeply. {NOTHING} Flatten it.") from None
+    except BadQuestion as error:
+        if NOTHING in str(error):
+            raise
+        raise BadQuestion(f"{error} {NOTHING}") from None
+
+
+class _Reader(StatementReader):
+    """Of what a curator is asked."""
+
+    shape: ClassVar[str] = SHAPE
+    functions: ClassVar[tuple[str, ...]] = (
+        "count", "sum", "avg", "variance", "stddev", "median", "quantile", "histogram", "mode", "top",
+    )  # fmt: skip
+
+    def __init__(self, schema: Schema, text: str, unlisted: Sequence[str]) -> None:
+        super().__init__(schema, text)
+        exp = self.exp
+        self.unlisted = self._unlisted(unlisted)
+        self.kinds: dict[type[Any], str] = {
+            exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "variance",
+            exp.VariancePop: "variance", exp.Stddev: "stddev", exp.StddevPop: "stddev",
+            exp.Median: "quantile", exp.Quantile: "quantile", exp.Mode: "top",
+        }  # fmt: skip
+
+    def question(self, select: Any) -> CuratorQuestion:
+        named = self._groups_of(self.read_frame(select))
+        groups = tuple(name for name in named if name not in self.unlisted)
+        unlisted = tuple(name for name in named if name in self.unlisted)
+        where = select.args.get("where")
+        condition: Expression = TRUE
+        if where is not None:
+            condition = ConditionReader(self.schema, self.tables).condition(where.this)
+        found: list[Aggregate] = []
+        for one in select.expressions:
+            aggregate = self._aggregate(one, named)
+            if aggregate is not None:
+                found.append(aggregate)
+        if not found:
+            raise BadQuestion(f"The question has no aggregate. {SHAPE}")
+        if len(found) > MOST_AGGREGATES:
+            raise BadQuestion(f"The question has more than {MOST_AGGREGATES} aggregates.")
+        alone = [one for one in found if one.kind in STANDALONE]
+        if alone and len(found) > 1:
+            raise BadQuestion(f"{alone[0].name} stands alone in its SELECT; ask the rest apart.")
+        if alone and alone[0].kind == "top" and named:
+            raise BadQuestion("mode and top take no GROUP BY; ask with a WHERE for each group.")
+        return CuratorQuestion(
+            distinctly_named(found, named), groups, condition, self.text, unlisted
+        )
+
+    def _unlisted(self, asked: Sequence[str]) -> frozenset[str]:
+        """The columns whose groups are found on the way."""
+        found = {one.name for one in self.schema.columns if getattr(one, "undeclared", False)}
+        for name in asked:
+            try:
+                column = self.schema.column(name)
+            except BadInput as error:
+                raise BadQuestion(str(error)) from None
+            if column.kind != "category":
+                raise BadQuestion(
+                    f"Column {column.name!r} is of kind {column.kind}; only categories have values to find."
+                )
+            found.add(column.name)
+        return frozenset(found)
+
+    def _groups_of(self, found: tuple[str, ...]) -> tuple[str, ...]:
+        if len(found) > MOST_GROUP_COLUMNS:
+            raise BadQuestion(
+                f"GROUP BY has {len(found)} columns; at most {MOST_GROUP_COLUMNS} are taken."
+            )
+        cells = 1
+        for name in found:
+            cells *= 1 if name in self.unlisted else self.schema.column(name).cells
+        if cells > MOST_GROUPS:
+            raise BadQuestion(
+                f"GROUP BY makes {cells:,} groups, each with noise of its own; at most {MOST_GROUPS:,} "
+                "are answered. Group by fewer columns, or declare wider cells."
+            )
+        return found
+
+    def _aggregate(self, node: Any, groups: tuple[str, ...]) -> Aggregate | None:
+        exp = self.exp
+        node, alias = self.unaliased(node, groups)
+        if node is None:
+            return None
+        kind, arguments = self._call(node)
+        if kind == "count":
+            return self._count(arguments, alias)
+        level, chosen = None, 1
+        wanted = 2 if type(node) is exp.Quantile or (kind == "top" and len(arguments) == 2) else 1
+        if len(arguments) != wanted:
+            raise BadQuestion(
+                f"{kind}() takes {wanted} argument{'s' if wanted > 1 else ''}. {SHAPE}"
+            )
+        if type(arguments[0]) is not exp.Column:
+            raise BadQuestion(f"{kind}() takes a plain column, and no {construct(arguments[0])}.")
+        column = self.column(arguments[0])
+        shown = f"{kind}({column})"
+        if kind == "quantile":
+            level = Fraction(1, 2) if wanted == 1 else self._level(arguments[1])
+            shown = f"median({column})" if wanted == 1 else f"quantile({column}, {float(level):g})"
+        elif kind == "top":
+            chosen = 1 if wanted == 1 else self._whole(arguments[1])
+            shown = f"mode({column})" if wanted == 1 else f"top({column}, {chosen})"
+        self._check(kind, column, chosen)
+        return Aggregate(kind, column, alias or shown, level, chosen)
+
+    def _call(self, node: Any) -> tuple[str, list[Any]]:
+        """The kind of an aggregate and its arguments."""
+        exp = self.exp
+        kind = self.kinds.get(type(node))
+        if kind is not None:
+            known = {"this", "big_int", "quantile"}
+            if any(value for key, value in node.args.items() if key not in known):
+                raise BadQuestion(f"{kind}() takes its plain form only. {SHAPE}")
+            more = node.args.get("quantile")
+            return kind, [node.this] + ([more] if more is not None else [])
+        if type(node) is exp.Anonymous and isinstance(node.this, str):
+            name = node.this.lower()
+            if name in ("histogram", "top"):
+                return name, list(node.expressions)
+        if type(node) in (exp.StddevSamp,):
+            raise BadQuestion(
+                "stddev and variance are those of the rows themselves; write stddev()."
+            )
+        raise self.unknown(node)
+
+    def _count(self, arguments: Sequence[Any], alias: str | None) -> Aggregate:
+        exp = self.exp
+        (inside,) = arguments
+        if type(inside) is exp.Star and not any(inside.args.values()):
+            return Aggregate("count", None, alias or "count")
+        if type(inside) is exp.Distinct:
+            identifier = self.schema.unit.identifier
+            names = [one.name for one in inside.expressions if type(one) is exp.Column]
+            if len(names) != 1 or len(inside.expressions) != 1 or inside.args.get("on"):
+                raise BadQuestion("count(DISTINCT ...) takes the unit, and nothing else.")
+            if identifier is None or folded(names[0]) not in (folded(identifier), "unit"):
+                unit = "which is one row: ask count(*)" if identifier is None else repr(identifier)
+                raise BadQuestion(f"count(DISTINCT ...) counts privacy units only, {unit}.")
+            return Aggregate("persons", None, alias or f"count(distinct {identifier})")
+        if type(inside) is not exp.Column:
+            raise BadQuestion(f"count() takes a plain column, and no {construct(inside)}.")
+        column = self.column(inside)
+        return Aggregate("present", column, alias or f"count({column})")
+
+    def _check(self, kind: str, name: str, chosen: int) -> None:
+        column = self.schema.column(name)
+        if kind in STANDALONE and getattr(column, "undeclared", False):
+            raise BadQuestion(
+                f"Column {name!r} declares no values to choose from; GROUP BY it, with a delta in the budget."
+            )
+        if kind in SUMMED and column.kind not in SUMMED_KINDS:
+            raise BadQuestion(
+                f"Column {name!r} is of kind {column.kind}; {kind}() takes columns of kind "
+                f"{', '.join(SUMMED_KINDS)}."
+            )
+        if kind == "quantile" and not column.is_ordered:
+            raise BadQuestion(
+                f"Column {name!r} is of kind {column.kind}, which has no order, so it has no quantiles."
+            )
+        if kind == "top" and not 1 <= chosen <= min(MOST_CHOSEN, column.cells):
+            raise BadQuestion(
+                f"top() names 1 to {min(MOST_CHOSEN, column.cells)} cells of {name!r}, not {chosen}."
+            )
+
+    def _level(self, node: Any) -> Fraction:
+        exp = self.exp
+        value = None
+        if type(node) is exp.Literal and not node.is_string:
+            value = Fraction(number(str(node.this)))
+        if value is None or not 0 < value < 1:
+            raise BadQuestion("A quantile's level is a number between 0 and 1, such as 0.9.")
+        return value
+
+    def _whole(self, node: Any) -> int:
+        value: int | Decimal = -1
+        if type(node) is self.exp.Literal and not node.is_string:
+            value = number(str(node.this))
+        if not isinstance(value, int):
+            raise BadQuestion("top(column, k) takes a whole number k.")
+        return value

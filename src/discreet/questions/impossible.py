@@ -1,0 +1,85 @@
+"""Which cells of a table are empty by declaration, and which rows of codes no row can be.
+
+A cell over some columns is impossible if one declaration about no other columns names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.schema import Schema
+from discreet.schema.columns.column import Range
+
+Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
+Rule = dict[str, tuple[Range, ...]]
+"""Ranges of codes that together are impossible, one entry a column."""
+
+
+def rules_over(schema: Schema, names: Sequence[str]) -> list[Rule]:
+    """The declarations that are about these columns alone."""
+    columns = {column.name: column for column in schema.columns}
+    return [each.cells(columns) for each in schema.impossible if set(each.columns) <= set(names)]
+
+
+def impossible_cells(schema: Schema, names: Sequence[str]) -> Bools | None:
+    """For each cell of the table over `names`, whether it is impossible; `None` if none is declared."""
+    rules = rules_over(schema, names)
+    if not rules:
+        return None
+    shape = [schema.column(name).cells for name in names]
+    found = np.zeros(shape, dtype=np.bool_)
+    for rule in rules:
+        held = np.ones((1,) * len(names), dtype=np.bool_)
+        for axis, name in enumerate(names):
+            if name in rule:
+                own = _chosen(np.arange(shape[axis]), rule[name])
+                held = held & own.reshape(
+                    [-1 if place == axis else 1 for place in range(len(names))]
+                )
+        found |= held
+    return found
+
+
+def impossible_rows(schema: Schema, names: Sequence[str], codes: Codes) -> Bools:
+    """For each row of codes, one column a name, whether a declaration rules it out."""
+    found = np.zeros(len(codes), dtype=np.bool_)
+    for rule in rules_over(schema, names):
+        held = np.ones(len(codes), dtype=np.bool_)
+        for name, ranges in rule.items():
+            held &= _chosen(codes[:, list(names).index(name)], ranges)
+        found |= held
+    return found
+
+
+def covers_box(rules: Sequence[Rule], box: dict[str, Range]) -> bool:
+    """Whether every cell of the box (half-open ranges of codes) is impossible. Lists no cells."""
+    if any(start >= stop for start, stop in box.values()):
+        return True
+    if not rules:
+        return False
+    first, rest = rules[0], rules[1:]
+    inside = dict(box)
+    for name, ranges in first.items():
+        start, stop = inside[name]
+        meeting = [(max(start, a), min(stop, b)) for a, b in ranges if max(start, a) < min(stop, b)]
+        edges = [start, *(edge for pair in meeting for edge in pair), stop]
+        outside = zip(edges[::2], edges[1::2], strict=True)
+        if not all(covers_box(rest, inside | {name: gap}) for gap in outside):
+            return False
+        if len(meeting) > 1:  # each stretch goes on by itself
+            return all(covers_box(rules, inside | {name: pair}) for pair in meeting)
+        if not meeting:
+            return True  # all of the box was outside, and the other rules cover that
+        inside[name] = meeting[0]
+    return True
+
+
+def _chosen(codes: Codes, ranges: Sequence[Range]) -> Bools:
+    found = np.zeros(codes.shape, dtype=np.bool_)
+    for start, stop in ranges:
+        found |= (codes >= start) & (codes < stop)
+    return found

@@ -1,0 +1,31 @@
+"""`Question`: counts, sums and averages that are asked for, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from discreet.questions.conditions import ALWAYS, Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`count(*)` (column None), `count(col)`, `sum(col)`, `avg(col)` or `quantile(col, level)`."""
+
+    kind: Literal["count", "sum", "avg", "quantile"]
+    column: str | None
+    name: str
+    """What the answer's column is called."""
+    level: Fraction | None = None
+    """Of a quantile: between 0 and 1; a half for the median."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, as plain data; column names are the schema's own."""
+
+    aggregates: tuple[Aggregate, ...]
+    condition: Condition = ALWAYS
+    group_by: tuple[str, ...] = ()
+    text: str = ""

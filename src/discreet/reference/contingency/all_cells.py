@@ -1,0 +1,125 @@
+"""Marginals by noise on all cells of the whole table: the first of the classical releases, for reference.
+
+Every smaller table is a sum of noisy cells, so all of them agree, and the error of each grows with the
+number of cells that it sums: with the square root of it.
+
+Guarantee:   the share: epsilon-DP (discrete Laplace), (epsilon, delta)-DP (rounded Gaussian), or
+             rho-zCDP (discrete Gaussian).
+Adjacency:   the schema's.
+Sensitivity: a unit's rows lie in one cell each: `Marginal.sensitivity`.
+Theorem:     the mechanism's.
+Error:       the exact law of a sum of independent draws.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from discreet.core.vault import Request
+from discreet.engines.protocol import LARGEST_MARGINAL
+from discreet.errors import BadInput
+from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
+from discreet.families.shared.release.protocol import ClassError
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting
+from discreet.privacy.laws import NoiseLaw
+from discreet.privacy.laws.sums import sum_half_width
+from discreet.queries.classes import Marginals, QueryClass
+from discreet.queries.measurable import Marginal
+from discreet.schema import Schema
+from discreet.schema.columns.completeness import keeps_every_row
+
+PER_CELL = "exact quantile of a sum of draws of the noise law"
+ALL_CELLS = "exact quantile of a sum of draws, and the union bound over the class"
+
+
+@dataclass(frozen=True, slots=True)
+class AllCells:
+    """Independent noise on each combination of cells of all columns that the class names."""
+
+    name: ClassVar[str] = "all-cells"
+    kind: ClassVar[str] = "marginals"
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        if not isinstance(query_class, Marginals):
+            return f"{query_class.text} is no class of marginals."
+        names = _names(query_class, schema)
+        cells = prod(schema.column(name).cells for name in names)
+        if cells > LARGEST_MARGINAL:
+            return (
+                f"all its columns have {cells:,} combinations of cells, more than the {LARGEST_MARGINAL:,} "
+                "that are counted one by one."
+            )
+        losing = [name for name in names if not keeps_every_row(schema.column(name))]
+        if losing and any(set(names) - set(each) for each in query_class.sets(schema)):
+            return f"column {losing[0]} gives some rows no cell, so sums over it would lose them."
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedAllCells:
+        if not isinstance(query_class, Marginals):
+            raise BadInput(f"{query_class.text} is no class of marginals.")
+        query = Marginal(_names(query_class, schema))
+        requests, (law,) = noisy_requests(
+            [(query, share)], query_class, schema, accounting=accounting
+        )
+        return PreparedAllCells(
+            query_class=query_class,
+            share=share,
+            schema=schema,
+            requests=requests,
+            law=law,
+        )
+
+
+def _names(query_class: Marginals, schema: Schema) -> tuple[str, ...]:
+    sets = query_class.sets(schema)
+    return tuple(c.name for c in schema.columns if any(c.name in each for each in sets))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedAllCells(MeasuredAtOnce):
+    """The whole table with its noise."""
+
+    query_class: Marginals
+    share: Budget
+    schema: Schema
+    requests: tuple[Request, ...]
+    law: NoiseLaw
+    algorithm: str = AllCells.name
+    kind: ClassVar[str] = AllCells.kind
+    alone: ClassVar[str] = PER_CELL
+    together: ClassVar[str] = ALL_CELLS
+
+    @property
+    def _draws(self) -> list[tuple[int, int]]:
+        """For each table of the class: how many cells it has, and how many draws make one of them."""
+        sizes = [prod(self.schema.sizes(each)) for each in self.query_class.sets(self.schema)]
+        whole = self.requests[0].query.size(self.schema)
+        return [(size, whole // size) for size in sizes]
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        cells = sum(size for size, _ in self._draws)
+        most = max(draws for _, draws in self._draws)
+        level = 1 - (1 - confidence) / cells
+        return ClassError(
+            queries=cells,
+            unit="rows",
+            expected=self.expected(),
+            half_width=float(sum_half_width(self.law, most, confidence)),
+            simultaneous=float(sum_half_width(self.law, most, level)),
+            scale=None if rows is None else float(rows),
+        )
+
+    def expected(self) -> float:
+        """Mean absolute error of a cell: that of a sum of many draws is all but normal."""
+        total = 0.0
+        for size, draws in self._draws:
+            alone = self.law.mean_absolute()
+            summed = math.sqrt(2 / math.pi * draws) * self.law.std
+            total += size * (alone if draws == 1 else summed)
+        return total / sum(size for size, _ in self._draws)
