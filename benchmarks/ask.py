@@ -21,10 +21,10 @@ from discreet.answering import ReleaseReader
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.queries.classes import Marginals
 from discreet.queries.measurable import Marginal
 from discreet.schema import CategoryColumn, IntegerColumn, Schema
 

@@ -1,4 +1,4 @@
-"""The smallest engine there is: rows of cell codes in memory, for tests of the kernel."""
+"""The smallest engine there is: rows of cell codes in memory, for tests of the core."""
 
 from __future__ import annotations
 

@@ -12,15 +12,16 @@ from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.artifacts.release import Part
 from discreet.families.halfspaces.queries.grid_counts import GridCounts
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.numbers.queries.one_number import Sums
 from discreet.families.predicates.queries.predicates import Predicates, partition
 from discreet.families.predicates.queries.strategy import StrategyCounts
 from discreet.families.ranges.queries.ranges import Intervals, Rectangles
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities, Parity
 from discreet.families.tables.queries.residuals import Residual
 from discreet.families.tables.release.parities_splits import parity_of_splits
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
-from discreet.queries.classes import Marginals, Sums
 from discreet.queries.measurable import BlockCounts, ClampedSum, Marginal, PresentCount
 from discreet.queries.tree import Tree
 from discreet.schema import CategoryColumn, IntegerColumn, Schema

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.artifacts.measurement import Measurement, TreeLevel, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part, Release
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import (
@@ -18,7 +19,7 @@ from discreet.privacy.laws import (
     NoiseLaw,
     RoundedGaussianLaw,
 )
-from discreet.queries.classes import Marginals, QueryClass
+from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Marginal, Query
 from discreet.queries.tree import Tree
 from discreet.schema import (

@@ -31,13 +31,14 @@ SOURCE = ROOT / "src" / "discreet"
 PATH = (
     "core/vault.py",
     "core/alert.py",
+    "core/checked_engine.py",
     "core/noise.py",
     "core/refining.py",
     "samplers/entropy.py",
-    "kernel/mechanisms/*.py",
-    "kernel/samplers/*.py",
-    "kernel/ledger/*.py",
-    "kernel/engines/*.py",
+    "core/mechanisms/*.py",
+    "samplers/*.py",
+    "ledger/*.py",
+    "engines/**/*.py",
     "queries/measurable.py",
     "families/tables/queries/residuals.py",
     "queries/scores.py",
@@ -66,10 +67,10 @@ NUMPY_FLOATS = {
 }
 RANDOM_MODULES = {"random", "secrets", "numpy.random"}
 DRIVERS = {
-    "duckdb": "kernel/engines/",
-    "sqlite3": "kernel/ledger/",
-    "psycopg": "kernel/engines/",
-    "pyspark": "kernel/engines/",
+    "duckdb": "engines/",
+    "sqlite3": "ledger/",
+    "psycopg": "engines/",
+    "pyspark": "engines/",
 }
 SECRET_NAMES = {
     "exact",

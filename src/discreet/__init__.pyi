@@ -18,11 +18,12 @@ from discreet.errors import (
     Refused,
 )
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.predicates.queries.predicates import Predicates
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.ledger import Ledger
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
-from discreet.queries.classes import Marginals, Means, Sums
 from discreet.releases import Plan, plan
 from discreet.releases.publishing import release, release_to_file
 from discreet.report import render_report

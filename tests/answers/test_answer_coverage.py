@@ -11,8 +11,8 @@ from scipy.stats import binom
 from discreet import samplers
 from discreet.answering import ReleaseReader
 from discreet.artifacts.release import Release
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
-from discreet.queries.classes import Marginals
 from discreet.queries.measurable import Marginal
 from discreet.schema import IntegerColumn, Schema
 from tests.releases_by_hand import measured, part_of, release_of_tables

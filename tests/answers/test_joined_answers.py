@@ -14,6 +14,7 @@ from discreet.answering import ReleaseReader
 from discreet.answering.estimates import combined_note, is_combined
 from discreet.answering.readings import Reading, combined
 from discreet.artifacts.answer import Covers
+from discreet.families.numbers.queries.one_number import Sums
 from discreet.families.predicates.queries.predicates import Predicates
 from discreet.families.predicates.queries.strategy import StrategyCounts
 from discreet.families.ranges.answer.joined_ranges import JoinedSource
@@ -21,7 +22,6 @@ from discreet.families.ranges.answer.joint_estimates import JoinedEstimates, joi
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
-from discreet.queries.classes import Sums
 from discreet.queries.measurable import ClampedSum, PresentCount
 from discreet.schema import IntegerColumn, Schema
 from tests.parts_by_hand import (

@@ -27,9 +27,10 @@ from discreet.artifacts.files import (
 from discreet.artifacts.measurement import Selection
 from discreet.artifacts.release import Release
 from discreet.errors import BadRelease
+from discreet.families.numbers.queries.one_number import Sums
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
-from discreet.queries.classes import Marginals, Sums
 from discreet.queries.measurable import CellCount, ClampedSum
 from tests.releases_by_hand import measured, part_of, people, release_of_tables, small_tree
 

@@ -16,7 +16,7 @@ from discreet.audits.replay import audit_pairs, check_neighbours, compared, trac
 from discreet.core.vault import Grant
 from discreet.families.shared.estimate.public_random import generator as public_generator
 from discreet.privacy.budget import Budget
-from discreet.releases.algorithms import ALGORITHMS
+from discreet.releases.algorithms import all_algorithms
 from discreet.releases.run import release
 from discreet.schema import Schema
 
@@ -60,7 +60,7 @@ def test_random_releases_of_random_tables_never_give_a_neighbour_away():
 @pytest.mark.trust
 def test_ten_thousand_pairs_of_neighbours():
     audited = audit_pairs(10_000, fresh(), per_table=8)
-    every = {algorithm.name for options in ALGORITHMS.values() for algorithm in options}
+    every = {algorithm.name for options in all_algorithms().values() for algorithm in options}
     assert set(audited.algorithms) == every, "each registered algorithm took part"
 
 
@@ -69,7 +69,9 @@ def test_every_registered_algorithm_is_reached_by_the_audit():
     generator = fresh()
     for _ in range(60):
         seen |= {name for _, name in possible(random_table(generator).schema)}
-    assert seen == {algorithm.name for options in ALGORITHMS.values() for algorithm in options}
+    assert seen == {
+        algorithm.name for options in all_algorithms().values() for algorithm in options
+    }
 
 
 def test_the_loss_of_one_added_row_is_exactly_what_was_charged():

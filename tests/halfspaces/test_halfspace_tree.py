@@ -58,7 +58,7 @@ def skewed(many: int, seed: int = 1) -> np.ndarray:
 
 
 def measured(schema: Schema, rows: np.ndarray, epsilon: str = "1") -> Part:
-    """The tree of a release, by the kernel's own verb and noise, without ledger and engine."""
+    """The tree of a release, by the core's own verb and noise, without ledger and engine."""
     prepared = HalfspaceTree().prepare(
         ASKED, schema, share=Budget(epsilon=epsilon), accounting=Accounting.BASIC
     )

@@ -9,8 +9,9 @@ import numpy as np
 import polars
 
 from discreet import release, render_report
-from discreet.families.halfspaces.queries.halfspaces import Halfspaces, Inequality
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.privacy.budget import Budget
+from discreet.questions.inequality import Inequality
 from discreet.report.plane import plane_of, plane_picture
 from discreet.schema import Schema
 

@@ -57,7 +57,7 @@ ROWS = [{"age": (7 * i) % 100, "sex": "F" if i % 3 else "M"} for i in range(300)
 
 
 class NoNoise(DrawnNoise):
-    """Shows what the kernel would have added noise to; reachable only from here."""
+    """Shows what the core would have added noise to; reachable only from here."""
 
     def add(self, exact, law, *, step):
         return exact.copy()

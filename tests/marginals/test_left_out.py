@@ -7,7 +7,7 @@ import pytest
 
 from discreet import Budget, Schema, plan, release
 from discreet.errors import BadInput, NotAnswerable
-from discreet.queries.classes import Marginals
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.releases.left_out import left_out_note
 from discreet.releases.preparing import prepare
 

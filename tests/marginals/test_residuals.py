@@ -17,13 +17,13 @@ from discreet.artifacts.release import Part, Release
 from discreet.core.noise import DrawnNoise
 from discreet.families.shared.estimate.linear_widths import linear_half_width, variance_of_repeated
 from discreet.families.tables.estimate.residuals import ResidualTables, centred
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import ModelDistance, Residual, subsets
 from discreet.families.tables.release.residual import ResidualMarginals
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
-from discreet.queries.classes import Marginals
 from discreet.releases import release
 from discreet.releases.verifying import verify
 from discreet.schema import IntegerColumn, Schema

@@ -15,6 +15,7 @@ from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.families.tables.release.pair_choice import Candidate, choose
@@ -23,7 +24,7 @@ from discreet.families.tables.release.residual import ResidualMarginals
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.queries.classes import Marginals, parse_class
+from discreet.queries.classes import parse_class
 from discreet.releases import release
 from discreet.releases.planning import plan
 from discreet.releases.preparing import prepare

@@ -22,13 +22,13 @@ from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.measurable import (
-    QUERIES,
     BlockCounts,
     CellCount,
     ClampedSum,
     Marginal,
     PresentCount,
     RangeCount,
+    query_types,
 )
 from discreet.reference.intervals.cut_counts import CutCounts
 from discreet.schema import Schema
@@ -124,7 +124,7 @@ TIGHT = (
 
 def test_every_registered_query_is_asked_here():
     asked = (*ASKED, *evaluated(schema_of()))
-    assert {query.kind for query in asked} == set(QUERIES)
+    assert {query.kind for query in asked} == set(query_types())
 
 
 @pytest.mark.parametrize("rows", [1, 3])
@@ -194,7 +194,7 @@ def test_a_sum_is_centred_on_its_grid_only():
 
 
 class NoNoise(DrawnNoise):
-    """Shows what the kernel would have added noise to; reachable only from here."""
+    """Shows what the core would have added noise to; reachable only from here."""
 
     def add(self, exact, law, *, step):
         return exact.copy()

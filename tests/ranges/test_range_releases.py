@@ -24,7 +24,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import parse_class
 from discreet.releases import plan, release
-from discreet.releases.algorithms import ALGORITHMS, algorithm_for
+from discreet.releases.algorithms import algorithm_for, algorithms_of
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from tests.ranges.exact import drawing, prepared
@@ -45,7 +45,7 @@ bits = 3
 closed = "left"
 """
 UNIT = '[unit]\nidentifier = "person"\nmax_rows = 2\n'
-NAMES = [algorithm.name for algorithm in ALGORITHMS["intervals"]]
+NAMES = [algorithm.name for algorithm in algorithms_of("intervals")]
 
 
 def audit_table(adjacency, with_unit, generator):

@@ -11,8 +11,8 @@ import pytest
 
 from discreet.core.noise import DrawnNoise
 from discreet.errors import BadInput
+from discreet.families.numbers.queries.one_number import Means
 from discreet.privacy.budget import Budget
-from discreet.queries.classes import Means
 from discreet.releases import planning, run
 from discreet.releases.planning import TargetError, plan
 from discreet.releases.preparing import prepare

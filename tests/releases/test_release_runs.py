@@ -9,9 +9,10 @@ from discreet.answering.verification.signing import content_digest, release_dige
 from discreet.artifacts.files import release_members
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput, BadSource, BudgetExceeded, EngineFailed
+from discreet.families.numbers.queries.one_number import Means
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
-from discreet.queries.classes import Marginals, Means
 from discreet.releases import output_file, run
 from discreet.releases.run import STEPS, release, release_to_file
 

@@ -9,9 +9,9 @@ import polars
 import pytest
 
 from discreet import Budget, Schema, release
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.queries.classes import Marginals
 from discreet.queries.measurable import CellCount
 from discreet.report.loss import loss_figure
 from tests.releases_by_hand import measured, part_of, people, release_of_tables

@@ -23,8 +23,8 @@ from discreet.families.tables.answer.linear_tables import (
 )
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.classes import Marginals
 from discreet.schema.columns.completeness import keeps_every_row
 
 MOST_KEPT = 64

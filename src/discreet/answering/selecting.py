@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
-from discreet.queries.measurable import MOST_CELLS
 from discreet.questions.conditions import (
     Condition,
     Every,
@@ -31,6 +30,7 @@ from discreet.questions.conditions import (
     normal_form,
 )
 from discreet.questions.conditions import atoms as atoms_of
+from discreet.questions.limits import MOST_CELLS
 from discreet.questions.pieces import Pieces, pieces_of
 from discreet.schema import Column, Schema
 from discreet.schema.columns.completeness import keeps_every_row

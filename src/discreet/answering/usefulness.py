@@ -16,6 +16,7 @@ from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.artifacts.release import ErrorClaim
 from discreet.errors import BadInput, NotAnswerable
+from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.answer.box_usefulness import THEOREM as BOX_THEOREM
 from discreet.families.ranges.answer.box_usefulness import box_bound
 from discreet.families.ranges.answer.cell_ranges import THEOREM as CELL_THEOREM
@@ -25,10 +26,11 @@ from discreet.families.ranges.answer.usefulness import THEOREM as RANGE_THEOREM
 from discreet.families.ranges.answer.usefulness import interval_bound
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.tables.answer.parities import parity_half_width
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.exact import Exactable, exact
-from discreet.queries.classes import Marginals, Means, QueryClass, Sums
+from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Marginal
 from discreet.questions.sql import Aggregate, Question
 

@@ -1,4 +1,4 @@
-"""Measurements: noisy numbers with their exact noise law. The only thing that leaves the kernel.
+"""Measurements: noisy numbers with their exact noise law. The only thing that leaves the core.
 
 Each can be checked by anyone who holds it: the law and the sensitivity give the cost back.
 

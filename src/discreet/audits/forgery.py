@@ -39,7 +39,7 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import QueryClass, parse_class
-from discreet.releases.algorithms import ALGORITHMS
+from discreet.releases.algorithms import algorithms_of, all_algorithms
 from discreet.releases.run import release
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
@@ -137,7 +137,7 @@ def subjects() -> Iterator[Subject]:
 
 def registered() -> set[tuple[str, str]]:
     """Every class with every algorithm that is registered for it."""
-    return {(name, each.name) for name, options in ALGORITHMS.items() for each in options}
+    return {(name, each.name) for name, options in all_algorithms().items() for each in options}
 
 
 def _schemas() -> Iterator[Schema]:
@@ -150,7 +150,7 @@ def _schemas() -> Iterator[Schema]:
 def _asked(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
     if schema in SCHEMAS:  # several predicates first, between which there is something to select
         several = parse_class(PREDICATES)
-        for algorithm in ALGORITHMS[several.name]:
+        for algorithm in algorithms_of(several.name):
             if algorithm.refusal(several, schema) is None:
                 yield several, algorithm.name
     yield from possible(schema)

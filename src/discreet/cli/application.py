@@ -49,7 +49,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"discreet.cli.{COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"discreet.cli.commands.{COMMANDS[cmd_name][0]}")
         command: click.Command = module.command
         return command
 

@@ -1,1 +1,1 @@
-"""The kernel: the only room that touches raw rows for publication, or secret randomness."""
+"""The core: charge, then read, then noise. The only room that turns exact numbers into noisy ones."""

@@ -1,4 +1,4 @@
-"""Where exact numbers become noisy ones: a few steps, and nothing else in the kernel draws.
+"""Where exact numbers become noisy ones: a few steps, and nothing else in the core draws.
 
 The vault hands exact integers to a `NoiseSource` and publishes what comes back. The one
 used in earnest draws from the system's entropy. The test door can put another in its
@@ -100,7 +100,7 @@ Observer = Callable[[Engine], tuple[Engine, NoiseSource]]
 """What the test door may put around a vault: an engine that takes notes, and another noise source."""
 
 _observer: ContextVar[Observer | None] = ContextVar("discreet_observer", default=None)
-"""Set by `kernel.test_door` alone, for one context."""
+"""Set by `core.test_door` alone, for one context."""
 
 
 def noise_for(engine: Engine) -> tuple[Engine, NoiseSource]:

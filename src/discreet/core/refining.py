@@ -6,7 +6,7 @@ says where to stop; a stopped node is then published again with all the epsilon 
 path has left, any other with its level's share. The coarse number is the fine one plus
 independent noise, so it is post-processing of it and the pair costs the fine epsilon only
 (Koufogiannis, Han, Pappas 2015, gradual release; exact on integers by the decomposition in
-kernel.samplers.noise_chain).
+samplers.noise_chain).
 
 Guarantee:   epsilon-DP.
 Adjacency:   the schema's. A row touches one path. Add-remove: m rows of a unit touch m paths

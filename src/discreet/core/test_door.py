@@ -1,6 +1,6 @@
 """The test door: the only way to replace the entropy or to watch a vault, for tests and audits.
 
-Nothing in the public API, in the command line or in the kernel imports this module;
+Nothing in the public API, in the command line or in the core imports this module;
 a test scans the sources for that. Only tests and `audits/` may. Injection holds for
 the current context alone: other threads, and tasks started elsewhere, keep the
 system's entropy. While it holds, `entropy.entropy_is_injected()` is true, so that

@@ -27,6 +27,7 @@ from discreet.artifacts.measurement import (
     TreeMeasurement,
 )
 from discreet.core.alert import Alert
+from discreet.core.checked_engine import CheckedEngine
 from discreet.core.mechanisms import (
     AboveThreshold,
     AdditiveMechanism,
@@ -82,7 +83,8 @@ class Vault:
         self, engine: Engine, schema: Schema, ledger: Ledger, *, convert_unit: bool = False
     ) -> None:
         self._schema, self._ledger, self._convert_unit = schema, ledger, convert_unit
-        self._engine, self._noise = noise_for(engine)
+        watched, self._noise = noise_for(engine)
+        self._engine = CheckedEngine(watched, schema)
 
     @property
     def schema(self) -> Schema:
@@ -151,7 +153,7 @@ class Grant:
     def __init__(
         self,
         *,
-        _engine: Engine,
+        _engine: CheckedEngine,
         _schema: Schema,
         _ledger: Ledger,
         _noise: NoiseSource,
@@ -335,7 +337,7 @@ class Grant:
         return self._engine.row_count()
 
     def publish(self, digest: str) -> None:
-        """Record that what was measured has left the kernel."""
+        """Record that what was measured has left the core."""
         self._ledger.publish(self._entry, digest)
 
     def record(self, payload: bytes) -> None:

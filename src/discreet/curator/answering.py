@@ -41,7 +41,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """All that left the kernel for a question."""
+    """All that left the core for a question."""
 
     values: tuple[Counts, ...]
     laws: tuple[NoiseLaw, ...]

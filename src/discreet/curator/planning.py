@@ -21,9 +21,7 @@ from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.measurable import MOST_CELLS
 from discreet.queries.tallies import (
-    MOST_GROUPS,
     Cells,
     FoundKeys,
     Key,
@@ -41,6 +39,7 @@ from discreet.queries.tallies import (
 from discreet.queries.tree import bits_of
 from discreet.questions.curator_sql import Aggregate, CuratorQuestion
 from discreet.questions.expressions import TRUE
+from discreet.questions.limits import MOST_CELLS, MOST_GROUPS
 from discreet.schema import Schema
 
 MOST_QUANTILE_BITS = 18

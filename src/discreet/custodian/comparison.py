@@ -13,7 +13,7 @@ import numpy as np
 from discreet.answering.reader import ReleaseReader
 from discreet.engines import open_engine
 from discreet.errors import NotAnswerable
-from discreet.queries.classes import Marginals
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.questions.sql import Aggregate, Question
 
 BANNER = "NOT PRIVATE: computed from the raw rows without noise. For the custodian's eyes only."

@@ -1,4 +1,4 @@
-"""Engines: where rows are read. Only the kernel's vault may call them. See `protocol`."""
+"""Engines: where rows are read. Only the core's vault may call them. See `protocol`."""
 
 from __future__ import annotations
 

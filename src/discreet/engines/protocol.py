@@ -1,4 +1,4 @@
-"""`Engine`: what the kernel asks of a database, and nothing that only one database can do.
+"""`Engine`: what the core asks of a database, and nothing that only one database can do.
 
 An engine turns the rows of one table into cells, as the schema says, and counts them. Its verbs
 return exact integers about raw rows, so only the vault may call them.

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.protocol import Counts
-from discreet.families.ranges.queries.ranges import halvings
-from discreet.queries.tree import bits_of
+from discreet.queries.tree import bits_of, halvings
 from discreet.schema.columns.column import Column
 
 MOST_BITS = 64

@@ -26,13 +26,11 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency, Sensitivity
-from discreet.queries.measurable import MOST_CELLS, Counts
+from discreet.queries.measurable import Counts
 from discreet.questions.expressions import TRUE, Expression, canonical
+from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
 
-MOST_GROUPS = 1 << 20
-"""Groups of one question."""
-MOST_GROUP_COLUMNS = 4
 MOST_ROWS = 1 << 40
 """Rows that a sum's rounding is bounded for."""
 Key = tuple[str, ...]

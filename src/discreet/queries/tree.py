@@ -7,6 +7,7 @@ one node of each level, so a root-to-leaf path is all that one row touches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -96,3 +97,15 @@ class Tree:
         return cls(
             columns=tuple(data["columns"]), depths=tuple(tuple(depth) for depth in data["depths"])
         )
+
+
+def halvings(extra: Sequence[int]) -> tuple[int, ...]:
+    """Which column each halving splits, when column c is halved extra[c] times: in turns."""
+    left = list(extra)
+    order: list[int] = []
+    while any(left):
+        for axis, many in enumerate(left):
+            if many:
+                order.append(axis)
+                left[axis] -= 1
+    return tuple(order)

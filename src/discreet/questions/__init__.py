@@ -1,0 +1,1 @@
+"""Questions in SQL: read against an allow-list, as conditions over declared columns."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from discreet.errors import BadQuestion
-from discreet.families.halfspaces.queries.halfspaces import Inequality
+from discreet.questions.inequality import Inequality
 
 COMPLEMENTS = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 

@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.errors import BadInput, BadQuestion
-from discreet.queries.tallies import MOST_GROUP_COLUMNS, MOST_GROUPS
 from discreet.questions.curator_conditions import ConditionReader
 from discreet.questions.expressions import TRUE, Expression, canonical
+from discreet.questions.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
 from discreet.questions.statement import (
     SUMMED_KINDS,
     StatementReader,

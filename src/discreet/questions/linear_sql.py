@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import BadQuestion
-from discreet.families.halfspaces.queries.halfspaces import NUMERIC_KINDS, SIGNS, Inequality
 from discreet.questions.conditions import Condition, Constant
+from discreet.questions.inequality import NUMERIC_KINDS, SIGNS, Inequality
 from discreet.schema import Schema
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div")

@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadQuestion, NotAnswerable
-from discreet.queries.limits import MOST_CELLS
 from discreet.questions.conditions import (
     Atom,
     Comparison,
@@ -30,6 +29,7 @@ from discreet.questions.conditions import (
     Pattern,
     TruthTest,
 )
+from discreet.questions.limits import MOST_CELLS
 from discreet.schema import CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.columns.values import category_text_of
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from discreet.queries.classes import MOST_OF_ALL, Marginals, QueryClass
+from discreet.families.tables.queries.marginals import MOST_OF_ALL, Marginals
+from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
 NAMED = 3

@@ -2,7 +2,7 @@
 
 Everything in a release but the noisy numbers is decided by public facts or computed from noisy numbers:
 which queries are asked, with which noise, where a tree stops, estimates, facts, error claims. So the
-algorithms can run again with a record in the kernel's place, which gives back what was published.
+algorithms can run again with a record in the core's place, which gives back what was published.
 No row is there to be read, nothing is charged and no noise is drawn.
 """
 

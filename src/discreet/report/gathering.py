@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.errors import NotAnswerable
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.privacy.budget import Notion
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.queries.classes import Means, Sums
 from discreet.queries.measurable import ClampedSum, Marginal
 from discreet.report.content import Content, Fact, Figure, Table, clipped
 from discreet.report.drawing import heat_figure, histogram_figure

@@ -17,7 +17,7 @@ from discreet.answering.library import Library
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource
-from discreet.families.halfspaces.queries.halfspaces import Inequality
+from discreet.questions.inequality import Inequality
 from discreet.report.content import Figure, clipped
 from discreet.report.scale import brief, shown
 from discreet.report.svg import element, number, picture, rectangles

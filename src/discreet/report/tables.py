@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import DiscreetError
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
-from discreet.queries.classes import Marginals
 from discreet.questions.impossible import impossible_cells
 from discreet.report.charts import Heat, heat_map
 from discreet.report.content import Figure, Table, clipped

@@ -5,7 +5,7 @@ read from the operating system by this thread of this process. A forked child an
 new thread key keystreams of their own, so two workers never share noise. Nothing
 here accepts a seed, and a keystream cannot be copied or pickled.
 
-Tests and audits that need other randomness go through `kernel.test_door`; nothing
+Tests and audits that need other randomness go through `core.test_door`; nothing
 in the public API leads there.
 """
 
@@ -115,7 +115,7 @@ class Entropy:
 _SYSTEM: Final = Entropy()
 
 _injected: ContextVar[EntropySource | None] = ContextVar("discreet_injected_entropy", default=None)
-"""Set by `kernel.test_door` alone; a context variable, so other threads keep real entropy."""
+"""Set by `core.test_door` alone; a context variable, so other threads keep real entropy."""
 
 
 def system_entropy() -> Entropy:

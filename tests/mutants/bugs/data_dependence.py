@@ -134,9 +134,7 @@ DATA_DEPENDENCE = (
         file="src/discreet/answering/reader.py",
         old="from discreet.answering.asking import Asking\n",
         new="from discreet.answering.asking import Asking\nfrom discreet.engines import open_engine  # noqa: F401\n",
-        tests=(
-            "tests/test_rooms.py::test_rooms_that_answer_never_import_the_kernel_or_a_database",
-        ),
+        tests=("tests/test_rooms.py::test_rooms_that_answer_never_import_the_core_or_a_database",),
     ),
     Mutant(
         name="noise-chosen-by-the-number-of-rows",

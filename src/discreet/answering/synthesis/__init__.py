@@ -1,0 +1,1 @@
+"""Synthetic rows, drawn from what was published."""

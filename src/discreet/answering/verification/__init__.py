@@ -1,0 +1,1 @@
+"""What a release cost, computed again, and who signed it."""

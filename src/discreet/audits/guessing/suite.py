@@ -21,7 +21,7 @@ from discreet.core.mechanisms.registry import MECHANISMS
 from discreet.errors import DiscreetError
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget
-from discreet.releases.algorithms import ALGORITHMS
+from discreet.releases.algorithms import all_algorithms
 from discreet.releases.preparing import prepare
 from discreet.schema import Schema
 
@@ -177,7 +177,7 @@ def _titled(finding: Finding, note: str) -> Finding:
 
 
 def registered_algorithms() -> set[str]:
-    return {each.name for options in ALGORITHMS.values() for each in options}
+    return {each.name for options in all_algorithms().values() for each in options}
 
 
 def unreached_algorithms() -> set[str]:

@@ -1,0 +1,1 @@
+"""What several audits work with: tables, workloads, altered files."""

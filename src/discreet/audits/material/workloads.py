@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet.privacy.budget import Budget
-from discreet.queries.classes import CLASSES, QueryClass, parse_class
-from discreet.releases.algorithms import ALGORITHMS
+from discreet.queries.classes import QueryClass, parse_class
+from discreet.queries.registry import class_readers
+from discreet.releases.algorithms import algorithms_of
 from discreet.releases.preparing import prepare
 from discreet.schema import Schema
 
@@ -48,14 +49,14 @@ def possible(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
     splits = [_in_quotes(f"{_in_quotes(name)} IS NOT NULL") for name in names]
     arguments += [f"2; {one}, {two}" for one, two in combinations(splits, 2)]
     seen = set()
-    for class_name in CLASSES:
+    for class_name in class_readers():
         for argument in arguments:
             try:
                 query_class = parse_class(f"{class_name}({argument})")
                 query_class.check(schema)
             except DiscreetError:
                 continue
-            for algorithm in ALGORITHMS.get(query_class.name, ()):
+            for algorithm in algorithms_of(query_class.name):
                 key = (query_class.text, algorithm.name)
                 if key not in seen and algorithm.refusal(query_class, schema) is None:
                     seen.add(key)

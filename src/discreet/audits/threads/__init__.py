@@ -1,0 +1,1 @@
+"""The drills of the concurrency audit, and the world that they run in."""

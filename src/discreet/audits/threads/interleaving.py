@@ -25,9 +25,22 @@ import discreet
 from discreet.families.shared.estimate.public_random import generator
 
 SOURCE = str(Path(discreet.__file__).parent)
-PAUSED = ("kernel", "curator", "answers", "artifacts", "inference/kept", "inference/consistent")
+PAUSED = (
+    "core",
+    "engines",
+    "ledger",
+    "curator",
+    "answering",
+    "artifacts",
+    "families/halfspaces/answer",
+    "families/predicates/answer",
+    "families/ranges/answer",
+    "families/tables/answer",
+    "families/shared/estimate/kept",
+    "families/tables/estimate/consistent",
+)
 """The rooms whose lines a thread may pause at: those with anything that changes."""
-UNPAUSED = ("samplers", "sql")
+UNPAUSED = ("duckdb/sql",)
 """Parts of names of files where a pause would only cost time."""
 CHANGING = 0.5
 """The chance of a pause at a line of a function that sets an attribute or an item."""

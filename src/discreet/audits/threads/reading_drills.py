@@ -31,11 +31,12 @@ from discreet.audits.threads.shared_world import BANDS, CHARGED_WELL, World, row
 from discreet.core.test_door import observed_vaults
 from discreet.errors import BudgetExceeded, DiscreetError
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.predicates.queries.predicates import Predicates
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.ledger import Ledger
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget, Notion
-from discreet.queries.classes import Marginals, Means, Sums
 from discreet.releases.planning import plan
 from discreet.releases.publishing import release, release_to_file
 from discreet.schema.impossible import CellTest, Impossible

@@ -1,0 +1,1 @@
+"""Linear inequalities over numeric columns."""

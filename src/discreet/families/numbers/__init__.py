@@ -1,0 +1,1 @@
+"""Means and sums of a column."""

@@ -1,0 +1,1 @@
+"""Conditions that are declared one by one."""

@@ -1,0 +1,1 @@
+"""Ranges of ordered columns: intervals, rectangles, unions."""

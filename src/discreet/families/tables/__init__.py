@@ -1,0 +1,1 @@
+"""Contingency tables: marginals, conjunctions, histograms, parities."""

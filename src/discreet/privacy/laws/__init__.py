@@ -5,7 +5,7 @@ itself. `sums` holds the half-widths of sums of independent draws; the core need
 is not imported here.
 
 To add a law: its class in a file, a `register` line below, a line for its sampler in
-`kernel.samplers.laws`, and an offer in `releases.noise_choice` if releases shall choose it.
+`samplers.laws`, and an offer in `releases.noise_choice` if releases shall choose it.
 `tests/extending` holds one that lives outside.
 """
 

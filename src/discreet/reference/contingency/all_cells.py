@@ -23,11 +23,12 @@ from discreet.engines.protocol import LARGEST_MARGINAL
 from discreet.errors import BadInput
 from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
 from discreet.families.shared.release.protocol import ClassError
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.laws.sums import sum_half_width
-from discreet.queries.classes import Marginals, QueryClass
+from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Marginal
 from discreet.schema import Schema
 from discreet.schema.columns.completeness import keeps_every_row

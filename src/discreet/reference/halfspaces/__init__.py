@@ -1,0 +1,1 @@
+"""Halfspaces by a net of canonical ones: Blum, Ligett and Roth 2008, section 6."""

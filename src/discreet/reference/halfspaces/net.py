@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
-from discreet.families.halfspaces.queries.halfspaces import Inequality
 from discreet.families.shared.estimate.public_random import generator
+from discreet.questions.inequality import Inequality
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity, sensitivity_of_disjoint_counts
-from discreet.queries.limits import MOST_CELLS
+from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]

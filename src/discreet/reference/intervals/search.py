@@ -41,7 +41,8 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
-from discreet.queries.measurable import MOST_CELLS, RangeCount
+from discreet.queries.measurable import RangeCount
+from discreet.questions.limits import MOST_CELLS
 from discreet.reference.intervals.cut_counts import CutCounts
 from discreet.reference.intervals.theorem import Promise, Search
 from discreet.schema import Schema

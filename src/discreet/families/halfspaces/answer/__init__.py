@@ -1,0 +1,1 @@
+"""How questions about halfspaces are answered from noisy numbers."""

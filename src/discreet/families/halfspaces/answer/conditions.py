@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
-from discreet.families.halfspaces.queries.halfspaces import Inequality
 from discreet.families.shared.estimate.public_random import generator
 from discreet.questions.conditions import (
     Atom,
@@ -32,6 +31,7 @@ from discreet.questions.conditions import (
     Opposite,
     negated,
 )
+from discreet.questions.inequality import Inequality
 from discreet.questions.pieces import extents, pieces_of
 from discreet.schema import OrderedColumn, Schema
 

@@ -25,7 +25,7 @@ from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.families.halfspaces.answer.cells import Cells, Grid, Leaves
 from discreet.families.halfspaces.answer.conditions import Chosen, lone_inequality, never_null
 from discreet.families.halfspaces.estimate.prior import Comparison
-from discreet.families.halfspaces.queries.halfspaces import NUMERIC_KINDS, Halfspaces, Inequality
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.shared.estimate.combination import (
@@ -38,6 +38,7 @@ from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.linear_tables import CombinedTable
 from discreet.families.tables.answer.table_source import not_counted_note
 from discreet.questions.conditions import NullTest, leaves_of
+from discreet.questions.inequality import NUMERIC_KINDS, Inequality
 from discreet.questions.spelling import quoted
 from discreet.reference.halfspaces.net import lifted, nearest_median
 from discreet.schema.columns.completeness import keeps_every_row

@@ -30,8 +30,8 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
-from discreet.queries.limits import MOST_CELLS
 from discreet.queries.measurable import Marginal
+from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
 
 USUAL_PEOPLE = 1_000_000

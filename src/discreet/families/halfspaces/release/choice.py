@@ -26,6 +26,7 @@ class BestHalfspaces:
 
     name: ClassVar[str] = "best-cells"
     kind: ClassVar[str] = HalfspaceTree.kind
+    chooses: ClassVar[bool] = True
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         refusals = [each.refusal(query_class, schema) for each in STRUCTURES]

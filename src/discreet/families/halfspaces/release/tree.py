@@ -4,7 +4,7 @@ The tree is that of ranges: measured from the root down, halving the columns in 
 looks nearly empty is published once more with all that its path has left, and not split. A halfspace
 is the sum of the nodes inside it; the leaves that it cuts count in proportion.
 
-Guarantee:   epsilon-DP (`kernel.refining`).
+Guarantee:   epsilon-DP (`core.refining`).
 Adjacency:   the schema's.
 Sensitivity: a row touches one path; two where it is changed; a unit up to max_rows times that.
 Theorem:     composition along paths, parallel composition across them, noise reduction.

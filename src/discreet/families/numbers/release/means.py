@@ -33,6 +33,7 @@ from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.vault import Request
 from discreet.errors import BadInput
+from discreet.families.numbers.queries.one_number import Means
 from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
 from discreet.families.numbers.release.sums import ONE_NUMBER
 from discreet.families.shared.estimate.combination import half_width
@@ -47,7 +48,7 @@ from discreet.families.shared.release.splitting import shares, weights_for_least
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.classes import Means, QueryClass
+from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import ClampedSum, PresentCount, Query
 from discreet.schema import Schema
 

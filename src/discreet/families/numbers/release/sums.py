@@ -22,13 +22,14 @@ from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim
 from discreet.core.vault import Request
 from discreet.errors import BadInput
+from discreet.families.numbers.queries.one_number import Sums
 from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
 from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
 from discreet.families.shared.release.protocol import ClassError
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.classes import QueryClass, Sums
+from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import ClampedSum
 from discreet.schema import Schema
 

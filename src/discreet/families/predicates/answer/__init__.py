@@ -1,0 +1,1 @@
+"""How questions about predicates are answered from noisy numbers."""

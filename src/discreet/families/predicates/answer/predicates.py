@@ -20,7 +20,6 @@ from discreet.artifacts.measurement import Measurement, Selection
 from discreet.artifacts.release import Part
 from discreet.errors import BadInput, BadRelease
 from discreet.families.halfspaces.answer.conditions import lone_inequality
-from discreet.families.halfspaces.queries.halfspaces import Inequality
 from discreet.families.predicates.estimate.model_bound import model_bound
 from discreet.families.predicates.estimate.strategies import MOST_SOLVED, row_terms
 from discreet.families.predicates.queries.predicates import (
@@ -34,6 +33,7 @@ from discreet.families.predicates.queries.predicates import (
 from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.families.shared.estimate.combination import Terms
 from discreet.questions.conditions import Condition
+from discreet.questions.inequality import Inequality
 from discreet.schema import Schema
 from discreet.schema.columns.completeness import keeps_every_row
 

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput, BadQuestion
-from discreet.families.halfspaces.queries.halfspaces import Inequality
 from discreet.questions.conditions import (
     Condition,
     Constant,
@@ -35,6 +34,7 @@ from discreet.questions.conditions import (
     negated,
     normal_form,
 )
+from discreet.questions.inequality import Inequality
 from discreet.questions.pieces import Pieces, extents, pieces_of
 from discreet.questions.spelling import checked_weight
 from discreet.schema import OrderedColumn, Schema, keeps_every_row

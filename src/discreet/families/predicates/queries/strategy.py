@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
-from discreet.families.halfspaces.queries.halfspaces import Inequality
 from discreet.families.predicates.queries.predicates import (
     MOST_EXACT,
     check_cells,
@@ -21,7 +20,8 @@ from discreet.families.predicates.queries.predicates import (
     partition,
 )
 from discreet.privacy.adjacency import Adjacency, Sensitivity
-from discreet.queries.limits import MOST_CELLS
+from discreet.questions.inequality import Inequality
+from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
 
 Counts = npt.NDArray[np.int64]

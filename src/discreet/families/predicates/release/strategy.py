@@ -20,7 +20,6 @@ import numpy.typing as npt
 from discreet.artifacts.measurement import Measurement
 from discreet.core.vault import Request
 from discreet.errors import BadInput
-from discreet.families.halfspaces.queries.halfspaces import Inequality
 from discreet.families.predicates.estimate.strategies import (
     Strategy,
     independent,
@@ -43,6 +42,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
+from discreet.questions.inequality import Inequality
 from discreet.schema import Schema
 
 ONE = "exact noise law of one answer's combination of draws"
@@ -57,6 +57,7 @@ class BestPredicates:
 
     name: ClassVar[str] = "strategy"
     kind: ClassVar[str] = "predicates"
+    chooses: ClassVar[bool] = True
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         return predicates_refusal(query_class, schema)

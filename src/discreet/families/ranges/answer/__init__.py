@@ -1,0 +1,1 @@
+"""How questions about ranges are answered from noisy numbers."""

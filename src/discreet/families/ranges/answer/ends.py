@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
-from discreet.queries.measurable import MOST_CELLS
+from discreet.questions.limits import MOST_CELLS
 from discreet.questions.pieces import extents
 from discreet.schema import IntegerColumn, OrderedColumn
 

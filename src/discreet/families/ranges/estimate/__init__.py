@@ -1,0 +1,1 @@
+"""Post-processing of noisy numbers about ranges."""

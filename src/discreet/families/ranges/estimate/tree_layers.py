@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
-from discreet.families.ranges.queries.ranges import halvings
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.queries.tree import Nodes, Tree, bits_of
+from discreet.queries.tree import Nodes, Tree, bits_of, halvings
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from discreet.errors import BadInput
-from discreet.queries.tree import MOST_BITS, Tree, bits_of
+from discreet.queries.tree import MOST_BITS, Tree, bits_of, halvings
 from discreet.questions.spelling import checked_weight, quoted
 from discreet.schema import Schema
 
@@ -127,18 +127,6 @@ def parse_unions(arguments: list[str]) -> Unions:
 def _set(made: Ranges, columns: tuple[str, ...], weight: Fraction | int) -> None:
     object.__setattr__(made, "columns", columns)
     object.__setattr__(made, "weight", checked_weight(weight))
-
-
-def halvings(extra: Sequence[int]) -> tuple[int, ...]:
-    """Which column each halving splits, when column c is halved extra[c] times: in turns."""
-    left = list(extra)
-    order: list[int] = []
-    while any(left):
-        for axis, many in enumerate(left):
-            if many:
-                order.append(axis)
-                left[axis] -= 1
-    return tuple(order)
 
 
 def measured_cuts(bits: int) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ The tree is measured from the root down. A node that looks nearly empty is not s
 is published again with all the epsilon that its path has left, by noise reduction; so sparse regions
 cost one accurate number instead of many noisy ones. Nothing is ever listed but live nodes.
 
-Guarantee:   epsilon-DP (`kernel.refining`).
+Guarantee:   epsilon-DP (`core.refining`).
 Adjacency:   the schema's.
 Sensitivity: a row touches one path; two where it is changed; a unit up to max_rows times that.
 Theorem:     composition along paths, parallel composition across them, noise reduction.
@@ -187,7 +187,7 @@ class PreparedTree(MeasuredByRefining):
         )
 
     def measure(self, grant: Verbs) -> tuple[TreeMeasurement, ...]:
-        """The refined tree: one use of the kernel's verb."""
+        """The refined tree: one use of the core's verb."""
         rule = StoppingRule(
             self.tree, self.schema, thresholds(self.tree, self.schedule.shares, path=self.path)
         )

@@ -29,6 +29,7 @@ class BestTree:
 
     name: ClassVar[str] = "best-tree"
     kind: ClassVar[str] = "ranges"
+    chooses: ClassVar[bool] = True
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         return AdaptiveTree().refusal(query_class, schema)

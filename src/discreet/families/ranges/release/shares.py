@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from discreet.families.ranges.queries.ranges import halvings
-from discreet.queries.tree import Tree
+from discreet.queries.tree import Tree, halvings
 
 Floats = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ and only those numbers answer. Given the tree, their noise is independent of how
 intervals are valid for it as for a tree chosen beforehand. The price is the tenth, and the noise
 reduction that the adaptive tree has for nothing.
 
-Guarantee:   epsilon-DP: basic composition of two uses of `kernel.refining`.
+Guarantee:   epsilon-DP: basic composition of two uses of `core.refining`.
 Adjacency:   the schema's.
 Sensitivity: as the adaptive tree's.
 Theorem:     composition; sample splitting, applied to noise.

@@ -1,0 +1,1 @@
+"""Post-processing that several families need."""

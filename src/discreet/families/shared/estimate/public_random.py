@@ -2,7 +2,7 @@
 
 For synthetic rows, starting points, projections and attacks: everything that is computed from
 published numbers and may be repeated by anyone. Noise that protects people never comes from here;
-it is drawn in the kernel, from the operating system's entropy.
+it is drawn in the core, from the operating system's entropy.
 """
 
 from __future__ import annotations

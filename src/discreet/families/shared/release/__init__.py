@@ -1,0 +1,1 @@
+"""What release algorithms share: their protocol, the choice of noise, claims."""

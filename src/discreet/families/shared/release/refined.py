@@ -20,7 +20,7 @@ ROOT_BITS = 40
 
 
 class MeasuredByRefining:
-    """Of a `Prepared` that uses the kernel's `refine`, once, with all of its epsilon."""
+    """Of a `Prepared` that uses the core's `refine`, once, with all of its epsilon."""
 
     __slots__ = ()
     schema: Schema

@@ -7,7 +7,8 @@ from dataclasses import replace
 from discreet.answering.usefulness import TRIVIAL
 from discreet.artifacts.release import ErrorClaim, Release
 from discreet.families.ranges.queries.ranges import Ranges
-from discreet.queries.classes import Marginals, QueryClass
+from discreet.families.tables.queries.marginals import Marginals
+from discreet.queries.classes import QueryClass
 
 
 def no_more_than_all_rows(

@@ -1,0 +1,1 @@
+"""How questions about contingency tables are answered from noisy numbers."""

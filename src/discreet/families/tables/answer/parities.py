@@ -22,7 +22,6 @@ from discreet.answering.source import Source
 from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadRelease, NotAnswerable
-from discreet.families.halfspaces.queries.halfspaces import Inequality
 from discreet.families.predicates.answer.predicates import over_parts
 from discreet.families.predicates.queries.predicates import columns_of, partition, read_conditions
 from discreet.families.predicates.queries.strategy import StrategyCounts
@@ -31,6 +30,7 @@ from discreet.families.tables.queries.parities import Parities, Parity, signs
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.exact import Exactable
 from discreet.questions.conditions import Condition
+from discreet.questions.inequality import Inequality
 from discreet.schema.columns.completeness import keeps_every_row
 
 if TYPE_CHECKING:

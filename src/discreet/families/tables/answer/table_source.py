@@ -16,6 +16,7 @@ from discreet.answering.regions import CellRegions, RangeRegions, Region
 from discreet.answering.selecting import Selection, select
 from discreet.answering.source import Found, Source
 from discreet.errors import NotAnswerable
+from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.answer.joining import total_of
 from discreet.families.tables.answer.aggregates import aggregate_table
 from discreet.families.tables.answer.batches import TableBatches
@@ -26,10 +27,9 @@ from discreet.families.tables.answer.table_readings import (
     count_reading,
     table_reading,
 )
-from discreet.queries.classes import Means, Sums
-from discreet.queries.measurable import MOST_CELLS
 from discreet.questions.conditions import ALWAYS
 from discreet.questions.impossible import impossible_cells
+from discreet.questions.limits import MOST_CELLS
 from discreet.schema.columns.completeness import keeps_every_row
 
 Bools = npt.NDArray[np.bool_]

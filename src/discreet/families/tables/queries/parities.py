@@ -103,7 +103,7 @@ class Parities:
 
     @property
     def text(self) -> str:
-        from discreet.queries.classes import Marginals
+        from discreet.families.tables.queries.marginals import Marginals
 
         if self.splits is not None:
             listed = ", ".join('"' + each.replace('"', '""') + '"' for each in self.splits)

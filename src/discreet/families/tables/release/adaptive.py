@@ -45,6 +45,7 @@ from discreet.families.tables.estimate.mixture import (
     smooth_shares,
 )
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import Bins, ModelDistance, Residual
 from discreet.families.tables.release.claims import model_claim
 from discreet.families.tables.release.pair_choice import CAUTION, Candidate, choose, one_way_share
@@ -52,7 +53,7 @@ from discreet.families.tables.release.residual import PreparedResiduals, prepare
 from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
-from discreet.queries.classes import Marginals, QueryClass
+from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]

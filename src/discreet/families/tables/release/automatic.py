@@ -38,6 +38,7 @@ class AutomaticMarginals:
 
     name: ClassVar[str] = "automatic"
     kind: ClassVar[str] = "marginals"
+    chooses: ClassVar[bool] = True
     residual: ClassVar[ResidualMarginals] = ResidualMarginals()
     adaptive: ClassVar[AdaptiveMarginals] = AdaptiveMarginals()
 

@@ -23,10 +23,11 @@ from discreet.families.shared.release.noise_choice import (
 )
 from discreet.families.shared.release.protocol import ClassError
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.classes import Marginals, QueryClass
+from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Marginal
 from discreet.schema import Schema
 

@@ -29,6 +29,7 @@ from discreet.families.shared.release.protocol import ClassError
 from discreet.families.shared.release.splitting import shares
 from discreet.families.tables.estimate.linear_programs import nearest_table
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import MOST_COLUMNS, Parities, Parity
 from discreet.families.tables.queries.residuals import subsets
 from discreet.families.tables.release.residual import (
@@ -40,7 +41,7 @@ from discreet.families.tables.release.residual import (
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.classes import Marginals, QueryClass
+from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
 MOST_COEFFICIENTS = 2000

@@ -31,13 +31,14 @@ from discreet.families.shared.estimate.linear_widths import linear_half_width
 from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
 from discreet.families.shared.release.protocol import ClassError
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import MOST_CELLS, MOST_COLUMNS, Residual
 from discreet.families.tables.release.direct import MOST_SETS
 from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.classes import Marginals, QueryClass
+from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Query
 from discreet.schema import Schema
 from discreet.schema.columns.completeness import keeps_every_row

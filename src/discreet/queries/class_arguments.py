@@ -1,0 +1,61 @@
+"""What stands between the brackets of a query class: lists of columns, with `,` inside and `;` between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from discreet.errors import BadInput
+
+T = TypeVar("T")
+_WEIGHT = r"(\d+(?:\.\d+)?|\d+/[1-9]\d*)"
+_ARGUMENT = re.compile(
+    r'\s*(?:"((?:[^"]|"")*)"(?:\s*\*\s*' + _WEIGHT + r')?|([^,;"]+?))\s*(?:(,|;)|$)'
+)
+WEIGHTED = re.compile(r"(.*\S)\s*\*\s*" + _WEIGHT, re.DOTALL)
+"""A plain name with a weight behind it."""
+
+
+class Argument(NamedTuple):
+    """One name between the brackets."""
+
+    name: str
+    weight: str | None
+    """What stands behind a quoted name after `*`; an unquoted one still holds its own."""
+    is_quoted: bool
+
+
+def plain_names(group: Sequence[Argument]) -> list[str]:
+    """The names of one list, in which no single column has a weight."""
+    if any(each.weight for each in group):
+        raise BadInput("A weight stands behind a whole table, or behind the whole class.")
+    return [each.name for each in group]
+
+
+def one_column(name: str, make: Callable[[str], T]) -> Callable[[list[str]], T]:
+    """The reader of a class that takes one column."""
+
+    def parse(arguments: list[str]) -> T:
+        if len(arguments) != 1:
+            raise BadInput(f"{name}(...) takes one column, not {len(arguments)}.")
+        return make(arguments[0])
+
+    return parse
+
+
+def arguments_in(inside: str, text: str) -> list[list[Argument]]:
+    """What stands between the brackets: lists with `;` between them, of names with `,` between."""
+    groups: list[list[Argument]] = [[]]
+    position = 0
+    while position < len(inside):
+        argument = _ARGUMENT.match(inside, position)
+        if argument is None:
+            raise BadInput(f'The columns of {text!r} are not readable; quote odd names as "...".')
+        named, weight, plain, separator = argument.groups()
+        name = plain if named is None else named.replace('""', '"')
+        groups[-1].append(Argument(name, weight, named is not None))
+        if separator == ";":
+            groups.append([])
+        position = argument.end()
+    return groups

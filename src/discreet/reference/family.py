@@ -1,0 +1,20 @@
+"""The mechanisms of the paper and of the textbooks, for the classes of the families: for comparison."""
+
+from __future__ import annotations
+
+from discreet.queries.registry import Family
+from discreet.reference.intervals.cut_counts import CutCounts
+
+_SEARCH = ("discreet.reference.intervals.search:NoisySearch",)
+
+FAMILY = Family(
+    name="reference",
+    queries=(CutCounts,),
+    algorithms={
+        "marginals": ("discreet.reference.contingency.all_cells:AllCells",),
+        "intervals": _SEARCH,
+        "rectangles": _SEARCH,
+        "unions": _SEARCH,
+        "halfspaces": ("discreet.reference.halfspaces.net_release:HalfspaceNet",),
+    },
+)
