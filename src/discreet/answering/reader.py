@@ -45,10 +45,12 @@ class ReleaseReader:
 
     @property
     def schema(self) -> Schema:
+        """The schema that the release was made with."""
         return self.release.schema
 
     @property
     def workload(self) -> tuple[str, ...]:
+        """The query classes that the release was made for, as texts."""
         return self.release.workload
 
     def ask(
@@ -171,6 +173,7 @@ class ReleaseReader:
             return None
 
     def statement(self) -> Statement:
+        """The privacy statement in plain words."""
         return privacy_statement(self.release)
 
 

@@ -101,6 +101,7 @@ class Answer:
         return "lower" if difference.upper < 0 else "too close to tell"
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
         return {
             "estimate": _plain(self.value),
             "lower": _plain(self.interval[0]),
@@ -113,10 +114,12 @@ class Answer:
 
     @property
     def shown_estimate(self) -> str:
+        """The estimate as it is printed."""
         return _shown(self.value)
 
     @property
     def shown_interval(self) -> str:
+        """The interval as it is printed."""
         low, high = self.interval
         return f"[{_shown(low)}, {_shown(high)}]"
 

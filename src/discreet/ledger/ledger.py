@@ -71,6 +71,7 @@ class Ledger:
 
     @property
     def path(self) -> Path:
+        """Where the ledger's file is."""
         return self._journal.path
 
     def close(self) -> None:

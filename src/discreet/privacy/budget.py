@@ -74,18 +74,21 @@ class Budget:
 
     @property
     def epsilon(self) -> Fraction:
+        """The epsilon of an (epsilon, delta) budget; an error for one in rho."""
         if self.notion is not Notion.EPSILON:
             raise BadBudget("This budget counts rho; convert it to read an epsilon.")
         return self.amount
 
     @property
     def rho(self) -> Fraction:
+        """The rho of a (rho, delta) budget; an error for one in epsilon."""
         if self.notion is not Notion.RHO:
             raise BadBudget("This budget counts epsilon; convert it to read a rho.")
         return self.amount
 
     @property
     def is_pure(self) -> bool:
+        """Whether it is an epsilon without a delta."""
         return self.notion is Notion.EPSILON and self.delta == 0
 
     def _same_notion(self, other: Budget) -> None:

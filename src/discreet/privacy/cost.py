@@ -47,10 +47,12 @@ class Cost:
 
     @classmethod
     def concentrated(cls, rho: Fraction) -> Cost:
+        """rho-zCDP, with no epsilon of its own."""
         return cls(epsilon=None, rho=rho)
 
     @classmethod
     def approximate(cls, *, epsilon: Fraction, delta: Fraction) -> Cost:
+        """(epsilon, delta)-DP, with no rho."""
         return cls(epsilon=epsilon, delta=delta, rho=None)
 
     def under(self, accounting: Accounting) -> Budget:
@@ -72,6 +74,7 @@ class Cost:
         assert_never(accounting)
 
     def to_dict(self) -> dict[str, str | None]:
+        """Exact, for files."""
         return {
             "epsilon": None if self.epsilon is None else str(self.epsilon),
             "delta": str(self.delta),

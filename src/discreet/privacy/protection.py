@@ -65,10 +65,12 @@ class Protected:
 
     @classmethod
     def by(cls, adjacency: Adjacency, unit: PrivacyUnit) -> Protected:
+        """Whom a schema with this adjacency and unit protects."""
         return cls(adjacency, unit.identifier, unit.max_rows)
 
     @property
     def unit(self) -> PrivacyUnit:
+        """The privacy unit alone, without the adjacency."""
         return PrivacyUnit(self.identifier, self.max_rows)
 
     @property
@@ -79,6 +81,7 @@ class Protected:
         return f"{self.adjacency.value} person {self.max_rows} {self.identifier}"
 
     def to_dict(self) -> dict[str, str | int | None]:
+        """Plain data, for JSON."""
         return {
             "adjacency": self.adjacency.value,
             "identifier": self.identifier,

@@ -126,6 +126,7 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The columns' names, in the order in which they are declared."""
         return tuple(column.name for column in self.columns)
 
     @property

@@ -98,6 +98,7 @@ class PartitionSelection:
             raise BadBudget("Naming undeclared values needs a delta below 1.")
 
     def law(self, touched: int) -> Keeping:
+        """How likely a key is named, where one unit can touch so many keys."""
         return Keeping(epsilon=self.epsilon / touched, delta=self.delta / touched)
 
     def cost(self) -> Cost:

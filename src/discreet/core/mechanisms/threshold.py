@@ -31,9 +31,11 @@ class AboveThreshold:
             raise BadBudget("epsilon must be a positive Fraction.")
 
     def threshold_law(self, sensitivity: int) -> DiscreteLaplaceLaw:
+        """The noise on the threshold, drawn once."""
         return DiscreteLaplaceLaw(scale=2 * sensitivity / self.epsilon)
 
     def count_law(self, sensitivity: int) -> DiscreteLaplaceLaw:
+        """The noise on each count, drawn afresh."""
         return DiscreteLaplaceLaw(scale=4 * sensitivity / self.epsilon)
 
     def cost(self) -> Cost:

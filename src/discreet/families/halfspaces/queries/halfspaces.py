@@ -69,6 +69,7 @@ class Halfspaces:
 
     @property
     def text(self) -> str:
+        """The class as it is written on the command line and in release files."""
         inside = ", ".join(map(quoted, self.columns))
         if self.gamma != USUAL_GAMMA:
             inside += f", gamma={self.gamma}"
@@ -79,6 +80,7 @@ class Halfspaces:
         return f"halfspaces({inside})"
 
     def check(self, schema: Schema) -> None:
+        """Raise `BadInput` if the class does not fit the schema."""
         names = [schema.column(name).name for name in self.columns]
         if len(set(names)) != len(names):
             raise BadInput(f"{self.text} names a column twice.")

@@ -25,9 +25,11 @@ class _OneNumber:
 
     @property
     def text(self) -> str:
+        """The class as it is written on the command line and in release files."""
         return f"{self.name}({quoted(self.column)})"
 
     def check(self, schema: Schema) -> None:
+        """Raise `BadInput` if the class does not fit the schema."""
         column = schema.column(self.column)
         if column.value_bounds is None:
             raise BadInput(

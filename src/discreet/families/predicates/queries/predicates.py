@@ -76,10 +76,12 @@ class Predicates:
 
     @property
     def text(self) -> str:
+        """The class as it is written on the command line and in release files."""
         inside = ", ".join('"' + each.replace('"', '""') + '"' for each in self.conditions)
         return f"predicates({inside})"
 
     def check(self, schema: Schema) -> None:
+        """Raise `BadInput` if the class does not fit the schema."""
         check_rows_are_kept(schema, read_conditions(schema, self.conditions))
 
 

@@ -78,6 +78,7 @@ class Marginals:
 
     @property
     def text(self) -> str:
+        """The class as it is written on the command line and in release files."""
         if self.tables is not None:
             assert self.table_weights is not None
             spelt = [
@@ -113,6 +114,7 @@ class Marginals:
         return self.table_weights or (Fraction(1),) * len(self.sets(schema))
 
     def check(self, schema: Schema) -> None:
+        """Raise `BadInput` if the class does not fit the schema."""
         if self.columns is not None:
             named = tuple(schema.column(name).name for name in self.columns)
             Marginal(named).size(schema)  # refuses two spellings of one column as well
