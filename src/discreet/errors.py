@@ -47,7 +47,7 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
 
 
 class LargeCap(UserWarning):
-    """A cap above epsilon 10, or a rho that amounts to it: such a cap protects nobody to speak of."""
+    """A warning: the cap is above epsilon 10, or an equal rho, which gives almost no protection."""
 
 
 class DiscreetError(Exception):

@@ -39,7 +39,7 @@ REFUSED = {
     "having": ("SELECT count(*) FROM people GROUP BY sex HAVING count(*) > 3", "HAVING"),
     "a window": ("SELECT count(*) OVER () FROM people", "Window"),
     "a with": ("WITH p AS (SELECT 1) SELECT count(*) FROM people", "Only SELECT|WITH"),
-    "a minimum": ("SELECT max(age) FROM people", "hang on a single row"),
+    "a minimum": ("SELECT max(age) FROM people", "depend on a single row"),
     "bare rows": ("SELECT age FROM people", "GROUP BY"),
     "a star": ("SELECT * FROM people", r"\*"),
     "a user function": ("SELECT count(*) FROM people WHERE sleep(age)", "function"),

@@ -104,7 +104,7 @@ def test_a_large_cap_is_warned_of_before_anything_is_charged(table, ledger):
                 ledger=ledger,
             ),
         ):
-            with pytest.raises(LargeCap, match="protects nobody to speak of"):
+            with pytest.raises(LargeCap, match="gives almost no protection"):
                 attempt()
         dc.Curator(table, schema_of(), ledger=ledger, cap=dc.Budget(epsilon=10)).close()
     assert ledger.entries() == []

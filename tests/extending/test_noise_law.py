@@ -136,7 +136,9 @@ def test_a_release_with_it_is_asked_verified_and_reported(file):
     checked = verify(file)
     assert checked.ok and checked.total == BUDGET
     page = dc.render_report(opened)
-    assert "staircase, standard deviation" in page and "The privacy loss, whole" in page
+    assert (
+        "staircase, standard deviation" in page and "The distribution of the privacy loss" in page
+    )
 
 
 @pytest.mark.usefixtures("registered")

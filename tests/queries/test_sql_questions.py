@@ -91,7 +91,7 @@ REFUSED = {
     "WITH q AS (SELECT 1) SELECT count(*) FROM q": "Only SELECT",
     "SELECT * FROM people": "SELECT takes no",
     "SELECT age FROM people": "GROUP BY",
-    "SELECT max(age) FROM people": "hang on a single row",
+    "SELECT max(age) FROM people": "depend on a single row",
     "SELECT count(DISTINCT age) FROM people": "DISTINCT",
     "SELECT count(*) + 1 FROM people": "SELECT takes no",
     "SELECT count(*) FILTER (WHERE age = 1) FROM people": "SELECT takes no",

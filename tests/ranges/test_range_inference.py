@@ -206,7 +206,7 @@ def test_a_full_tree_measures_the_levels_that_expect_less(shape):
 
 
 def test_the_last_layer_alone_is_smoothed_as_within_the_whole_tree(monkeypatch):
-    """With any noise: the voters are held fixed, so what is left out changes nothing."""
+    """With any noise: the mixture weights are held fixed, so what is left out changes nothing."""
     generator = np.random.default_rng()
     made = prepared((4096,))
     with drawing(spiky((4096,), generator), made) as draw:
@@ -214,10 +214,11 @@ def test_the_last_layer_alone_is_smoothed_as_within_the_whole_tree(monkeypatch):
     tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=made.schema)
     np.testing.assert_array_equal(smoothed_last(tree), smoothed(tree)[-1])
     monkeypatch.setattr(
-        "discreet.families.ranges.estimate.tree_shrinkage._voted", lambda _, weights: weights
+        "discreet.families.ranges.estimate.tree_shrinkage._fitted_weights",
+        lambda _, weights: weights,
     )
     whole = smoothed(tree)[-1]
-    for name, value in (("MOST_VOTERS", 4), ("FEWEST_VOTERS", 2), ("_BLOCK", 7)):
+    for name, value in (("MOST_FITTED", 4), ("FEWEST_FITTED", 2), ("_BLOCK", 7)):
         monkeypatch.setattr(f"discreet.families.ranges.estimate.tree_shrinkage.{name}", value)
     np.testing.assert_allclose(smoothed_last(tree), whole, rtol=1e-9, atol=1e-9)
 

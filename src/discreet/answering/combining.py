@@ -59,11 +59,11 @@ def _combination(
     used = independent(readings)
     if len(used) < 2:
         return None
-    heard = {id(reading) for _, reading in used}
+    chosen = {id(reading) for _, reading in used}
     notes = [
         note
         for each in offers
-        if any(id(reading) in heard for reading in each.readings)
+        if any(id(reading) in chosen for reading in each.readings)
         for note in each.notes
         if not is_combined(note)
     ]

@@ -76,7 +76,7 @@ def run(application: click.Group, words: Sequence[str]) -> int:
         _debug()
         text = (
             f"Internal error ({type(error).__name__}): a fault in discreet, not in what you asked. "
-            "Its text is not shown, for it may hold a row's value. A charge already made stands: "
+            "Its text is not shown, because it may hold a row's value. A charge already made stands: "
             f"see `discreet ledger show`. {DEBUG_VARIABLE}=1 shows all, to the custodian only."
         )
         return _say("InternalError", text, INTERNAL, as_json)

@@ -31,20 +31,20 @@ adjacency_option = click.option(
 yes_option = click.option(
     "--yes",
     is_flag=True,
-    help="Yes, a cap above epsilon 100 is meant; it protects nobody to speak of.",
+    help="Confirm a cap above epsilon 100, which gives almost no protection.",
 )
 convert_option = click.option(
     "--convert-unit",
     is_flag=True,
-    help="If the dataset's cap protects others than the schema does, pay what group privacy makes of it, "
-    "where that is proved.",
+    help="If the dataset's cap protects another unit than the schema does, pay the price that "
+    "group privacy gives, where a theorem gives one.",
 )
 confidence_option = click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="How often an interval may be trusted to hold the truth.",
+    help="How often an interval contains the true value, such as 0.95.",
 )
 workload_option = click.option(
     "--for",
@@ -53,7 +53,7 @@ workload_option = click.option(
     multiple=True,
     help="What the release must be good for: 'histogram(a)', 'marginals(a, b)', 'marginals(2)', 'means(a)', "
     "'sums(a)', 'intervals(a)', 'rectangles(a, b)', 'unions(a, 3)', 'halfspaces(a, b)', 'parities(2)', "
-    "'predicates(\"a >= 65\")'; repeatable; '* 3' behind it gives it three times the weight.",
+    "'predicates(\"a >= 65\")'; repeatable. Add '* 3' to give a class three times the weight.",
 )
 
 
@@ -91,7 +91,7 @@ def budget_options(function: Function) -> Function:
             metavar="NUMBER",
             default="0",
             show_default=True,
-            help="How likely the promise may fail, such as 1e-9; allows Gaussian noise.",
+            help="The probability with which the guarantee may fail, such as 1e-9. It allows Gaussian noise.",
         ),
         click.option(
             "--epsilon", metavar="NUMBER", help="The budget of the whole, such as 1 or 1/2."
@@ -117,7 +117,7 @@ def check_cap(cap: Any, *, yes: bool) -> None:
     if said is None:
         return
     if is_huge(cap) and not yes:
-        raise BadBudget(f"{said} Nothing was read or charged. If it is meant, say so with --yes.")
+        raise BadBudget(f"{said} Nothing was read or charged. To go ahead, add --yes.")
     click.echo(f"Warning: {said}", err=True)
 
 

@@ -49,7 +49,7 @@ class Alert:
         with self._lock:
             if self.over:
                 raise BadInput(
-                    "This alert has fired once, which spends it. Open another to go on asking."
+                    "This alert has fired once, which spends it. Open another alert to ask more."
                 )
             if isinstance(query, Tally):
                 exact = int(self._grant._engine.tally([query])[0][0])

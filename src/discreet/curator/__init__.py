@@ -1,4 +1,4 @@
-"""The interactive curator: SQL to query to kernel verb to answer, until the budget is spent."""
+"""The interactive curator: it answers live questions in SQL until the budget is spent."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class CuratorAlert:
             if self._left == 0:
                 raise BadInput(
                     "The alert has answered as many questions as its margin was promised for. "
-                    "Open another to go on asking."
+                    "Open another alert to ask more."
                 )
             self._left -= 1
         return self._watch.is_above(tally)

@@ -143,8 +143,8 @@ def _chosen(
         question=planned.question.text,
         notes=(
             *notes,
-            "Chosen by the exponential mechanism: a chosen cell has at most so many rows fewer than "
-            "the best that was not chosen before it.",
+            "Chosen by the exponential mechanism. The number says how many rows a chosen cell "
+            "may lie behind the fullest cell that was not chosen before it.",
         ),
     )
 
@@ -173,11 +173,13 @@ class _Reader:
             law = finder.law(keys_touched(self.schema))
             found.append(
                 f"The groups were found by partition selection (epsilon {finder.epsilon}, delta "
-                f"{finder.delta}): one that a single person is in is named with probability at most delta, "
-                f"one of {law.even:,} people as likely as not, one of {law.certain:,} surely."
+                f"{finder.delta}): a group of one person is named with probability at most delta, "
+                f"a group of {law.even:,} people as likely as not, one of {law.certain:,} people surely."
             )
             if self.rows and len(self.measured.keys or ()) == self.planned.most_keys:
-                found.append("More groups were found than can be answered: the first are shown.")
+                found.append(
+                    "More groups were found than can be answered. The first ones are shown."
+                )
         if self.schema.unit.identifier is not None:
             found.append(self._bounded_note())
         if kinds & {"variance", "stddev"}:

@@ -202,7 +202,7 @@ class Curator:
         if budget is None:
             if question.unlisted:
                 raise BadBudget(
-                    "Grouping by values that nobody listed needs a delta, which no accuracy says. Nothing "
+                    "Grouping by undeclared values needs a delta, and an accuracy does not give one. Nothing "
                     "was read or charged. Give a budget of an epsilon and a delta."
                 )
             wanted = Accuracy.read(accuracy, confidence=confidence)

@@ -206,12 +206,12 @@ def check_names_keys(budget: Budget, notion: Notion) -> None:
     """Naming what nobody listed costs a delta, and has no rho."""
     if not isinstance(budget, Budget) or budget.notion is Notion.RHO or budget.delta == 0:
         raise BadBudget(
-            "Naming values that nobody listed needs a budget of an epsilon and a delta above 0, such as "
-            "1e-9, for a name may give its holder away. Nothing was read or charged."
+            "Finding undeclared values needs a budget with an epsilon and a delta above 0, such as "
+            "1e-9, because a name can reveal who holds it. Nothing was read or charged."
         )
     if notion is Notion.RHO:
         raise BadBudget(
-            "This dataset's cap counts rho, and naming values that nobody listed has none. Nothing was "
+            "This dataset's cap counts rho, and finding undeclared values has no cost in rho. Nothing was "
             "read or charged. Declare the values, or a cap of an epsilon and a delta."
         )
 

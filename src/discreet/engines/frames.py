@@ -37,7 +37,7 @@ def frame_columns(source: Source) -> list[SourceColumn]:
         lambda: _described(source),
         lambda: BadSource(
             f"The {source.format} table does not say which columns it has: its own steps fail. No row "
-            "was read. Its message is not shown, for it may quote a row. Mend it, or write it to Parquet."
+            "was read. Its message is not shown, because it may quote a row. Mend it, or write it to Parquet."
         ),
     )
     return [SourceColumn(place, str(name), str(type_)) for place, (name, type_) in described]
@@ -265,7 +265,7 @@ def _nulls(rows: int) -> Any:
 def _unread() -> EngineFailed:
     return EngineFailed(
         "The table could not be read: a step of its own, or its memory or files, failed. Its message is "
-        "not shown, for it may quote a row. What was charged stays charged. Compute the table and write "
+        "not shown, because it may quote a row. What was charged stays charged. Compute the table and write "
         "it to Parquet first, with conversions that give null where they fail."
     )
 

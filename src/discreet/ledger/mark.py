@@ -164,7 +164,7 @@ class MarkFile:
 
 HOW_TO_ACCEPT = (
     "Put the newest copy of the ledger and its mark back. If there is none, `discreet ledger "
-    "accept-mark` (accept_mark in Python) goes on from this copy, and the charges that it lacks "
-    "are forgotten for good."
+    "accept-mark` (accept_mark in Python) continues from this copy. The charges that it lacks "
+    "are then forgotten for good."
 )
 """What every sentence about a lost or contradicting mark ends with."""

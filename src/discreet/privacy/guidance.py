@@ -33,7 +33,7 @@ def cap_warning(cap: Budget) -> str | None:
         "" if cap.notion is Notion.EPSILON else f", epsilon {decimal_text(epsilon)} at delta 1e-06"
     )
     return (
-        f"The cap is {cap}{origin}: above epsilon {LARGE_CAP} a cap protects nobody to speak of. One person's "
+        f"The cap is {cap}{origin}: above epsilon {LARGE_CAP} a cap gives almost no protection. One person's "
         f"presence may make an output up to {_factor(epsilon)} times as likely."
     )
 

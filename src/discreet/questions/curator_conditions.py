@@ -102,7 +102,7 @@ class ConditionReader:
     def _truth(self, node: Any, depth: int) -> Expression:
         made = self.read(node, depth)
         if made.type not in ("boolean", "null"):
-            raise BadQuestion(f"A condition is true or false, and {_spoken(made)} is neither.")
+            raise BadQuestion(f"A condition is true or false, and {_described(made)} is neither.")
         return made
 
     def _chain(self, node: Any, name: str, depth: int) -> Expression:
@@ -170,7 +170,7 @@ class ConditionReader:
         left, right = self.read(node.this, depth), self.read(node.expression, depth)
         for part in (left, right):
             if part.type not in (*NUMERIC, "null"):
-                raise BadQuestion(f"{name} takes numbers, and {_spoken(part)} is none.")
+                raise BadQuestion(f"{name} takes numbers, and {_described(part)} is not one.")
         whole = left.type == right.type == "integer" and name != "/"
         return Call(name, (left, right), "integer" if whole else "number")
 
@@ -184,7 +184,7 @@ class ConditionReader:
         wanted: tuple[Type, ...] = ("text",) if name in ("lower", "upper", "length") else NUMERIC
         if value.type not in wanted:
             raise BadQuestion(
-                f"{name}() takes a {' or '.join(wanted)}, and {_spoken(value)} is none."
+                f"{name}() takes a {' or '.join(wanted)}, and {_described(value)} is not one."
             )
         if name == "negative" and isinstance(value, Constant):
             return _negated(value)
@@ -210,7 +210,7 @@ class ConditionReader:
 
     def _dated(self, name: str, value: Expression) -> Expression:
         if value.type not in TEMPORAL:
-            raise BadQuestion(f"{name}() takes a date, and {_spoken(value)} is none.")
+            raise BadQuestion(f"{name}() takes a date, and {_described(value)} is not one.")
         return Call(name, (value,), "integer")
 
     def _column(self, node: Any) -> Expression:
@@ -247,7 +247,7 @@ class ConditionReader:
         families = {_family(one.type) for one in fitted} - {"null"}
         if len(families) > 1:
             raise BadQuestion(
-                f"{_spoken(parts[0]).capitalize()} cannot be compared with {_spoken(parts[1])}."
+                f"{_described(parts[0]).capitalize()} cannot be compared with {_described(parts[1])}."
             )
         return fitted
 
@@ -288,7 +288,7 @@ def _family(type_: Type) -> str:
     return "numeric" if type_ in NUMERIC else "temporal" if type_ in TEMPORAL else type_
 
 
-def _spoken(part: Expression) -> str:
+def _described(part: Expression) -> str:
     if isinstance(part, ColumnValue):
         return f"column {part.column!r} ({part.type})"
     if isinstance(part, Constant):

@@ -105,7 +105,7 @@ def parse_curator_question(
 
 
 class _Reader(StatementReader):
-    """Of what a curator is asked."""
+    """A question to a curator."""
 
     shape: ClassVar[str] = SHAPE
     functions: ClassVar[tuple[str, ...]] = (

@@ -69,7 +69,7 @@ _KNOWN_PARTS = (
 
 
 class _Reader(StatementReader):
-    """Of what a release is asked."""
+    """A question to a release."""
 
     shape: ClassVar[str] = SHAPE
     functions: ClassVar[tuple[str, ...]] = ("count", "sum", "avg", "median", "quantile")

@@ -162,8 +162,8 @@ class StatementReader:
         near = ""
         if type(node) in (self.exp.Max, self.exp.Min):
             return BadQuestion(
-                "max() and min() hang on a single row, so they have no private answer; ask for a quantile near "
-                "the end, as in quantile(col, 0.99)."
+                "max() and min() depend on a single row, so they have no private answer. Ask for "
+                "a quantile near the end, as in quantile(col, 0.99)."
             )
         if type(node) is self.exp.Anonymous and isinstance(node.this, str):
             near = did_you_mean(node.this, self.functions)

@@ -1,4 +1,4 @@
-"""Release algorithms, the planner, and `release`: kernel verbs plus post-processing.
+"""Release algorithms, the planner, and `release`: the core's verbs plus post-processing.
 
 Names are loaded when they are first used: the curator needs two small modules of this room, and not
 every algorithm in it.

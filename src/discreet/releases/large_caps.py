@@ -1,4 +1,4 @@
-"""The warning about a cap that protects nobody to speak of, given before anything is read or charged."""
+"""The warning about a cap that gives almost no protection, given before anything is read or charged."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Content:
         if not missing:
             return self
         named = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
-        more = f"Not drawn here, and open to every question: {named}."
+        more = f"Not drawn here, but open to questions: {named}."
         return replace(
             self,
             figures=[self.figures[place] for place in kept],

@@ -69,10 +69,8 @@ def _special(column: Column) -> str:
         said.append(f"{column.label(column.null_cell)} counts rows without a value")
     if not said:
         return ""
-    shown_anyway = "both are" if len(said) == 2 else "it is"
-    return (
-        f" {', '.join(said)}; {shown_anyway} shown even where no row is, for that too would tell."
-    )
+    always = "Both are shown even if they are" if len(said) == 2 else "It is shown even if it is"
+    return f" {', '.join(said)}. {always} empty, because leaving one out would reveal that."
 
 
 def heat_figure(name: str, down: Column, across: Column, answers: Answers) -> Figure | None:

@@ -33,8 +33,8 @@ MOST_HEAT_CELLS = 12_000
 MOST_HISTOGRAMS, MOST_HEAT_MAPS = 24, 12
 
 NOT_PROMISED = (
-    "That other releases about the same people cost nothing: their losses add to this one's, which is "
-    "what the custodian's ledger is for.",
+    "That other releases about the same people cost nothing: their losses add to this one's. The "
+    "custodian's ledger adds them up.",
     "That the custodian is honest: the table, its schema and the software were in the custodian's hands.",
     "That the table is right: intervals cover the noise and, where they say so, the width of cells, but no "
     "error in the data itself.",
@@ -84,8 +84,9 @@ def _belief(release: Release) -> list[str]:
     epsilon = float(release.budget.epsilon)
     most = 1 / (1 + math.exp(-epsilon))
     return [
-        "In other words: someone who thought it as likely as not that one person's data is as it is, and "
-        f"knows everything else, can be at most {_sure(most)} sure after reading this release."
+        "In other words: take someone who knows everything else, and to whom a fact about one "
+        "person is as likely true as false. After reading this release they can be at most "
+        f"{_sure(most)} sure of it."
     ]
 
 

@@ -52,11 +52,11 @@ def loss_figure(release: Release) -> Figure | None:
     limit = Curve("limit", "c2", [(top, 0.0), (top, 100.0)])
     points = [low + part * (top - low) for part in TABLE_POINTS]
     return Figure(
-        title="The privacy loss, whole",
+        title="The distribution of the privacy loss",
         caption=(
-            "How likely it is (up) that what was published speaks for one person's presence by more than "
-            "a given loss (across). At a loss of x, it is e to the x times as likely with that person "
-            "as without. The budget bounds the worst case; most of the time much less is lost."
+            "The curve shows how likely the privacy loss is above a value. At a loss of x, what "
+            "was published is e to the x times as likely with one person's data as without it. "
+            "The budget bounds the worst case. The loss is mostly much smaller."
             + (WORST_CASES if has_worst_cases else "")
         ),
         picture=curves(

@@ -229,6 +229,6 @@ def plane_picture(name: str, plane: Plane) -> Markup:
     described = (
         f"{len(plane.blocks):,} blocks of {plane.columns[0]} and {plane.columns[1]}; {plane.question} holds "
         f"for {shown(plane.estimate)} rows, between {shown(plane.lower)} and {shown(plane.upper)}; without "
-        f"data one would say {shown(plane.prior)}."
+        f"data the answer would be {shown(plane.prior)}."
     )
     return picture(name, plane.question, described, LEFT + SIZE + 12, TOP + SIZE + BELOW, *children)

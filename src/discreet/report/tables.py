@@ -63,7 +63,7 @@ class Line:
     error: float
     """Expected total variation of the noisy table."""
     together: float | None
-    """Cramer's V of two columns, with what noise adds taken off."""
+    """Cramer's V of two columns, corrected for what noise adds."""
     clear: bool
     """Whether the dependence is more than noise would show."""
     synthetic: float | None
@@ -200,8 +200,8 @@ def together_figure(reader: ReleaseReader, lines: list[Line]) -> Figure | None:
     legend += [(f"h{level}", f"{low / 100:.2f} to {high / 100:.2f}") for level, low, high in levels]
     return Figure(
         title="Which columns go together",
-        caption="Cramér's V of each pair, from 0 (independent) to 1, read from the noisy tables with "
-        "what noise adds taken off.",
+        caption="Cramér's V of each pair, from 0 (independent) to 1, read from the noisy tables corrected "
+        "for what noise adds.",
         picture=picture,
         legend=legend,
     )

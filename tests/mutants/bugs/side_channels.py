@@ -60,8 +60,8 @@ SIDE_CHANNELS = (
         name="the-databases-message-is-passed-on",
         trap=35,
         file="src/discreet/engines/duckdb/session.py",
-        old="""            f"The engine stopped ({type(error).__name__}). Its own message is not shown, for it may "
-            f"quote a row. {stands}"
+        old="""            f"The engine stopped ({type(error).__name__}). Its own message is not shown, because "
+            f"it may quote a row. {stands}"
 """,
         new="""            f"The engine stopped: {error} {stands}"
 """,

@@ -83,8 +83,8 @@ def curator_options(function: Callable[..., None]) -> Callable[..., None]:
             "--cap",
             "cap_epsilon",
             metavar="EPSILON",
-            help="The most that all questions together may cost, if the schema says none; fixed by "
-            "the first use.",
+            help="The most that all questions together may cost, if the schema has no cap. The "
+            "first use fixes it.",
         ),
         schema_option,
         click.argument("table", type=str),

@@ -42,8 +42,8 @@ def command(directory: Path) -> None:
     """Publish a bundled table and ask it three questions: 50,000 generated people, a schema, a
     release at epsilon 1, answers with intervals beside the truth, and a report.
 
-    The people never lived, so the truth may be shown, and the demo's own ledger starts afresh at
-    every run. With real data neither would be right.
+    The people never lived, so the demo may show the truth and start a new ledger at every run. With
+    real data, do neither.
 
     \b
     Examples:
@@ -94,7 +94,7 @@ def command(directory: Path) -> None:
     click.echo(
         f'\nAsk more:  discreet ask {published} "SELECT count(*) FROM people WHERE age >= 65"\n'
         f"Check it:  discreet verify {published}\n"
-        "The demo's ledger starts afresh at every run, for its data is generated; a real one never does."
+        "The demo's ledger is new at every run, because its data is generated. A real ledger is never reset."
     )
 
 

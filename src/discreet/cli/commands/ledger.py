@@ -17,9 +17,13 @@ from discreet.cli.options import (
     yes_option,
 )
 
-reason_option = click.option("--reason", required=True, help="Why; it is kept in the ledger.")
+reason_option = click.option(
+    "--reason", required=True, help="The reason. It is kept in the ledger."
+)
 by_option = click.option(
-    "--by", metavar="NAME", help="Who does it; it is kept too. Default: the system's account name."
+    "--by",
+    metavar="NAME",
+    help="Who makes the change. It is kept too. Default: the system's account name.",
 )
 
 
@@ -138,7 +142,7 @@ def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
     )
 
 
-NOBODY_KNOWS = "nobody knows whom: it was charged before ledgers recorded it"
+NOBODY_KNOWS = "a unit that was not recorded: these charges are older than that record"
 
 
 def _whom(protects: Any) -> Any:
@@ -233,8 +237,14 @@ def raise_cap(
     required=True,
     help="Which tables are neighbours, as the schema said.",
 )
-@click.option("--identifier", metavar="COLUMN", help="Whose a row is. Default: a person is a row.")
-@click.option("--max-rows", default=1, show_default=True, help="Rows of a person that count.")
+@click.option(
+    "--identifier",
+    metavar="COLUMN",
+    help="The column that identifies a person. Default: each row is a person.",
+)
+@click.option(
+    "--max-rows", default=1, show_default=True, help="The most rows of a person that are used."
+)
 @reason_option
 @by_option
 @ledger_option
@@ -265,11 +275,11 @@ def declare_unit(
     click.echo(f"The cap of {dataset} protects {protects}.")
 
 
-@command.command("accept-mark", short_help="Go on from a copy whose mark is lost or ahead.")
+@command.command("accept-mark", short_help="Continue from a copy whose mark is lost or newer.")
 @reason_option
 @ledger_option
 def accept(reason: str, ledger_path: Path | None) -> None:
-    """Go on from this copy of the ledger although its mark is lost or further on.
+    """Continue from this copy of the ledger, although its mark is lost or newer than the copy.
 
     Charges that this copy does not hold are forgotten for good: what was published on them no longer
     counts against any cap. Put the newest copy and its mark back instead, if there is one.
@@ -286,7 +296,7 @@ def accept(reason: str, ledger_path: Path | None) -> None:
     if not place.exists():
         raise BadInput(f"There is no ledger at {place}. Nothing was changed.")
     accept_mark(place, reason=reason)
-    click.echo(f"{place} goes on from here; the reason is kept in it.")
+    click.echo(f"{place} continues from here. The reason is kept in it.")
 
 
 def _existing(path: Path | None) -> Any:

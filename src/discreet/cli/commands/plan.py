@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 @click.option(
     "--error",
     metavar="ERROR",
-    help="Solve for the budget (or, with --epsilon, for the rows) at which the first class's "
-    "interval is at most this far either way: 50, or 0.1% of the whole.",
+    help="Find the epsilon (or, with --epsilon, the number of rows) at which the interval of the "
+    "first class is at most ± this: 50, or 0.1% of the whole.",
 )
 @click.option(
-    "--simultaneous", is_flag=True, help="Ask --error of all queries of the class at once."
+    "--simultaneous", is_flag=True, help="Let --error hold for all queries of the class at once."
 )
 @confidence_option
 @json_option

@@ -68,7 +68,7 @@ def draft(table: str, output: Path | None, force: bool) -> None:
     "--delta",
     default="0",
     metavar="NUMBER",
-    help="For categories: the chance to name one person's.",
+    help="For categories: the probability that a value of one person alone is named.",
 )
 @click.option("--cap", metavar="EPSILON", help="The dataset's cap. Default: this cost alone.")
 @click.option("--cap-delta", default="0", metavar="NUMBER", help="The delta of the cap.")
@@ -76,9 +76,11 @@ def draft(table: str, output: Path | None, force: bool) -> None:
 @click.option(
     "--identifier",
     metavar="COLUMN",
-    help="Whose a row is. Default: as the dataset's cap says, else a person is a row.",
+    help="The column that identifies a person. Default: as the dataset's cap says, else each row is a person.",
 )
-@click.option("--max-rows", default=1, show_default=True, help="Rows of a person that count.")
+@click.option(
+    "--max-rows", default=1, show_default=True, help="The most rows of a person that are used."
+)
 @convert_option
 @yes_option
 @ledger_option

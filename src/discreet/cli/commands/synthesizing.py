@@ -16,7 +16,7 @@ from discreet.cli.options import FILE, force_option
     "--output",
     type=FILE,
     required=True,
-    help="The file to write; its ending says how: .csv, .parquet, .arrow or .feather.",
+    help="The file to write. Its ending decides the format: .csv, .parquet, .arrow or .feather.",
 )
 @click.option(
     "--rows", type=click.IntRange(0), help="How many. Default: as many as the release estimates."

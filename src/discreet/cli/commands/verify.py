@@ -13,10 +13,10 @@ from discreet.cli.options import FILE, json_option
 @click.command()
 @click.argument("release_path", metavar="RELEASE", type=FILE)
 @click.option(
-    "--key", metavar="KEY", help="Demand this public key's signature; the key, or its file."
+    "--key", metavar="KEY", help="Require a signature by this public key. Give the key or its file."
 )
 @click.option(
-    "--thorough", is_flag=True, help="Also compute again what takes long; see what is said without."
+    "--thorough", is_flag=True, help="Also recompute the slow parts, such as the fit of a model."
 )
 @json_option
 @click.pass_context

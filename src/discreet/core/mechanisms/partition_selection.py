@@ -63,7 +63,7 @@ def _chances(epsilon: Fraction, delta: Fraction, bits: int) -> tuple[int, ...]:
     while found[-1] < one:
         if len(found) > MOST_CHANCES:
             raise BadBudget(
-                "The epsilon for naming undeclared values is too small to tell any of them from noise. "
+                "The epsilon for finding undeclared values is too small to tell any of them from noise. "
                 "Nothing was read or charged. Give a larger one, or a smaller max_groups."
             )
         now = found[-1]
@@ -93,9 +93,9 @@ class PartitionSelection:
     def __post_init__(self) -> None:
         for value in (self.epsilon, self.delta):
             if not isinstance(value, Fraction) or value <= 0:
-                raise BadBudget("Naming undeclared values needs an epsilon and a delta above 0.")
+                raise BadBudget("Finding undeclared values needs an epsilon and a delta above 0.")
         if self.delta >= 1:
-            raise BadBudget("Naming undeclared values needs a delta below 1.")
+            raise BadBudget("Finding undeclared values needs a delta below 1.")
 
     def law(self, touched: int) -> Keeping:
         """How likely a key is named, where one unit can touch so many keys."""

@@ -331,15 +331,15 @@ def _chosen_table(
 ) -> tuple[str, str]:
     path, table = source.files[0], source.table
     names = {(schema if schema != "main" else "", name): (schema, name) for schema, name in found}
-    spoken = {".".join(filter(None, key)): place for key, place in names.items()}
-    listed = ", ".join(map(repr, sorted(spoken))) or "none"
+    by_name = {".".join(filter(None, key)): place for key, place in names.items()}
+    listed = ", ".join(map(repr, sorted(by_name))) or "none"
     if table is None:
-        if len(spoken) == 1:
-            return next(iter(spoken.values()))
+        if len(by_name) == 1:
+            return next(iter(by_name.values()))
         raise BadSource(
-            f"{path!r} holds {len(spoken)} tables ({listed}); name one, as in 'file.duckdb::table'."
+            f"{path!r} holds {len(by_name)} tables ({listed}); name one, as in 'file.duckdb::table'."
         )
-    for name, place in spoken.items():
+    for name, place in by_name.items():
         if name.lower() == table.lower():
             return place
     views = session.rows(
@@ -351,6 +351,6 @@ def _chosen_table(
         raise BadSource(
             f"{table!r} is a view, whose expressions may fail on some row. Copy it into a table first."
         )
-    near = get_close_matches(table, spoken, n=1)
+    near = get_close_matches(table, by_name, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise BadSource(f"There is no table {table!r} in {path!r}.{hint} It has: {listed}.")

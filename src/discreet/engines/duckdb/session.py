@@ -293,8 +293,8 @@ class Session:
                 "Check that the file is whole, unchanged and readable, and that the disk has room."
             )
         return EngineFailed(
-            f"The engine stopped ({type(error).__name__}). Its own message is not shown, for it may "
-            f"quote a row. {stands}"
+            f"The engine stopped ({type(error).__name__}). Its own message is not shown, because "
+            f"it may quote a row. {stands}"
         )
 
 

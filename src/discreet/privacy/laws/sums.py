@@ -139,7 +139,7 @@ def contribution(term: Term) -> tuple[float, float]:
 def terms_half_width(groups: Terms, miss: float) -> float:
     """An h with P(|sum of weight * draw| <= h) >= 1 - miss.
 
-    Each (weight, law) stands once, ordered by `contribution`; `inference.combination.half_width`
+    Each (weight, law) stands once, ordered by `contribution`; `combination.half_width`
     makes any terms so.
     """
     if not groups:

@@ -46,7 +46,7 @@ class AllCells:
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if not isinstance(query_class, Marginals):
-            return f"{query_class.text} is no class of marginals."
+            return f"{query_class.text} is not a class of marginals."
         names = _names(query_class, schema)
         cells = prod(schema.column(name).cells for name in names)
         if cells > LARGEST_MARGINAL:
@@ -63,7 +63,7 @@ class AllCells:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedAllCells:
         if not isinstance(query_class, Marginals):
-            raise BadInput(f"{query_class.text} is no class of marginals.")
+            raise BadInput(f"{query_class.text} is not a class of marginals.")
         query = Marginal(_names(query_class, schema))
         requests, (law,) = noisy_requests(
             [(query, share)], query_class, schema, accounting=accounting

@@ -80,7 +80,7 @@ class NoisySearch:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedSearch:
         if not isinstance(query_class, Ranges):
-            raise BadInput(f"{query_class.text} is no class of ranges.")
+            raise BadInput(f"{query_class.text} is not a class of ranges.")
         return PreparedSearch(
             query_class=query_class,
             share=share,

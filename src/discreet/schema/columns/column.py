@@ -159,28 +159,28 @@ class Column:
         if sign == "between":
             pair = self._several(sign, literal)
             if len(pair) != 2:
-                raise BadQuestion(f"{self._spoken}: between takes two values, not {len(pair)}.")
+                raise BadQuestion(f"{self._described}: between takes two values, not {len(pair)}.")
             return self._compare(">=", pair[0]).both(self._compare("<=", pair[1]))
         if sign not in COMPARISONS:
             raise BadQuestion(
-                f"{self._spoken}: {operator!r} is not a comparison; use one of {', '.join(OPERATORS)}."
+                f"{self._described}: {operator!r} is not a comparison; use one of {', '.join(OPERATORS)}."
             )
         return self._compare(sign, literal)
 
     def _several(self, sign: str, literal: object) -> list[object]:
         if not isinstance(literal, (list, tuple, set, frozenset)):
-            raise BadQuestion(f"{self._spoken}: {sign} takes a list of values.")
+            raise BadQuestion(f"{self._described}: {sign} takes a list of values.")
         return list(literal)
 
     @property
-    def _spoken(self) -> str:
+    def _described(self) -> str:
         return f"Column {self.name!r} ({self.kind})"
 
     def _checked(self, code: int) -> int:
         code = operator.index(code)
         if not 0 <= code < self.cells:
             raise BadInput(
-                f"{self._spoken} has the cells 0 to {self.cells - 1}; there is no cell {code}."
+                f"{self._described} has the cells 0 to {self.cells - 1}; there is no cell {code}."
             )
         return code
 

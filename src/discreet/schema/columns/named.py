@@ -95,12 +95,12 @@ class CategoryColumn(Column):
     def _compare(self, sign: str, literal: object) -> CodeSelection:
         if sign not in ("=", "!="):
             raise BadQuestion(
-                f"{self._spoken}: categories have no order, so {sign} means nothing; use =, != or in."
+                f"{self._described}: categories have no order, so {sign} means nothing; use =, != or in."
             )
         key = category_text_of(literal)
         if key is None:
             shown = repr(self.values[0]) if self.values else "'a'"
-            raise BadQuestion(f"{self._spoken}: compare it with a text such as {shown}.")
+            raise BadQuestion(f"{self._described}: compare it with a text such as {shown}.")
         code = self._codes.get(key)
         if code is not None:
             found = CodeSelection(((code, code + 1),), ((code, code + 1),))
@@ -147,6 +147,6 @@ class BooleanColumn(Column):
     def _compare(self, sign: str, literal: object) -> CodeSelection:
         truth = boolean_of(literal)
         if sign not in ("=", "!=") or truth is None:
-            raise BadQuestion(f"{self._spoken}: compare it with true or false, by = or !=.")
+            raise BadQuestion(f"{self._described}: compare it with true or false, by = or !=.")
         code = int(truth) if sign == "=" else 1 - int(truth)
         return CodeSelection(((code, code + 1),), ((code, code + 1),))

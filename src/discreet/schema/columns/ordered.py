@@ -57,7 +57,7 @@ class OrderedColumn(Column):
     def _value_code(self, code: int) -> int:
         code = self._checked(code)
         if code >= self.value_cells:
-            raise BadInput(f"{self._spoken}: the cell {self.label(code)} has no edges.")
+            raise BadInput(f"{self._described}: the cell {self.label(code)} has no edges.")
         return code
 
     def _literal(self, literal: object) -> int | float | Fraction:
@@ -65,7 +65,7 @@ class OrderedColumn(Column):
         raise NotImplementedError
 
     def _wrong(self) -> BadQuestion:
-        return BadQuestion(f"{self._spoken}: compare it with {self.example}.")
+        return BadQuestion(f"{self._described}: compare it with {self.example}.")
 
     def _compare(self, sign: str, literal: object) -> CodeSelection:
         limit = self._literal(literal)

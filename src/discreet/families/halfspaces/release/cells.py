@@ -161,5 +161,5 @@ def block_query(
 
 def halfspaces(query_class: QueryClass) -> Halfspaces:
     if not isinstance(query_class, Halfspaces):
-        raise BadInput(f"{query_class.text} is no class of halfspaces.")
+        raise BadInput(f"{query_class.text} is not a class of halfspaces.")
     return query_class

@@ -100,7 +100,7 @@ class MeanOfValues:
 
 def _means(query_class: QueryClass) -> Means:
     if not isinstance(query_class, Means):
-        raise BadInput(f"{query_class.text} is no class of means.")
+        raise BadInput(f"{query_class.text} is not a class of means.")
     return query_class
 
 

@@ -50,7 +50,7 @@ class ClampedSums:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedSum:
         if not isinstance(query_class, Sums):
-            raise BadInput(f"{query_class.text} is no class of sums.")
+            raise BadInput(f"{query_class.text} is not a class of sums.")
         query = fixed_point_sum(
             query_class.column, schema, centred=False, share=share, accounting=accounting
         )

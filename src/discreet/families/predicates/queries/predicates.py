@@ -182,8 +182,8 @@ def cell_mask(schema: Schema, condition: Condition, columns: tuple[str, ...]) ->
         inner = np.logical_and.reduceat(mask, starts, axis=axis)
         if not np.array_equal(inner, np.logical_or.reduceat(mask, starts, axis=axis)):
             raise BadInput(
-                f"A predicate cuts through a cell of column {name!r}, whose rows are not told apart. "
-                "Declare narrower cells, or compare with an edge of one. Nothing was read or charged."
+                f"A predicate cuts through a cell of column {name!r}, and rows inside a cell "
+                "cannot be told apart. Declare narrower cells, or compare with an edge of one. Nothing was read or charged."
             )
         mask = inner
     return mask
@@ -244,8 +244,8 @@ def check_single_values(schema: Schema, asked: Inequality) -> None:
             low, high = extents(column)
             if not np.array_equal(low, high):
                 raise BadInput(
-                    f"{asked.text} cuts through cells of column {name!r}, whose rows are not told apart. "
-                    "Declare a width of 1, or release halfspaces(...). Nothing was read or charged."
+                    f"{asked.text} cuts through cells of column {name!r}, and rows inside a cell "
+                    "cannot be told apart. Declare a width of 1, or release halfspaces(...). Nothing was read or charged."
                 )
 
 

@@ -217,7 +217,7 @@ def _inequalities(asked: Predicates, schema: Schema) -> InequalityCounts:
 
 def predicates(query_class: QueryClass) -> Predicates:
     if not isinstance(query_class, Predicates):
-        raise BadInput(f"{query_class.text} is no class of predicates.")
+        raise BadInput(f"{query_class.text} is not a class of predicates.")
     return query_class
 
 

@@ -20,8 +20,8 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]
 
 BUCKET_NOTE = (
-    "The interval holds for all ranges at once, by the theorem that came with the release, and at no "
-    "higher confidence than that one's."
+    "The interval holds for all ranges at once, by the theorem of the release. Its confidence is "
+    "at most the theorem's."
 )
 
 

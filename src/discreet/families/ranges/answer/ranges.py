@@ -55,19 +55,21 @@ CHUNK = 1 << 14
 """Ranges that are worked on together: few enough for their numbers to stay in a processor's cache."""
 
 RANGE_NOTE = (
-    "The interval is nominal for this question alone: the noise has its exact standard deviation, the "
-    "tree is taken as fixed, and what hides inside its leaves is covered whatever it is."
+    "The interval is nominal and for this question alone: it uses the exact standard deviation "
+    "of the noise and takes the tree as fixed. It also allows for rows anywhere inside a cell "
+    "that the range cuts."
 )
 
 
 SEPARATE_NOTE = (
-    "The interval is nominal for this question alone: the noise has its exact standard deviation, the "
-    "tree was found with noise of its own, and what hides inside its leaves is covered whatever it is."
+    "The interval is nominal and for this question alone: it uses the exact standard deviation "
+    "of the noise, and the tree was found with noise of its own. It also allows for rows "
+    "anywhere inside a cell that the range cuts."
 )
 """Of two stages."""
 WHOLE_NOTE = (
-    "The interval is nominal for this question alone: the noise has its exact standard deviation, and no "
-    "row decided which numbers are measured."
+    "The interval is nominal and for this question alone: it uses the exact standard deviation "
+    "of the noise. Which numbers were measured did not depend on any row."
 )
 """Of a tree of which whole levels are measured."""
 

@@ -89,8 +89,8 @@ def _weights(likelihood: Floats, many: Floats) -> Floats:
     first[0] = EMPTY_AT_FIRST
     weights = first
     for _ in range(ROUNDS):
-        votes = weights * ((many / (likelihood @ weights)) @ likelihood)
-        weights = (votes + PSEUDO_COUNT * first) / (many.sum() + PSEUDO_COUNT)
+        expected = weights * ((many / (likelihood @ weights)) @ likelihood)
+        weights = (expected + PSEUDO_COUNT * first) / (many.sum() + PSEUDO_COUNT)
     return weights
 
 

@@ -32,17 +32,17 @@ ROUNDS = 25
 """Of EM; the weights hardly move any more."""
 PSEUDO_COUNT = 2.0
 """How many splits the weights of the depth above count for."""
-MOST_VOTERS = 4096
+MOST_FITTED = 4096
 """Splits that take part in EM, taken evenly: more would not change the weights to be noticed."""
-FEWEST_VOTERS = 1024
-"""Nodes of a large layer whose splits vote, where not all are looked at; a node has several splits."""
+FEWEST_FITTED = 1024
+"""Nodes of a large layer whose splits the weights are fitted to; a node has several splits."""
 TINY = np.float32(1e-30)
 """Added to each likelihood, so that none is nothing."""
 MOST_EXPONENT = np.float32(120)
 LEAST_COUNT = 1e-9
 LEAST_SPREAD = 1e-15
 """Of a count; less noise counts as this, so that squares stay in range."""
-LEAST_HEARD = 1e-5
+LEAST_WEIGHT = 1e-5
 """A law of less weight is left out."""
 _BLOCK = 1 << 13
 
@@ -62,8 +62,9 @@ def smoothed(tree: PrunedTree, upward: Upward | None = None) -> list[Floats]:
 def smoothed_last(tree: PrunedTree) -> Floats:
     """The estimates of the last layer, without the work that only others need.
 
-    Of each layer above, a node takes part if it has a child that is alive; besides, `FEWEST_VOTERS`
-    nodes, taken evenly, which vote. A layer of up to `MOST_VOTERS` nodes is treated as in `smoothed`.
+    In each layer above, a node is worked on if it has a child that is alive. Besides, the mixture weights
+    are fitted to `FEWEST_FITTED` nodes, taken evenly. A layer of up to `MOST_FITTED` nodes is treated as in
+    `smoothed`.
     """
     return _top_down(tree, None, only_last=True)[-1]
 
@@ -74,11 +75,11 @@ def _top_down(tree: PrunedTree, upward: Upward | None, *, only_last: bool) -> li
     weights = first_weights()
     for place, block in enumerate(tree.blocks):
         alive = tree.layers[place].alive
-        rows, votes = np.arange(len(alive)), np.ones(len(alive), dtype=np.bool_)
-        if only_last and place + 1 < len(tree.blocks) and len(alive) > MOST_VOTERS:
-            votes[:] = False
-            votes[:: len(alive) // FEWEST_VOTERS] = True
-            rows = np.union1d(np.flatnonzero(votes), block.parents(tree.layers[place + 1].alive))
+        rows, in_fit = np.arange(len(alive)), np.ones(len(alive), dtype=np.bool_)
+        if only_last and place + 1 < len(tree.blocks) and len(alive) > MOST_FITTED:
+            in_fit[:] = False
+            in_fit[:: len(alive) // FEWEST_FITTED] = True
+            rows = np.union1d(np.flatnonzero(in_fit), block.parents(tree.layers[place + 1].alive))
         whole = counts[-1][alive[rows]][:, np.newaxis]
         for level in range(len(block.axes)):
             value, noise, cells = (
@@ -94,7 +95,7 @@ def _top_down(tree: PrunedTree, upward: Upward | None, *, only_last: bool) -> li
                 (value[:, 0::2], value[:, 1::2]),
                 (noise[:, 0::2], noise[:, 1::2]),
                 cells[:, 0::2] / np.maximum(cells[:, 0::2] + cells[:, 1::2], 1.0),
-                votes[rows],
+                in_fit[rows],
                 weights,
             )
             halves = np.empty((len(whole), 2 * whole.shape[1]))
@@ -112,10 +113,10 @@ def _left_halves(
     value: tuple[Floats, Floats],
     noise: tuple[Floats, Floats],
     even: Floats,
-    votes: npt.NDArray[np.bool_],
+    in_fit: npt.NDArray[np.bool_],
     weights: Floats,
 ) -> tuple[Floats, Floats]:
-    """The left half of each count, and the weights that the splits of this depth vote for."""
+    """The left half of each count, and the mixture weights fitted to the splits of this depth."""
     total = noise[0] + noise[1]
     share = np.divide(noise[0], total, out=np.ones_like(total), where=total > 0)
     middle = value[0] * (1 - share) + (whole - value[1]) * share
@@ -125,13 +126,13 @@ def _left_halves(
         return np.clip(middle, 0.0, whole), weights
     chosen: Any = ... if noisy.all() else noisy  # to choose all is to copy nothing
     base = even * whole
-    voting = np.broadcast_to(votes[:, np.newaxis], noisy.shape)
+    in_fit = np.broadcast_to(in_fit[:, np.newaxis], noisy.shape)
     shift, weights = _shrunk(
         (middle - base)[chosen].ravel(),
         spread[chosen].ravel(),
         np.maximum(whole, LEAST_COUNT)[chosen].ravel(),
         even[chosen].ravel(),
-        voting[chosen].ravel(),
+        in_fit[chosen].ravel(),
         weights,
     )
     middle[chosen] = base[chosen] + shift.reshape(base[chosen].shape)
@@ -143,7 +144,7 @@ def _shrunk(
     spread: Floats,
     count: Floats,
     even: Floats,
-    votes: npt.NDArray[np.bool_],
+    in_fit: npt.NDArray[np.bool_],
     weights: Floats,
 ) -> tuple[Floats, Floats]:
     """Posterior mean of the shift from an even split, `seen` with normal noise; and new weights.
@@ -152,29 +153,30 @@ def _shrunk(
     a small number wherever little noise was added, so single precision is enough.
     """
     spread = np.maximum(spread, LEAST_SPREAD * count)
-    voters = np.flatnonzero(votes & (count > spread))
-    if len(voters) > MOST_VOTERS:
-        voters = voters[:: -(-len(voters) // MOST_VOTERS)]
-    voting = _laws(
-        *_distances(seen[voters], spread[voters], count[voters], even[voters]),
-        heard=[True] * len(weights),
+    fitted = np.flatnonzero(in_fit & (count > spread))
+    if len(fitted) > MOST_FITTED:
+        fitted = fitted[:: -(-len(fitted) // MOST_FITTED)]
+    components = _laws(
+        *_distances(seen[fitted], spread[fitted], count[fitted], even[fitted]),
+        kept=[True] * len(weights),
     )
-    weights = _voted(
-        np.stack([likelihood for likelihood, _ in voting], axis=1).astype(np.float64), weights
+    weights = _fitted_weights(
+        np.stack([likelihood for likelihood, _ in components], axis=1).astype(np.float64), weights
     )
     # The widest law and the one-sided one stay: they account for what no other expects.
     last = len(weights) - (len(NEARLY) if len(seen) > MOST_NEARLY else 0)
-    heard = [
-        place < 3 or (weight > LEAST_HEARD and place < last) for place, weight in enumerate(weights)
+    kept = [
+        place < 3 or (weight > LEAST_WEIGHT and place < last)
+        for place, weight in enumerate(weights)
     ]
-    spoken = weights[heard].astype(np.float32)
+    mixture_weights = weights[kept].astype(np.float32)
     shift = np.empty_like(seen)
     for start in range(0, len(seen), _BLOCK):  # in blocks that stay in a processor's cache
         block = slice(start, start + _BLOCK)
         middle, left, right = _distances(seen[block], spread[block], count[block], even[block])
         total, mean = np.zeros_like(middle), np.zeros_like(middle)
         for weight, (likelihood, pull) in zip(
-            spoken, _laws(middle, left, right, heard=heard), strict=True
+            mixture_weights, _laws(middle, left, right, kept=kept), strict=True
         ):
             likelihood *= weight
             total += likelihood
@@ -202,9 +204,9 @@ def _distances(
 
 
 def _laws(
-    middle: Singles, left: Singles, right: Singles, *, heard: Sequence[bool]
+    middle: Singles, left: Singles, right: Singles, *, kept: Sequence[bool]
 ) -> list[tuple[Singles, Singles]]:
-    """Under each law that is heard: how likely what was seen is, and how far its mean is from that."""
+    """Under each law that is kept: how likely what was seen is, and how far its mean is from that."""
     all_left, all_right = _normal(left), _normal(right)
     sides = all_left + all_right
     one_sided = left * all_left
@@ -216,7 +218,7 @@ def _laws(
     even += TINY
     found = [(even, middle.copy()), (sides, one_sided)]
     squares = (right - left) ** 2
-    about_even, about_side = heard[2 : 2 + len(WIDTHS)], heard[2 + len(WIDTHS) :]
+    about_even, about_side = kept[2 : 2 + len(WIDTHS)], kept[2 + len(WIDTHS) :]
     found += _normals(middle, squares, compress(WIDTHS, about_even))
     if any(about_side):
         side = np.where(np.abs(left) < np.abs(right), left, right)
@@ -243,7 +245,7 @@ def _normals(
     return found
 
 
-def _voted(likelihood: Floats, weights: Floats) -> Floats:
+def _fitted_weights(likelihood: Floats, weights: Floats) -> Floats:
     """EM for the weights of a mixture, with the given ones as a weak prior."""
     if not len(likelihood):
         return weights
@@ -251,8 +253,8 @@ def _voted(likelihood: Floats, weights: Floats) -> Floats:
     prior = PSEUDO_COUNT * weights
     for _ in range(ROUNDS):
         # Sum over splits of (scaled * weights / row sum), as two matrix products.
-        votes = weights * ((1 / (scaled @ weights)) @ scaled)
-        weights = (votes + prior) / (len(scaled) + PSEUDO_COUNT)
+        expected = weights * ((1 / (scaled @ weights)) @ scaled)
+        weights = (expected + prior) / (len(scaled) + PSEUDO_COUNT)
     return weights
 
 

@@ -141,7 +141,7 @@ class AdaptiveTree:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedTree:
         if not isinstance(query_class, Ranges):
-            raise BadInput(f"{query_class.text} is no class of ranges.")
+            raise BadInput(f"{query_class.text} is not a class of ranges.")
         tree = range_tree(query_class.named(schema), schema)
         epsilon, schedule = scheduled(
             adaptive_shares(tree),

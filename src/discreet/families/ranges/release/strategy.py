@@ -59,7 +59,7 @@ class RangeStrategy:
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if not isinstance(query_class, Ranges):
-            return f"{query_class.text} is no class of ranges."
+            return f"{query_class.text} is not a class of ranges."
         columns = query_class.named(schema)
         if len(columns) > 1:
             return "a strategy is over the cells of one column; use a tree."
@@ -75,7 +75,7 @@ class RangeStrategy:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedRangeStrategy:
         if not isinstance(query_class, Ranges):
-            raise BadInput(f"{query_class.text} is no class of ranges.")
+            raise BadInput(f"{query_class.text} is not a class of ranges.")
         (column,) = query_class.named(schema)
         cells = schema.column(column).value_cells
         is_gaussian = accounting is Accounting.CONCENTRATED or share.delta > 0

@@ -157,5 +157,5 @@ class PreparedFullTree(MeasuredByRequests):
 
 def _ranges(query_class: QueryClass) -> Ranges:
     if not isinstance(query_class, Ranges):
-        raise BadInput(f"{query_class.text} is no class of ranges.")
+        raise BadInput(f"{query_class.text} is not a class of ranges.")
     return query_class

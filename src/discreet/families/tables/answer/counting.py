@@ -21,8 +21,8 @@ from discreet.privacy.exact import Exactable
 Floats = npt.NDArray[np.float64]
 
 DECLARED_NOTE = (
-    "Cells that the schema declares impossible are taken to be empty: an answer that concerns them "
-    "rests on that declaration, and its interval is about the rows that fit it."
+    "Cells that the schema declares impossible are taken to be empty. Answers about them rely on "
+    "that declaration, and their intervals are about the rows that fit it."
 )
 
 

@@ -38,8 +38,8 @@ MOST_GROUPS = 1 << 20
 MOST_LISTED = 1 << 12
 """Cells of a column that no table knows, up to which they are listed to see whether the column matters."""
 NUMBERS = ("estimate", "lower", "upper", "std")
-CELL_NOTE = "An interval that covers discretisation includes all that could hide inside the cells cut by the condition, or between the ends of the cells summed."
-MODEL_NOTE = "An interval that covers a model includes all that the model may be off by in this table, as measured."
+CELL_NOTE = "An interval that covers discretisation also allows for rows inside a cell that the condition splits. In a sum, it allows for values anywhere inside their cell."
+MODEL_NOTE = "An interval that covers a model also allows for the model's error in this table, which was measured."
 
 
 class TableSource(Source):
@@ -104,8 +104,8 @@ class TableSource(Source):
         for name in sorted(losing):
             if self._library.spreads_evenly and not np.any(found.is_model):
                 notes.append(
-                    f"Rows without a cell in column {name!r} count evenly in all its cells: the release "
-                    "was made so."
+                    f"Rows without a cell in column {name!r} count evenly in all its cells: this "
+                    "release was made that way."
                 )
             else:
                 notes.append(not_counted_note(name))

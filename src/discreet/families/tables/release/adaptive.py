@@ -81,7 +81,7 @@ class AdaptiveMarginals:
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if not isinstance(query_class, Marginals):
-            return f"{query_class.text} is no class of marginals."
+            return f"{query_class.text} is not a class of marginals."
         sets = query_class.sets(schema)
         refused = refused_sets(sets, schema, spreads=self.spreads)
         if refused is not None:
@@ -95,7 +95,7 @@ class AdaptiveMarginals:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedAdaptive:
         if not isinstance(query_class, Marginals):
-            raise BadInput(f"{query_class.text} is no class of marginals.")
+            raise BadInput(f"{query_class.text} is not a class of marginals.")
         if accounting is Accounting.BASIC:
             share = Budget(epsilon=share.epsilon)
         sets = query_class.sets(schema)

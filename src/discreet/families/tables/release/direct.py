@@ -119,5 +119,5 @@ class PreparedMarginals(MeasuredAtOnce):
 
 def _marginals(query_class: QueryClass) -> Marginals:
     if not isinstance(query_class, Marginals):
-        raise BadInput(f"{query_class.text} is no class of marginals.")
+        raise BadInput(f"{query_class.text} is not a class of marginals.")
     return query_class

@@ -58,7 +58,7 @@ class FourierMarginals:
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if not isinstance(query_class, Marginals | Parities):
-            return f"{query_class.text} is no class of marginals or parities."
+            return f"{query_class.text} is not a class of marginals or parities."
         if isinstance(query_class, Parities) and query_class.splits is not None:
             return "its splits are conditions, not columns of two cells."
         sets = query_class.sets(schema)
@@ -76,7 +76,7 @@ class FourierMarginals:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedFourier:
         if not isinstance(query_class, Marginals | Parities):
-            raise BadInput(f"{query_class.text} is no class of marginals or parities.")
+            raise BadInput(f"{query_class.text} is not a class of marginals or parities.")
         sets = query_class.sets(schema)
         queries = _coefficients(sets, schema)
         requests, laws = noisy_requests(

@@ -60,14 +60,14 @@ class ResidualMarginals:
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if not isinstance(query_class, Marginals):
-            return f"{query_class.text} is no class of marginals."
+            return f"{query_class.text} is not a class of marginals."
         return refused_sets(query_class.sets(schema), schema, spreads=self.spreads)
 
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedResiduals:
         if not isinstance(query_class, Marginals):
-            raise BadInput(f"{query_class.text} is no class of marginals.")
+            raise BadInput(f"{query_class.text} is not a class of marginals.")
         sets = query_class.sets(schema)
         prepared = prepared_sets(query_class, sets, schema, share=share, accounting=accounting)
         return replace(prepared, algorithm=self.name, spreads=self.spreads)
