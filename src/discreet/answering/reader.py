@@ -32,7 +32,7 @@ from discreet.schema import Schema
 
 
 class ReleaseReader:
-    """A release, opened for questions. Asking costs no privacy, so there is no limit to it.
+    """A release, opened for questions. Asking costs no privacy, so there is no limit.
 
     Thread safe: the release never changes, and what is kept for later questions is kept under a lock.
     """
@@ -107,7 +107,7 @@ class ReleaseReader:
     def count_near_halfspaces(
         self, columns: Sequence[str], normals: npt.ArrayLike, bounds: npt.ArrayLike
     ) -> npt.NDArray[np.float64]:
-        """Of a release by the literal net: rows in some gamma-close halfspace, without intervals."""
+        """Rows in some gamma-close halfspace, for a release by the literal net. There are no intervals."""
         return self._halfspaces.near(tuple(columns), normals, bounds)
 
     def count_boxes(
@@ -123,7 +123,7 @@ class ReleaseReader:
         return self._asking.boxes(BoxRegions.of(declared, first, last), confidence)
 
     def parity(self, *names: str, confidence: float = 0.95) -> Answer:
-        """Rows for which an even number of `names` is true, less those for which an odd one is.
+        """The rows for which an even number of `names` is true, minus those for which an odd number is.
 
         The names are splits that the release was made for, or columns of two cells.
         """

@@ -61,17 +61,17 @@ class Answer:
 
     @property
     def value(self) -> float | date | datetime:
-        """The estimate as what it stands for: a date, where a date was asked for."""
+        """The estimate in its own type: a date, if a date was asked for."""
         return self.unit.of(self.estimate)
 
     @property
     def interval(self) -> tuple[float | date | datetime, float | date | datetime]:
-        """The ends as what they stand for."""
+        """The ends of the interval in their own type."""
         return self.unit.of(self.lower), self.unit.of(self.upper)
 
     @property
     def is_vague(self) -> bool:
-        """Whether the interval is wider than the estimate: little more than noise is left."""
+        """Whether the interval is wider than the estimate, so that it says little."""
         if self.unit is not Unit.NUMBER:
             return False  # no date is large or small
         return self.upper - self.lower > abs(self.estimate)

@@ -73,7 +73,7 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """What was asked, and every number with its interval. Thread safe: it never changes."""
+    """The answers to a question, every number with its interval. Thread safe: it never changes."""
 
     groups: tuple[str, ...]
     """The columns of GROUP BY."""

@@ -14,9 +14,9 @@ from discreet.errors import did_you_mean
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Publish a bundled table and ask it three questions."),
     "schema": ("schema", "Declare the public facts about a table."),
-    "plan": ("plan", "Expected errors, before any row is read."),
+    "plan": ("plan", "Show the expected errors, before any row is read."),
     "release": ("release", "Publish a table once, under a privacy budget."),
-    "ask": ("ask", "Ask a release a question in SQL; free, any number of times."),
+    "ask": ("ask", "Ask a release a question in SQL: free, any number of times."),
     "synthesize": ("synthesizing", "Draw synthetic rows from a release."),
     "compare": ("comparing", "Compare a release with the true table. NOT PRIVATE."),
     "curator": ("curator", "Ask a table live questions, each charged to the ledger."),
@@ -74,8 +74,8 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 def application() -> None:
-    """Publish a sensitive table once, under differential privacy; answer any number of questions
-    from the release, each with an honest error bound.
+    """Publish a sensitive table once, under differential privacy. Answer any number of questions from
+    the release, each with an honest error bound.
 
     A command prints help with examples: `discreet release --help`.
     """

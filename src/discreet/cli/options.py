@@ -93,9 +93,7 @@ def budget_options(function: Function) -> Function:
             show_default=True,
             help="The probability with which the guarantee may fail, such as 1e-9. It allows Gaussian noise.",
         ),
-        click.option(
-            "--epsilon", metavar="NUMBER", help="The budget of the whole, such as 1 or 1/2."
-        ),
+        click.option("--epsilon", metavar="NUMBER", help="The budget in all, such as 1 or 1/2."),
     ):
         function = option(function)
     return function

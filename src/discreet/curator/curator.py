@@ -53,15 +53,14 @@ from discreet.schema import Schema
 class Curator:
     """Answers SQL about `source`, charging the schema's dataset in `ledger`, up to `cap`.
 
-    `cap` bounds the dataset's whole loss, whoever asks; it is the schema's, or the ledger's, if it
-    is not given. `analyst` names who asks, and `analyst_cap` bounds that person's part of it.
+    `cap` bounds the dataset's whole loss, whoever asks. Default: the schema's cap, or the ledger's. `analyst` names who asks, and `analyst_cap` bounds that person's part of it.
     `data_version` names the state of the table: the same question about the same version is
-    answered from the record. It is the files' names and times of change if it is not given.
-    `convert_unit` lets a dataset whose cap protects others than the schema does be charged what group
-    privacy makes of each question's budget, where that is proved.
+    answered from the record. Default: the files' names and times of change.
+    If the dataset's cap protects another unit than the schema does, `convert_unit` allows to charge the
+    price that group privacy gives for each question, where a theorem gives one.
 
-    Thread safe: any number of threads may ask, and they are read for side by side. Closing waits for
-    the questions that run. In a forked child it refuses to read; open another there.
+    Thread safe: any number of threads may ask, and their questions run side by side. Closing waits for
+    questions that still run. In a forked child the curator refuses to read; open another one there.
     """
 
     def __init__(
@@ -259,7 +258,7 @@ class Curator:
         return Choice(names[measured.chosen[0]], behind, confidence, charge)
 
     def discover(self, column: str, *, budget: Budget) -> Discovery:
-        """Name the values that a category column holds often, undeclared ones too.
+        """Find the values of a category column that many people hold, also undeclared ones.
 
         Private partition selection, for keys that no schema lists: it needs a delta. Declare what it
         names, and ask for their counts apart, with noise of their own.
@@ -288,7 +287,7 @@ class Curator:
     def alert(
         self, threshold: int, *, budget: Budget, confidence: float = 0.95, questions: int = 100
     ) -> CuratorAlert:
-        """Watch counts for free until one is, noisily, at or above `threshold` (sparse vector).
+        """Watch counts, at no further cost, until a noisy count is at or above the noisy `threshold` (sparse vector).
 
         The charge is for the whole watch, up to and including its first `above`. The promised
         margin holds for the first `questions` of them.
@@ -332,7 +331,7 @@ class Curator:
     # Closing
 
     def close(self) -> None:
-        """Let go of the table and the ledger, once the questions that run have ended. What was charged stays charged."""
+        """Close the table and the ledger, after waiting for questions that still run. What was charged stays charged."""
         self._visitors.close()
         self._engine.close()
         if self._owns_ledger:

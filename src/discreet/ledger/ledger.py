@@ -60,7 +60,7 @@ class Ledger:
         mark: Path | str | None = None,
         patience: int = PATIENCE,
     ) -> Self:
-        """Open the ledger at `path` (see `place` for the default), or begin one there, and check all of it.
+        """Open the ledger at `path`, or start one there, and check all of it. Without a path it is in the default place.
 
         `mark` puts the high-water mark elsewhere, such as on another disk, where a restored
         backup does not bring an old mark along.
@@ -75,7 +75,7 @@ class Ledger:
         return self._journal.path
 
     def close(self) -> None:
-        """Let go of the files. What was charged stays charged."""
+        """Close the files. What was charged stays charged."""
         self._journal.close()
 
     def __enter__(self) -> Self:
@@ -94,7 +94,7 @@ class Ledger:
         protects: Protected | None = None,
         convert_unit: bool = False,
     ) -> None:
-        """Fix the cap of `dataset`, its notion and whom it protects; again with the same cap is no change.
+        """Fix the cap of `dataset`, its notion and whom it protects. Declaring the same cap again changes nothing.
 
         Without `protects`, the first charge says whom the cap protects. A cap that was declared to
         protect others is refused as such a charge would be.
@@ -148,7 +148,7 @@ class Ledger:
         analyst: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Put a higher cap in place of the declared one; who does it and why is recorded.
+        """Put a higher cap in place of the declared one. The ledger records who does it and why.
 
         The promise made under the old cap ends here: from now on the loss is bounded by
         the new one. `by` is the operating system's account if it is not given.
@@ -183,7 +183,7 @@ class Ledger:
     def declare_unit(
         self, dataset: str, protects: Protected, *, reason: str, by: str | None = None
     ) -> None:
-        """Say whom the charges protect that were made before ledgers recorded it; who says so and why is recorded.
+        """Say whom older charges protect, made before ledgers recorded it. The ledger records who says so and why.
 
         All of them must have protected the same, and this is taken on trust: their schemas and
         releases tell. Where the ledger knows, nothing is changed.
@@ -290,7 +290,7 @@ class Ledger:
         )
 
     def begin_reading(self, entry: Entry) -> None:
-        """Turn the charge into a reading: once, and only for the newest holder; else `EntryTaken`.
+        """Turn the charge into a reading. Only the newest holder may do it, and only once; else `EntryTaken`.
 
         A compare-and-swap on token and state inside one IMMEDIATE transaction, so exactly
         one run ever reads on one charge. Rows may be read when this returns, not before.
@@ -308,7 +308,7 @@ class Ledger:
         self._append_one(decide)
 
     def record_answer(self, entry: Entry, payload: bytes) -> None:
-        """Keep the noisy answer, durably and under the chain, before it leaves."""
+        """Record the noisy answer, durably and in the hash chain, before it is given out."""
         content = bytes(payload)
         digest = hashlib.sha256(content).hexdigest()
 
@@ -327,7 +327,7 @@ class Ledger:
         self._journal.append(decide)
 
     def publish(self, entry: Entry, digest: str) -> None:
-        """Note, before it leaves, that what has digest `digest` is published on this charge."""
+        """Record that a file or answer with this `digest` is published on this charge, before it is given out."""
         text_of(digest, what="The digest")
 
         def decide(book: Book) -> Draft | None:
@@ -371,7 +371,7 @@ class Ledger:
             return book.account(dataset).spent_by(analyst).budget()
 
     def cap(self, dataset: str, *, analyst: str | None = None) -> Budget | None:
-        """The declared cap; None if there is none, and then the dataset cannot be charged at all."""
+        """The declared cap, or None. Without a cap the dataset cannot be charged."""
         dataset = name_of(dataset, what=DATASET)
         analyst = name_or_none(analyst, what=ANALYST)
         with self._journal.newest() as (book, _):
@@ -380,14 +380,14 @@ class Ledger:
             return None if cap is None else cap.budget()
 
     def protects(self, dataset: str) -> Protected | None:
-        """Whom the dataset's cap protects; None before its first charge, and where nobody recorded it."""
+        """Whom the dataset's cap protects; None before its first charge, and if it was not recorded."""
         dataset = name_of(dataset, what=DATASET)
         with self._journal.newest() as (book, _):
             account = book.accounts.get(dataset)
             return None if account is None else account.protects
 
     def changes(self, dataset: str | None = None) -> list[CapChange]:
-        """Every cap that was declared or raised, and every unit that was, oldest first, with who and why."""
+        """Every cap or unit that was declared or raised, oldest first, with who did it and why."""
         wanted = name_or_none(dataset, what=DATASET)
         with self._journal.newest() as (book, _):
             return [change for change in book.changes if wanted in (None, change.dataset)]
@@ -398,14 +398,14 @@ class Ledger:
             return list(book.accounts)
 
     def entries(self, dataset: str | None = None) -> list[EntryView]:
-        """Every charge, oldest first; `EntryView.is_lost` marks those with nothing to show for them."""
+        """Every charge, oldest first. `EntryView.is_lost` marks those whose answer was lost."""
         wanted = name_or_none(dataset, what=DATASET)
         with self._journal.newest() as (book, _):
             records = book.records.values()
             return [record.view() for record in records if wanted in (None, record.dataset)]
 
     def verify(self) -> None:
-        """Walk the whole chain again, recompute every total, check every page.
+        """Check the whole hash chain again, recompute every total, and check every page.
 
         `LedgerDamaged` if anything is off.
         """

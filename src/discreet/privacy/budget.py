@@ -104,7 +104,7 @@ class Budget:
         return self._raw(self.notion, self.amount + other.amount, self.delta + other.delta)
 
     def minus(self, other: Budget) -> Budget:
-        """What is left after `other`; an overdraft is an error, never a negative number."""
+        """What is left after `other`. An overdraft is an error, never a negative number."""
         if not self.covers(other):
             raise BadBudget(f"{other} is more than {self}.")
         return self._raw(self.notion, self.amount - other.amount, self.delta - other.delta)
@@ -117,7 +117,7 @@ class Budget:
         return self._raw(self.notion, self.amount * share, self.delta * share)
 
     def covers(self, cost: Budget) -> bool:
-        """Whether `cost` fits. A partial order, hence not `<=`."""
+        """Whether `cost` fits into this budget. This is only a partial order, so it is not written `<=`."""
         self._same_notion(cost)
         return cost.amount <= self.amount and cost.delta <= self.delta
 

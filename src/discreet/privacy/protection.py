@@ -115,7 +115,7 @@ def protected_in(text: str) -> Protected:
 
 
 def steps(*, charge: Protected, cap: Protected) -> int | None:
-    """How many of the charge's steps one of the cap's can take, at most; None where no number is enough."""
+    """The most steps of the charge that make up one step of the cap; None if no number is enough."""
     adds = charge.adjacency is Adjacency.ADD_REMOVE
     changes = cap.adjacency is Adjacency.CHANGE_ONE
     if charge.is_same(cap):
@@ -139,7 +139,7 @@ def why_not(*, charge: Protected, cap: Protected) -> str:
 
 
 def for_a_group(cost: Budget, size: int) -> Budget:
-    """What tables `size` steps apart lose, where tables one step apart lose `cost`: group privacy."""
+    """Group privacy: what tables `size` steps apart lose, if tables one step apart lose `cost`."""
     if size == 1:
         return cost
     if cost.notion is Notion.RHO:

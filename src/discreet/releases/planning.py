@@ -60,7 +60,7 @@ class ClassPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a release with this budget and workload will be good for.
+    """The expected errors of a release with this budget and workload.
 
     Thread safe: it never changes.
     """
@@ -68,14 +68,14 @@ class Plan:
     dataset: str
     budget: Budget
     charge: Budget
-    """What the ledger will be charged: the budget, without a delta that is of no use."""
+    """What the ledger will be charged: the budget, without a delta that is not used."""
     accounting: Accounting
     rows_assumed: int | None
-    """What relative errors and means refer to: as given, or one row for each of the `people`."""
+    """The number of rows that relative errors and means assume: as given, or one row for each of the `people`."""
     people: int | None
     """As the schema declares them."""
     rows_each: int
-    """The most rows of one of them that count."""
+    """The most rows of one person that are used."""
     confidence: float
     classes: tuple[ClassPlan, ...]
     warnings: tuple[str, ...]
@@ -102,7 +102,7 @@ class Plan:
 
     @property
     def size(self) -> str:
-        """How large the table was taken to be, in words; nothing where nobody said."""
+        """The assumed size of the table, in words; empty if nobody stated it."""
         if self.rows_assumed is None:
             return ""
         if self.rows_each == 1 or self.rows_assumed != self.people or self.solved == "rows":
@@ -138,7 +138,7 @@ def plan(
     confidence: float = 0.95,
     algorithms: Mapping[str, str] | None = None,
 ) -> Plan:
-    """The expected errors of a release; no data is opened, ever.
+    """The expected errors of a release. No data is ever opened.
 
     With a `budget`: its errors. With a `target` and `solve="epsilon"`: the least epsilon (three
     significant digits, rounded up) that meets it, at `delta`. With a `budget`, a `target` and

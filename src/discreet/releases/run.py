@@ -52,8 +52,8 @@ def release(
 
     `budget` is for the whole release. `ledger` is an open ledger, a path, or `None` for the default
     place. `confidence` is that of the error claims. `algorithms` names, for the text of a class, an
-    algorithm other than the preferred one. `convert_unit` lets a dataset whose cap protects others than
-    the schema does be charged what group privacy makes of the budget, where that is proved.
+    algorithm other than the preferred one. If the dataset's cap protects another unit than the schema
+    does, `convert_unit` allows to charge the price that group privacy gives, where a theorem gives one.
     """
     run = _Run(schema, budget, workload, confidence, algorithms, progress, convert_unit)
     return run.go(
@@ -81,7 +81,7 @@ def release_to_file(
     overwrite: bool = False,
     convert_unit: bool = False,
 ) -> Release:
-    """As `release`, and written to `path`, whole or not at all, before the ledger says `published`.
+    """Like `release`, and writes the file `path`, whole or not at all, before the ledger says `published`.
 
     A file that is there already is refused before anything is charged, unless `overwrite`: it may
     be a release that was paid for. So is one that another run is about to write. If the disk fills

@@ -26,7 +26,7 @@ def render_report(
 ) -> str:
     """The report of a release as one HTML text of at most `LARGEST` bytes.
 
-    Charts come first to last until the page is full; the page says how many were left out.
+    Charts are added in order until the page is full. The page says how many were left out.
     """
     content = gather(reader, confidence=confidence, file_name=file_name)
     for kept in _ever_fewer(content):

@@ -22,7 +22,7 @@ from discreet.schema.writing import write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """The declared facts of a dataset. Its name is what the ledger keeps the spending under.
+    """The declared public facts of a dataset. The ledger records the spending under its name.
 
     Where the unit has an identifier, a row whose identifier is null, NaN or infinite belongs to
     nobody, and is left out of every count. How many such rows there are is a secret.

@@ -23,9 +23,9 @@ def command(
 
     Understood: SELECT count(*), count(column), sum(column), avg(column), median(column),
     quantile(column, 0.9) FROM name WHERE ... GROUP BY ..., with =, <>, <, <=, >, >=, BETWEEN, IN,
-    LIKE, IS NULL, AND, OR, NOT, and linear inequalities such as age + 2*hours >= 90. Which of them a
-    release answers follows from what it was made for. A question of - is read from standard input,
-    one a line. Every answer has an interval; one wider than its estimate is marked vague.
+    LIKE, IS NULL, AND, OR, NOT, and linear inequalities such as age + 2*hours >= 90. What a release was
+    made for decides which of them it answers. With - questions are read from standard input, one on
+    each line. Every answer has an interval. An interval wider than its estimate is marked vague.
 
     \b
     Examples:

@@ -23,11 +23,11 @@ SECONDS = 120.0
     "classes",
     metavar="CLASS",
     multiple=True,
-    help="With a schema: what the release would be for, such as 'marginals(2)'; repeatable.",
+    help="With a schema: a query class of the release, such as 'marginals(2)'; repeatable.",
 )
 @budget_options
 @click.option("--fast", is_flag=True, help="Fewer runs: a quick look, with less power.")
-@click.option("--runs", type=click.IntRange(100, 10_000_000), help="How many runs exactly.")
+@click.option("--runs", type=click.IntRange(100, 10_000_000), help="The exact number of runs.")
 @json_option
 @click.pass_context
 def command(
@@ -41,13 +41,13 @@ def command(
     runs: int | None,
     as_json: bool,
 ) -> None:
-    """Audit one of the mechanisms by its name, or a whole release by its schema file: run it many
-    times on neighbouring inputs and certify, from how well they can be told apart, the least that
-    epsilon can be. Above the claimed epsilon the claim is refuted, and the exit code is 1.
+    """Audit one of the mechanisms by its name, or a whole release by its schema file. The audit runs it
+    many times on neighbouring inputs. From how well these can be told apart, it certifies a lower bound
+    on epsilon. If that is above the claimed epsilon, the claim is refuted and the exit code is 1.
 
-    Nobody's rows are opened and nothing is charged: the audit invents a few rows at the ends of
-    the domains that the schema declares. For a whole release the noise laws are tested as well, and
-    no power is claimed: a bound far below the claim is not evidence for it.
+    No table is opened and nothing is charged: the audit invents a few rows at the ends of the declared
+    domains. For a whole release the noise laws are tested as well. No power is claimed there: a bound
+    far below the claim is not evidence for the claim.
 
     \b
     Examples:

@@ -17,9 +17,9 @@ from discreet.cli.options import FILE, confidence_option, json_option
 def command(release_path: Path, table: str, confidence: float, as_json: bool) -> None:
     """Compare a release with the true table. NOT PRIVATE: for the custodian's eyes only.
 
-    Prints, for each table of the release, the true error of its answers and of synthetic rows, and
-    how often the intervals hold. These are exact statistics of the rows: never publish them, and
-    never choose a release by them.
+    For each table of the release it prints the true error of its answers and of synthetic rows, and how
+    often the intervals contain the truth. These are exact statistics of the rows: never publish them,
+    and never use them to choose a release.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ from discreet.cli.options import (
 version_option = click.option(
     "--data-version",
     metavar="TEXT",
-    help="The state of the table. Default: its files' names and times of change.",
+    help="A name for the state of the table. Default: its files' names and times of change.",
 )
 
 Open = Callable[[], Any]
@@ -71,7 +71,11 @@ def curator_options(function: Callable[..., None]) -> Callable[..., None]:
         yes_option,
         convert_option,
         ledger_option,
-        click.option("--analyst", metavar="NAME", help="Who asks; charged by this name too."),
+        click.option(
+            "--analyst",
+            metavar="NAME",
+            help="Who asks. The charge is also recorded under this name.",
+        ),
         click.option(
             "--cap-delta",
             default="0",
@@ -95,8 +99,8 @@ def curator_options(function: Callable[..., None]) -> Callable[..., None]:
 
 @click.group()
 def command() -> None:
-    """Ask a table live questions, until its budget is spent. Unlike `discreet ask`, every question
-    is charged; the same question again is answered from the record, at no cost.
+    """Ask a table live questions, until its budget is spent. Unlike `discreet ask`, every question is
+    charged. The same question again is answered from the record, at no cost.
 
     \b
     Examples:
@@ -140,7 +144,7 @@ def ask(
 
     Understood: SELECT count(*), count(column), count(DISTINCT unit), sum, avg, variance, stddev,
     median, quantile(column, q), histogram(column), mode(column), top(column, k) FROM name WHERE ...
-    GROUP BY ...; in WHERE also arithmetic and functions. A question that is refused costs nothing.
+    GROUP BY ...; WHERE may use arithmetic and functions. A refused question costs nothing.
 
     \b
     Examples:
@@ -184,7 +188,9 @@ def ask(
 @curator_options
 @click.argument("questions", metavar="SQL...", nargs=-1, required=True)
 @click.option("--threshold", type=int, required=True, help="The count to watch for.")
-@click.option("--epsilon", required=True, metavar="NUMBER", help="What the whole watch costs.")
+@click.option(
+    "--epsilon", required=True, metavar="NUMBER", help="The cost of all the counts together."
+)
 @version_option
 @confidence_option
 @json_option
@@ -196,9 +202,9 @@ def alert(
     confidence: float,
     as_json: bool,
 ) -> None:
-    """Ask counts one after the other, until the first that is, noisily, at or above a threshold.
+    """Ask counts one after the other, until the first noisy count at or above a noisy threshold.
 
-    One price for all of them, however many are below (the sparse vector technique).
+    All of them together have one price, however many are below (the sparse vector technique).
 
     \b
     Examples:

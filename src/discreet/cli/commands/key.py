@@ -14,8 +14,8 @@ from discreet.cli.options import FILE, json_option
 @click.argument("path", metavar="FILE", type=FILE)
 @json_option
 def command(path: Path, as_json: bool) -> None:
-    """Make a key to sign releases with: writes the private key to FILE, for its owner alone, and
-    prints the public key, which readers of your releases verify them with.
+    """Make a key to sign releases with. It writes the private key to FILE, readable by its owner only,
+    and prints the public key. Readers of your releases verify them with the public key.
 
     \b
     Examples:

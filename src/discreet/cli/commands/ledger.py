@@ -214,9 +214,9 @@ def raise_cap(
     yes: bool,
     ledger_path: Path | None,
 ) -> None:
-    """Put a higher cap in place of a dataset's declared one; who did it and why is recorded.
+    """Put a higher cap in place of a dataset's declared one. The ledger records who did it and why.
 
-    The promise made under the old cap ends there: from then on the loss is bounded by the new one.
+    The promise made under the old cap then no longer holds: the loss is bounded by the new cap.
 
     \b
     Examples:
@@ -257,10 +257,11 @@ def declare_unit(
     by: str | None,
     ledger_path: Path | None,
 ) -> None:
-    """Say whom the charges to a dataset protect that were made before ledgers recorded it.
+    """Say whom older charges to a dataset protect, which were made before ledgers recorded it.
 
     Until then nothing more can be charged to it: losses of different units cannot be added. All its
-    charges must have protected the same; their schemas and releases tell. It is taken on trust.
+    charges must have protected the same unit: look into their schemas and releases. The ledger cannot
+    check it.
 
     \b
     Examples:
@@ -282,7 +283,7 @@ def accept(reason: str, ledger_path: Path | None) -> None:
     """Continue from this copy of the ledger, although its mark is lost or newer than the copy.
 
     Charges that this copy does not hold are forgotten for good: what was published on them no longer
-    counts against any cap. Put the newest copy and its mark back instead, if there is one.
+    counts against any cap. If you have the newest copy and its mark, put them back instead.
 
     \b
     Examples:

@@ -58,11 +58,12 @@ def command(
     confidence: float,
     as_json: bool,
 ) -> None:
-    """Expected errors of a release, before any row is read: the noise of each query class, the width
-    of its intervals, and a bound for all its queries at once. Opens no table and charges nothing.
+    """Show the expected errors of a release, before any row is read: the noise of each query class, the
+    width of its intervals, and a bound for all its queries at once. It opens no table and charges
+    nothing.
 
-    With --error it solves the other way: for the epsilon that such an error needs or, where a
-    budget is given, for the number of rows.
+    With --error it finds the epsilon that such an error needs. With --error and a budget it finds the
+    number of rows that the error needs.
 
     \b
     Examples:

@@ -64,10 +64,9 @@ def command(
 ) -> None:
     """Publish a table once: charge the ledger, read the rows, add noise, write one release file.
 
-    The table is a Parquet file or glob, a CSV file, or file.duckdb::table. The budget is that of the
-    whole release. The charge is durable before the first row is read and is never refunded, not
-    even after an error or Ctrl-C; a release beyond the dataset's cap is refused before anything is
-    read.
+    The table is a Parquet file or glob, a CSV file, or file.duckdb::table. The budget is for the whole
+    release. The charge is durable before the first row is read. It is never refunded, not even after an
+    error or Ctrl-C. A release beyond the dataset's cap is refused before anything is read.
 
     \b
     Examples:

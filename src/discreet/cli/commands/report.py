@@ -17,8 +17,8 @@ from discreet.cli.options import FILE, confidence_option, force_option
 def command(release_path: Path, output: Path | None, confidence: float, force: bool) -> None:
     """Write a release's report: one HTML file that loads nothing from anywhere.
 
-    It says in plain words what is promised, shows the numbers with their error bars, and tells how
-    to ask and how to verify. It holds nothing that the release does not.
+    The report says in plain words what is promised, shows the numbers with their error bars, and tells
+    how to ask and how to verify. It holds nothing that the release does not hold.
 
     \b
     Examples:

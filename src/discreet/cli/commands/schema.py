@@ -63,7 +63,9 @@ def draft(table: str, output: Path | None, force: bool) -> None:
 @click.option("--dataset", required=True, help="The dataset's name in the ledger.")
 @click.option("--column", "columns", multiple=True, help="A numeric column; repeatable.")
 @click.option("--category", "categories", multiple=True, help="A column of names; repeatable.")
-@click.option("--epsilon", required=True, metavar="NUMBER", help="What it may cost, in all.")
+@click.option(
+    "--epsilon", required=True, metavar="NUMBER", help="The cost of all columns together."
+)
 @click.option(
     "--delta",
     default="0",
@@ -102,11 +104,11 @@ def learn(
     ledger_path: Path | None,
     as_json: bool,
 ) -> None:
-    """Learn bounds of numeric columns, and values of categories, from the rows, for a stated budget
-    that the ledger is charged.
+    """Learn bounds of numeric columns, and values of categories, from the rows. The ledger is charged
+    the stated budget.
 
-    Only where nobody knows them: what is public knowledge costs nothing. The first charge to a dataset
-    says whom its cap protects, so give the adjacency and identifier that the schema will have.
+    Use it only where nobody knows them: declaring public knowledge costs nothing. The first charge to a
+    dataset fixes whom its cap protects, so give the adjacency and identifier that the schema will have.
 
     \b
     Examples:

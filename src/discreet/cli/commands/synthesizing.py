@@ -28,10 +28,10 @@ from discreet.cli.options import FILE, force_option
 def command(
     release_path: Path, output: Path, rows: int | None, seed: int | None, force: bool
 ) -> None:
-    """Draw synthetic rows from a release: the original's columns, names and types, nobody's rows.
+    """Draw synthetic rows from a release: with the original's columns, names and types, and nobody's rows.
 
-    Free, as often as you like: only the release is read. The rows are as good as the release;
-    ask it for numbers, which come with intervals, and use the rows where a table is needed.
+    This is free, as often as you like, because only the release is read. For numbers, ask the release:
+    its answers have intervals. Use synthetic rows where a program needs a table.
 
     \b
     Examples:

@@ -23,12 +23,12 @@ from discreet.cli.options import FILE, json_option
 def command(
     ctx: click.Context, release_path: Path, key: str | None, thorough: bool, as_json: bool
 ) -> None:
-    """Recompute what a release cost, from the noise laws that it records and from sensitivities
-    derived afresh, and compare that with its budget; compute its estimates, error claims and privacy
-    statement again from its noisy numbers; check its signature.
+    """Recompute what a release cost and compare it with its budget. The cost follows from the recorded
+    noise laws and from sensitivities that are derived again. Then recompute its estimates, error claims
+    and privacy statement from its noisy numbers, and check its signature.
 
-    Nothing that the file says of its own cost is believed. Ends with exit code 1 if the release does
-    not verify. What takes long is left out, and named, unless --thorough.
+    Nothing that the file says about its own cost is trusted. The exit code is 1 if the release does not
+    verify. Slow parts are left out, and named, unless you add --thorough.
 
     \b
     Examples:

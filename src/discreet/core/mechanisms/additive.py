@@ -106,7 +106,7 @@ class DiscreteGaussian:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneCountGaussian:
-    """Add discrete Gaussian noise to a single integer, calibrated to its own probabilities.
+    """Add discrete Gaussian noise to a single integer, calibrated to the exact discrete probabilities.
 
     Guarantee:   (epsilon, delta)-DP.
     Adjacency:   the query's; the mechanism only sees its sensitivity.
@@ -125,7 +125,7 @@ class OneCountGaussian:
     def law(self, sensitivity: Sensitivity, *, size: int) -> NoiseLaw:
         if size != 1:
             raise BadInput(
-                f"Gaussian noise calibrated to its own probabilities answers one number, not {size}; "
+                f"Gaussian noise calibrated to exact probabilities answers one number, not {size}; "
                 "use the zCDP or the analytic Gaussian."
             )
         return DiscreteGaussianLaw(

@@ -77,7 +77,7 @@ def _chances(epsilon: Fraction, delta: Fraction, bits: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSelection:
-    """Name each key by a coin of its own, whose chance grows with the units that hold the key.
+    """Name each key with a chance that grows with the number of units that hold it, by a coin of its own.
 
     Guarantee:   (epsilon, delta)-DP for the set of names. Nothing else leaves, no count above all.
     Adjacency:   the caller says how many keys one unit can touch under it, each by 1.

@@ -13,7 +13,7 @@ from discreet.privacy.laws import DiscreteLaplaceLaw
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboveThreshold:
-    """Say `below` for free until the first count that is, noisily, at or above a noisy threshold.
+    """Say `below` at no further cost, until the first noisy count at or above a noisy threshold.
 
     Guarantee:   epsilon-DP for the whole run, however many counts are asked, adaptively.
     Adjacency:   the counts'; the mechanism only sees their sensitivity.
