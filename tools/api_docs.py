@@ -74,19 +74,21 @@ def _section(found: re.Match[str]) -> str:
     lines = [f"<!-- reference: {found['module']} {found['names']} -->", ""]
     for name in names:
         lines += _entry(module, name, getattr(import_module(module), name))
-    return "\n".join([*lines, "<!-- end of reference -->"])
+    return "\n".join([*lines, *([""] if lines[-1] else []), "<!-- end of reference -->"])
 
 
 def _entry(module: str, name: str, value: Any) -> list[str]:
     shown = f"dc.{name}" if module == "discreet" else name
     if inspect.isclass(value) and issubclass(value, Exception):
-        return [*_item(f"`{shown}`", _docstring(value)), ""]
+        return _item(f"`{shown}`", _docstring(value))
     lines = [f"#### `{shown}`", ""]
     if not (inspect.isclass(value) and issubclass(value, enum.Enum)):
         lines += ["```py", *_call(shown, value), "```", ""]
     lines += [*_blocks(_docstring(value)), ""]
     if inspect.isclass(value):
         members = [line for item in _members(value) for line in item]
+        if members and TERM.match(_docstring(value).rpartition("\n\n")[2]):
+            lines += ["Fields and methods:", ""]  # or the two lists would become one
         lines += [*members, ""] if members else []
     return lines
 
@@ -104,7 +106,9 @@ def _members(kind: type) -> Iterator[list[str]]:
             returned = inspect.signature(found.fget).return_annotation if found.fget else "Any"
             yield _item(f"`{name}: {_annotation(returned)}`", _docstring(found))
         else:
-            signature = "".join(line.strip() for line in _call(name, _function(found), wide=True))
+            maker = isinstance(found, classmethod | staticmethod)
+            called = f"{kind.__name__}.{name}" if maker else name
+            (signature,) = _call(called, _function(found), wide=True)
             yield _item(f"`{signature}`", _docstring(found) or _shared(name))
 
 

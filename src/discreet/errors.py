@@ -1,26 +1,26 @@
 """Every error that discreet raises on purpose, in one tree.
 
     DiscreetError
-    ├── BadInput              what was asked makes no sense; nothing was read, charged or written
+    ├── BadInput              the request makes no sense; nothing was read, charged or written
     │   ├── BadBudget
     │   ├── BadSchema         carries every mistake found, not only the first
     │   ├── BadSource         the table cannot be opened, or lacks a declared column
     │   ├── BadQuestion       the SQL is not understood or not allowed
     │   └── BadRelease        a release file that is damaged, foreign, newer or hostile
-    ├── Refused               it makes sense, and is refused by a guarantee
+    ├── Refused               it makes sense, but a guarantee forbids it
     │   ├── BudgetExceeded
-    │   ├── WrongUnit         a charge that protects others than the cap does
+    │   ├── WrongUnit         a charge that protects another unit than the cap does
     │   ├── NotAnswerable     names the query class that the release would have needed
     │   ├── EntryTaken        another run took over the ledger entry; this one may not read
     │   ├── AlreadyAsked      the very same question was charged and read before
-    │   └── AnswerLost        it was charged, and its answer never came to be; it is not drawn again
+    │   └── AnswerLost        it was charged, and its answer was lost; it is not drawn again
     ├── EngineFailed          the engine stopped for a reason that no row decides
-    ├── NotWritten            charged and read, and its file could not be written where it should be
+    ├── NotWritten            charged and read, but its file could not be written in its place
     └── LedgerError
         ├── LedgerBusy
         └── LedgerDamaged     a broken chain, a flipped byte, or an older copy put back
 
-`LargeCap` is a warning and no error: `warnings.filterwarnings("error", category=LargeCap)` makes it one.
+`LargeCap` is a warning, not an error: `warnings.filterwarnings("error", category=LargeCap)` makes it one.
 
 A message says what was refused, the numbers, what was not done, and what to do
 next. It never depends on a row's value: such a message would itself be a release.
@@ -58,7 +58,7 @@ class DiscreetError(Exception):
 
 
 class BadInput(DiscreetError, ValueError):
-    """What was asked makes no sense. Nothing was read, charged or written."""
+    """The request makes no sense. Nothing was read, charged or written."""
 
 
 class BadBudget(BadInput):
@@ -114,7 +114,7 @@ class BudgetExceeded(Refused):
 
 
 class WrongUnit(Refused):
-    """The charge protects others than the dataset's cap does, so the two cannot be added."""
+    """The charge protects another unit than the dataset's cap does, so the two cannot be added."""
 
 
 class NotAnswerable(Refused):

@@ -88,7 +88,7 @@ class ReleaseReader:
     def count_cells(
         self, columns: Sequence[str], codes: npt.ArrayLike, *, confidence: float = 0.95
     ) -> ManyCounts:
-        """Rows in single cells, one row of `codes` a question."""
+        """Rows in single cells, one row of `codes` for each question."""
         declared = tuple(self.schema.column(name) for name in columns)
         return self._asking.cells(CellRegions.of(declared, codes), confidence)
 
@@ -100,7 +100,7 @@ class ReleaseReader:
         *,
         confidence: float = 0.95,
     ) -> ManyHalfspaces:
-        """Rows with normal . columns >= bound, one row of `normals` and one bound a question."""
+        """Rows with normal . columns >= bound, one row of `normals` and one bound for each question."""
         confidence_level(confidence)
         return self._halfspaces.many(tuple(columns), normals, bounds, confidence=confidence)
 
@@ -131,7 +131,7 @@ class ReleaseReader:
         return parity_of(self._library, names, confidence=confidence)
 
     def noisy_table(self, columns: Sequence[str]) -> tuple[npt.NDArray[np.float64], float]:
-        """The estimated table over `columns` as it was measured, and the deviation of a cell.
+        """The estimated table over `columns` as it was measured, and the standard deviation of a cell.
 
         Unbiased, so cells may be negative or fractional; one axis a column, in the order given.
         """

@@ -78,7 +78,7 @@ class Answers:
     groups: tuple[str, ...]
     """The columns of GROUP BY."""
     codes: npt.NDArray[np.int64]
-    """One row a group, one column a column of GROUP BY: numbers of cells."""
+    """Cell numbers: one row for each group, one column for each column of GROUP BY."""
     label: Callable[[int, int], str] = field(repr=False)
     """The text of (place in `groups`, code)."""
     columns: tuple[AnswerColumn, ...]

@@ -163,9 +163,9 @@ class Curator:
     ) -> Answers:
         """The answer to a question in SQL, every number with its interval.
 
-        `budget` is the cost of the whole question; `accuracy`, such as '±50 at 95%', buys just so
-        much. A question that is refused is not charged, and nothing is read. `undeclared` names
-        category columns of GROUP BY whose values are to be found, as those are that declare none.
+        `budget` is the cost of the whole question; with an `accuracy`, such as '±50 at 95%', the least
+        budget that reaches it is charged. A question that is refused is not charged, and nothing is read. `undeclared`
+        names columns of GROUP BY whose values are to be found, although the schema declares them.
         """
         planned, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
         with self._visitors.inside():
@@ -260,8 +260,8 @@ class Curator:
     def discover(self, column: str, *, budget: Budget) -> Discovery:
         """Find the values of a category column that many people hold, also undeclared ones.
 
-        Private partition selection, for keys that no schema lists: it needs a delta. Declare what it
-        names, and ask for their counts apart, with noise of their own.
+        This is private partition selection, so it needs a delta. It gives no counts: declare the values
+        that it finds, then ask for their counts.
         """
         found = self.schema.column(column)
         if found.kind != "category":
@@ -289,8 +289,8 @@ class Curator:
     ) -> CuratorAlert:
         """Watch counts, at no further cost, until a noisy count is at or above the noisy `threshold` (sparse vector).
 
-        The charge is for the whole watch, up to and including its first `above`. The promised
-        margin holds for the first `questions` of them.
+        The charge is for the whole watch, up to and including its first `above`. The promised margin
+        holds for the first `questions` counts.
         """
         confidence = float(confidence_level(confidence))
         if isinstance(threshold, bool) or not isinstance(threshold, int):

@@ -39,8 +39,8 @@ class Ledger:
     """Durable, append-only, for any number of processes and threads. Open it with `Ledger.open`.
 
     Guarantee:  over everything charged to a dataset, also by adaptively chosen requests, the
-                loss of those whom its cap protects is at most the cap, if every reading of the rows
-                follows `begin_reading` and bounds what it says that it does.
+                loss of those whom its cap protects is at most the cap, if rows are read only after
+                `begin_reading` and every reading costs at most what was charged for it.
     Theorem:    account.py names the filters: basic composition for (epsilon, delta), zCDP for
                 (rho, delta).
     Key:        the dataset's declared name in Unicode NFC, never a path: a copy, or next month's
@@ -96,8 +96,8 @@ class Ledger:
     ) -> None:
         """Fix the cap of `dataset`, its notion and whom it protects. Declaring the same cap again changes nothing.
 
-        Without `protects`, the first charge says whom the cap protects. A cap that was declared to
-        protect others is refused as such a charge would be.
+        Without `protects`, the first charge says whom the cap protects. If the cap was declared for
+        another unit, this is refused, as such a charge would be.
         """
         self._declare(name_of(dataset, what=DATASET), None, cap, protects, convert_unit)
 
@@ -185,8 +185,8 @@ class Ledger:
     ) -> None:
         """Say whom older charges protect, made before ledgers recorded it. The ledger records who says so and why.
 
-        All of them must have protected the same, and this is taken on trust: their schemas and
-        releases tell. Where the ledger knows, nothing is changed.
+        All of them must have protected the same unit. The ledger cannot check this: look into their
+        schemas and releases. If it already knows the unit, nothing is changed.
         """
         dataset = name_of(dataset, what=DATASET)
         text_of(reason, what=REASON)
@@ -226,12 +226,13 @@ class Ledger:
         written. `request` is a digest of everything that is asked; a charge for the same
         request, cost and analyst that was paid and never read is taken over, not paid again,
         and whoever held it before may no longer read. With `once`, a request that was read on
-        an earlier charge is refused with `AlreadyAsked`, in the same transaction. With `reading`
-        the charge is its one reading as well, as by `begin_reading`, for half the price in time;
-        a run that dies after it has paid, whether it read or not.
+        an earlier charge is refused with `AlreadyAsked`, in the same transaction. With `reading` the
+        charge also begins the reading, as `begin_reading` would, in half the time. A run that dies
+        after that has paid, whether it read or not.
 
-        `protects` says whose loss the cost bounds. Where the cap protects others, the charge is
-        `WrongUnit`; with `convert_unit` it pays what group privacy makes of it, if that is proved.
+        `protects` says whose loss the cost bounds. If the cap protects another unit, `WrongUnit` is
+        raised. With `convert_unit` the charge pays the price that group privacy gives, where a theorem
+        gives one.
         """
         dataset = name_of(dataset, what=DATASET)
         analyst = name_or_none(analyst, what=ANALYST)

@@ -82,7 +82,7 @@ class Plan:
     solved: Literal["epsilon", "rows"] | None = None
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a class, for a table."""
+        """One row for each class, for a table."""
         return [
             {
                 "class": each.query_class,

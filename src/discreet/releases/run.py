@@ -51,7 +51,7 @@ def release(
     """Release `source` for `workload` at the cost of `budget`, charged to the schema's dataset.
 
     `budget` is for the whole release. `ledger` is an open ledger, a path, or `None` for the default
-    place. `confidence` is that of the error claims. `algorithms` names, for the text of a class, an
+    place. `confidence` is the confidence of the error claims. `algorithms` names, for the text of a class, an
     algorithm other than the preferred one. If the dataset's cap protects another unit than the schema
     does, `convert_unit` allows to charge the price that group privacy gives, where a theorem gives one.
     """

@@ -131,12 +131,12 @@ class Schema:
 
     @property
     def rows_are_public(self) -> bool:
-        """Whether the number of rows is public: one is changed, none is added, and each is a person."""
+        """Whether the number of rows is public: under change-one, where each row is a person."""
         return self.adjacency is Adjacency.CHANGE_ONE and self.unit.identifier is None
 
     @property
     def protects(self) -> Protected:
-        """Whose loss a charge under this schema bounds."""
+        """Whom a charge under this schema protects."""
         return Protected.by(self.adjacency, self.unit)
 
     def column(self, name: str) -> Column:

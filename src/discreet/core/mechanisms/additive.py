@@ -110,8 +110,8 @@ class OneCountGaussian:
 
     Guarantee:   (epsilon, delta)-DP.
     Adjacency:   the query's; the mechanism only sees its sensitivity.
-    Sensitivity: L1 of a single coordinate; a longer answer is refused, for the calibration
-                 is proved only where one coordinate changes.
+    Sensitivity: L1 of a single coordinate; a longer answer is refused, because the calibration is
+                 proved only where one coordinate changes.
     Theorem:     Canonne, Kamath, Steinke 2020, theorem 7 (exact hockey-stick divergence).
     """
 

@@ -44,7 +44,7 @@ class Exponential:
     def interval(
         self, chosen_score: int, sensitivity: int, *, candidates: int, beta: float
     ) -> tuple[float, float]:
-        """Where the best score lies, given the chosen one's, with probability 1 - beta."""
+        """An interval for the best score, given the chosen one, with probability 1 - beta."""
         return chosen_score, chosen_score + self.shortfall(
             sensitivity, candidates=candidates, beta=beta
         )

@@ -79,10 +79,10 @@ def _chances(epsilon: Fraction, delta: Fraction, bits: int) -> tuple[int, ...]:
 class PartitionSelection:
     """Name each key with a chance that grows with the number of units that hold it, by a coin of its own.
 
-    Guarantee:   (epsilon, delta)-DP for the set of names. Nothing else leaves, no count above all.
+    Guarantee:   (epsilon, delta)-DP for the set of names. Nothing else is published, in particular no count.
     Adjacency:   the caller says how many keys one unit can touch under it, each by 1.
     Sensitivity: that number of keys. Each pays its part of epsilon and delta (basic composition);
-                 keys that a unit does not touch cost nothing, for their coins are apart.
+                 keys that a unit does not touch cost nothing, because coins are independent.
     Theorem:     Desfontaines, Voss, Gipson, Mandayam 2022: among all (epsilon, delta)-DP ways to
                  name a key by its count, this one names it most often, at every count.
     """

@@ -20,7 +20,7 @@ from discreet.samplers.entropy import EntropySource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomisedResponse:
-    """Tell the truth with probability `truth`, else one of the other answers, each alike.
+    """Tell the truth with probability `truth`, else one of the other answers, each equally likely.
 
     Guarantee:   epsilon-DP for each person (local model), epsilon = ln(truth (k-1) / (1-truth)).
     Adjacency:   one person's answer changes.

@@ -35,7 +35,7 @@ class Marginals:
     weight: Fraction = Fraction(1)
     tables: tuple[tuple[str, ...], ...] | None = None
     table_weights: tuple[Fraction, ...] | None = None
-    """How much each of `tables` matters beside the others."""
+    """How much each of `tables` matters compared with the others."""
     name: ClassVar[str] = "marginals"
 
     def __init__(
@@ -101,7 +101,7 @@ class Marginals:
         return tuple(each for each in combinations(names, self.degree) if each not in large)
 
     def left_out(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
-        """Sets too large to decide how all others are released; none where every set is that large."""
+        """Column sets that are left out because they are too large; none if every set is that large."""
         if self.degree is None:
             return ()
         sizes = {column.name: column.cells for column in schema.columns}
