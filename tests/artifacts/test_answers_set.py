@@ -32,7 +32,9 @@ def test_it_prints_as_a_table_with_intervals_and_notes() -> None:
     text = str(grouped())
     assert text.splitlines()[0].split()[:2] == ["sex", "n"]
     assert (
-        "[7, 7]" in text and "noise + discretisation" in text and "discretisation includes" in text
+        "[7, 7]" in text
+        and "noise + discretisation" in text
+        and "discretisation also allows" in text
     )
 
 

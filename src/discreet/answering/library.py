@@ -184,6 +184,6 @@ class Library:
         extra = [name for name in min(larger, key=len) if name not in columns]
         losing = [name for name in extra if not keeps_every_row(self.schema.column(name))]
         return (
-            f" Its larger table leaves out rows without a cell in {', '.join(losing)}, so it does not "
-            "add up to this one; the schema could give nulls and other values cells of their own."
+            f" A larger table of the release leaves out rows without a cell in {', '.join(losing)}, so its cells "
+            "do not add up to this one. The schema could give nulls and other values cells of their own."
         )

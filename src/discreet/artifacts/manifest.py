@@ -136,7 +136,7 @@ class _Reader:
                 query = query_from_dict(_of_whole_numbers(data["query"]))
                 values = self.array(data["values"], "<i8")
                 if values.shape != (query.size(self.schema),):
-                    raise BadRelease("a measurement has not as many numbers as its query.")
+                    raise BadRelease("a measurement does not have as many numbers as its query.")
                 return Measurement(
                     query=query,
                     law=law_from_dict(data["law"]),

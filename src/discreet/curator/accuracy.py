@@ -56,7 +56,7 @@ def budget_for(
         if one.kind not in COUNTED:
             raise BadQuestion(
                 f"The cost of {one.name} at a given accuracy depends on the data (how many rows there are), "
-                "so it cannot be told beforehand. Nothing was read or charged. Give a budget instead."
+                "so it is not known beforehand. Nothing was read or charged. Give a budget instead."
             )
 
     def suffices(amount: Fraction) -> bool:

@@ -37,7 +37,7 @@ def frame_columns(source: Source) -> list[SourceColumn]:
         lambda: _described(source),
         lambda: BadSource(
             f"The {source.format} table does not say which columns it has: its own steps fail. No row "
-            "was read. Its message is not shown, because it may quote a row. Mend it, or write it to Parquet."
+            "was read. Its message is not shown, because it may quote a row. Fix them, or write the table to Parquet."
         ),
     )
     return [SourceColumn(place, str(name), str(type_)) for place, (name, type_) in described]

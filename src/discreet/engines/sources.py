@@ -188,7 +188,7 @@ def refuse_row_as_header(names: Sequence[str]) -> None:
         )
     if any(re.fullmatch(NUMBER_PATTERN, name) or DATED.match(name) for name in plain):
         raise BadSource(
-            "The first line looks like a row, for it holds a number or a date, so it is not shown. If the "
+            "The first line looks like a row, because it holds a number or a date. So it is not shown. If the "
             "file has no header, list its columns under [csv] as `names`; if it has, say `header = true`."
         )
 

@@ -84,8 +84,8 @@ class Account:
             if self.unit_is_lost:
                 raise WrongUnit(
                     f"Refused: dataset '{self.dataset}' was charged before ledgers recorded whom a charge "
-                    "protects, so nothing can be added to it. Nothing was charged. Look into its schema or "
-                    "its releases, and say it once with `discreet ledger declare-unit` (declare_unit in Python)."
+                    "protects, so nothing can be added to it. Nothing was charged. Look into its "
+                    "schema or its releases, and declare it once with `discreet ledger declare-unit` (declare_unit in Python)."
                 )
             return 1
         size = steps(charge=protects, cap=self.protects)
@@ -94,8 +94,8 @@ class Account:
             raise WrongUnit(
                 f"Refused: the cap of dataset '{self.dataset}' protects {self.protects}, and this charge "
                 f"protects {protects}: {reason}. Nothing was charged and no row was read. Use a schema with "
-                "the cap's adjacency and unit, or give the dataset another name and a cap of its own; "
-                "what the same people lose under both names is then bounded by no cap."
+                "the cap's adjacency and unit, or give the dataset another name and a cap of its "
+                "own. Then no cap bounds what the same people lose under both names."
             )
         return size
 

@@ -126,8 +126,9 @@ class Book:
             raise BadInput(f"Entry {entry.id} on dataset '{entry.dataset}' is not in this ledger.")
         if record.token != entry.token:
             raise EntryTaken(
-                f"Refused: another run took over entry {entry.id} on dataset '{entry.dataset}', which had "
-                "paid and read nothing. This run reads no row. Ask again to pay for a reading of its own."
+                f"Refused: another run took over entry {entry.id} on dataset '{entry.dataset}', which "
+                "was paid and not read. This run reads no row. Ask again to pay for another "
+                "reading."
             )
         return record
 

@@ -232,8 +232,8 @@ class Journal:
         """The events reach the mark and agree with it."""
         if mark is None:
             raise LedgerDamaged(
-                f"The ledger {self.path} has events and no mark {self._marks.path}, so an older copy "
-                f"could not be told from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
+                f"The ledger {self.path} has events and no mark {self._marks.path}, so an older "
+                "copy could not be told apart from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
             )
         if mark == self._seen:
             return

@@ -131,7 +131,7 @@ class Ledger:
                 if old is not None:
                     raise Refused(
                         f"Refused: the cap of {_whose(dataset, analyst)} was declared as {old.budget()}, and "
-                        f"{cap} is another one. Nothing was changed. Use the declared cap, or raise "
+                        f"{cap} is a different one. Nothing was changed. Use the declared cap, or raise "
                         "it with raise_cap and a reason."
                     )
             named = None if protects is None else protects.text
@@ -318,7 +318,9 @@ class Ledger:
             if record.answer is not None:
                 if record.answer[1] == digest:
                     return None
-                raise Refused(f"Refused: entry {entry.id} has an answer, and a charge buys one.")
+                raise Refused(
+                    f"Refused: entry {entry.id} already has an answer, and one charge buys one answer."
+                )
             if record.state is not EntryState.READING:
                 raise BadInput(
                     f"Entry {entry.id} is {record.state}; an answer needs a reading first."

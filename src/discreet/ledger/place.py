@@ -70,8 +70,8 @@ def check_one_name(path: Path) -> None:
         )
     if str(path) in _mounted():
         raise LedgerError(
-            f"The ledger {path} is mounted as a single file, so its log would lie in another place than "
-            "its own. Nothing was charged. Mount its directory instead."
+            f"The ledger {path} is mounted as a single file, so its log would be in another "
+            "place than the file. Nothing was charged. Mount its directory instead."
         )
 
 

@@ -74,7 +74,7 @@ def plain_errors(path: Path) -> Iterator[None]:
 def unwritable(path: Path, reason: str) -> LedgerError:
     return LedgerError(
         f"The ledger {path} cannot be used: {reason}. This step was not confirmed, so no row may be "
-        "read for it. Mend that and run again: a charge that was recorded and not read is taken "
+        "read for it. Fix that and run again. A charge that was recorded and not read is taken "
         "over, not paid twice."
     )
 

@@ -135,7 +135,7 @@ def why_not(*, charge: Protected, cap: Protected) -> str:
         return f"one '{cap.identifier}' may have any number of rows"
     if charge.identifier != cap.identifier and cap.identifier is not None:
         return f"one '{cap.identifier}' may have rows of any number of '{charge.identifier}'"
-    return "a change-one charge may tell the exact number of rows or people, so it does not hide one more"
+    return "a change-one charge may reveal the exact number of rows or people, so it does not hide one more"
 
 
 def for_a_group(cost: Budget, size: int) -> Budget:
@@ -165,8 +165,8 @@ def _exponential_above(power: Fraction) -> Fraction:
         return Fraction(1)
     if power > LARGEST_EXPONENT:
         raise BadBudget(
-            f"An epsilon that amounts to {power.numerator // power.denominator} has no delta that could "
-            "be counted. Nothing was charged. Use a smaller epsilon."
+            f"For an epsilon of {power.numerator // power.denominator} in all, the delta is too "
+            "large to count. Nothing was charged. Use a smaller epsilon."
         )
     power = Fraction(
         -(-power.numerator * DIGITS // power.denominator), DIGITS

@@ -29,7 +29,7 @@ class Argument(NamedTuple):
 def plain_names(group: Sequence[Argument]) -> list[str]:
     """The names of one list, in which no single column has a weight."""
     if any(each.weight for each in group):
-        raise BadInput("A weight stands behind a whole table, or behind the whole class.")
+        raise BadInput("A weight follows a whole table, or the whole class.")
     return [each.name for each in group]
 
 

@@ -168,7 +168,7 @@ def _boxes(mask: Bools, edges: list[list[int]]) -> Boxes:
     """Runs along the last column, joined over equal runs in the columns before it."""
     found: list[tuple[tuple[int, int], ...]] = _runs(mask)
     if len(found) > MOST_BOXES:
-        raise NotAnswerable(f"The condition falls into more than {MOST_BOXES:,} boxes.")
+        raise NotAnswerable(f"The condition needs more than {MOST_BOXES:,} boxes.")
     first = np.zeros((len(found), mask.ndim), dtype=np.uint64)
     last = np.zeros((len(found), mask.ndim), dtype=np.uint64)
     for place, box in enumerate(found):

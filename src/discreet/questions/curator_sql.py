@@ -141,7 +141,9 @@ class _Reader(StatementReader):
             raise BadQuestion(f"The question has more than {MOST_AGGREGATES} aggregates.")
         alone = [one for one in found if one.kind in STANDALONE]
         if alone and len(found) > 1:
-            raise BadQuestion(f"{alone[0].name} stands alone in its SELECT; ask the rest apart.")
+            raise BadQuestion(
+                f"{alone[0].name} must be alone in its SELECT. Ask the rest in another question."
+            )
         if alone and alone[0].kind == "top" and named:
             raise BadQuestion("mode and top take no GROUP BY; ask with a WHERE for each group.")
         return CuratorQuestion(

@@ -23,6 +23,6 @@ def left_out_note(query_class: QueryClass, schema: Schema) -> str:
     )
     more = f" and {len(large) - NAMED:,} more" if len(large) > NAMED else ""
     return (
-        f"Left out, for a table of {query_class.text} has at most {MOST_OF_ALL:,} cells: {named}{more}. "
+        f"Left out, because a table of {query_class.text} has at most {MOST_OF_ALL:,} cells: {named}{more}. "
         f"Declare wider cells, or ask for one by name, as in {first}."
     )

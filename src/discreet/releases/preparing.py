@@ -54,7 +54,7 @@ def read_workload(workload: Workload, schema: Schema) -> tuple[QueryClass, ...]:
                 )
         if each.text in seen:
             raise BadInput(
-                f"{each.text} stands twice in the workload; give it a weight instead. "
+                f"{each.text} is twice in the workload; give it a weight instead. "
                 "Nothing was read or charged."
             )
         seen.add(each.text)

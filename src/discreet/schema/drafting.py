@@ -85,7 +85,7 @@ def draft(names: Sequence[str], types: Mapping[str, str] | None = None) -> str:
     for name in names:
         if name_mistakes(name) or folded(name) in seen:
             lines += [
-                f"# Left out, for its name is empty, unusable or taken: {name!a}",
+                f"# Left out, because its name is empty, unusable or taken: {name!a}",
                 "",
             ]
             continue

@@ -209,12 +209,12 @@ def _notes(
     valued = [name for each in ranges if each not in lacking for name in each.columns]
     if valued:
         found.append(
-            f"Every row has a value in {', '.join(valued)}: ranges count no nulls, so none are drawn."
+            f"Every row has a value in {', '.join(valued)}: ranges do not count nulls, so none are drawn."
         )
     if lacking:
         names = ", ".join(each.columns[0] for each in lacking)
         found.append(
-            f"In {names} as many rows have no value as the release counts more rows than values."
+            f"In {names} the number of nulls is the number of all rows minus the number of values, as the release estimates them."
         )
     left = [
         column.name

@@ -36,10 +36,11 @@ from discreet.privacy.cost import Accounting, Cost, allowance
 from discreet.schema import Schema
 
 LIMITS = (
-    "Recomputed: sensitivities from the queries and the schema, costs from the noise laws, their sum, the "
-    "words of the privacy statement, and, unless said otherwise, estimates and error claims from the noisy "
-    "numbers. Not checkable from a file: that the schema and the queries are those that were run, that the "
-    "noise was drawn from these laws, and what the ledger holds. A signature says who vouches for them."
+    "This recomputed the sensitivities from the queries and the schema, the costs from the noise "
+    "laws, their sum, and the words of the privacy statement. Unless said otherwise, it also "
+    "recomputed estimates and error claims from the noisy numbers. A file alone cannot show "
+    "that this schema and these queries were the ones that ran, that the noise was drawn from "
+    "these laws, or what the ledger holds. A signature says who vouches for that."
 )
 NOT_IN_OLDER_FILES = "privacy/data/schema_sha256"
 PRIVATE = (
@@ -228,7 +229,7 @@ def _recomputed(
         )
     size = each.query.size(schema)
     if each.values.shape != (size,):
-        raise _Mismatch("it has not as many numbers as its query.")
+        raise _Mismatch("it does not have as many numbers as its query.")
     epsilon = None if each.cost.epsilon is None else _epsilon(each.cost)
     found = each.law.cost(moved, size=size, epsilon=epsilon)
     return _within_delta(found, each.cost) if found.delta else _agreeing(found, each.cost)

@@ -165,7 +165,7 @@ class EncodedRows:
                 if made != batch.rows and self._schema.unit.identifier is None:
                     raise EngineFailed(
                         "The engine read other rows than the file holds. What was charged stays "
-                        "charged. This is a mistake of the program; please report it."
+                        "charged. This is a defect of the program. Please report it."
                     )
                 done = batch.share
 

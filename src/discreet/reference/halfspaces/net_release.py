@@ -57,8 +57,8 @@ class HalfspaceNet:
         asked = halfspaces(query_class)
         if not schema.rows_are_public:
             return (
-                "the literal net divides by a public number of rows, which there is only under "
-                "change-one adjacency with one row a person."
+                "the literal net divides by a public number of rows, which exists only under "
+                "change-one adjacency with one row for each person."
             )
         if asked.projections == "theorem":  # whatever the budget, so before anything is charged
             refusal = _needed(asked, schema, LARGEST_ALPHA).refusal(schema.people)

@@ -67,8 +67,8 @@ class NoisySearch:
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if schema.adjacency is not Adjacency.CHANGE_ONE or schema.unit.identifier is not None:
             return (
-                "noisy-search divides by the number of rows, which is public only under change-one "
-                "adjacency with one row a person."
+                "noisy-search divides by the number of rows, which is public only under "
+                "change-one adjacency with one row for each person."
             )
         if not isinstance(query_class, Ranges) or len(query_class.columns) > MOST_SEARCHED:
             return f"noisy-search releases ranges of at most {MOST_SEARCHED} columns."

@@ -237,8 +237,8 @@ class HalfspaceSource(Source):
             column = schema.column(strange[0])
             raise NotAnswerable(
                 f"Column {column.name!r} is of kind {column.kind}: a question with a linear inequality "
-                f"names columns of kind {' and '.join(NUMERIC_KINDS)} only, for it is answered from "
-                "halfspaces(...) over them."
+                f"names columns of kind {' and '.join(NUMERIC_KINDS)} only, because it is "
+                "answered from halfspaces(...) over them."
             )
         return columns
 
@@ -257,8 +257,8 @@ class HalfspaceSource(Source):
         for leaf in leaves_of(region.condition):
             if isinstance(leaf, NullTest) and self._library.schema.column(leaf.column).has_other:
                 raise NotAnswerable(
-                    f"IS NULL of column {leaf.column!r} is not answered beside a linear inequality, for the "
-                    "column keeps values outside its domain."
+                    f"IS NULL of column {leaf.column!r} is not answered together with a linear "
+                    "inequality, because the column keeps values outside its domain."
                 )
 
     def _made(self, cells: Cells) -> str:

@@ -65,8 +65,8 @@ class MeanOfAllRows:
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if not schema.rows_are_public:
             return (
-                "a mean over all rows divides by their number, which is public only under change-one "
-                "adjacency with one row a person."
+                "a mean over all rows divides by their number, which is public only under "
+                "change-one adjacency with one row for each person."
             )
         column = _means(query_class).column
         if schema.column(column).nulls != "exclude":

@@ -118,7 +118,7 @@ def _listed(
     if not isinstance(condition, Inequality) or condition not in declared:
         return None
     if len(declared) != len(measured.values):
-        raise BadRelease("A part of predicates has not one number for each of them.")
+        raise BadRelease("A part of predicates does not have one number for each of them.")
     value = float(measured.values[declared.index(condition)])
     terms: Terms = ((1.0, measured.law, 1),)
     return _counted(value, terms, confidence)
@@ -159,7 +159,7 @@ def _modelled(
     if not isinstance(chosen, Selection) or not isinstance(noisy, Measurement):
         raise BadRelease("A part made by a model does not end with its own check.")
     if model.shape != (len(found.workload),) or not 0 <= chosen.chosen < len(model):
-        raise BadRelease("A part made by a model has not one answer for each predicate.")
+        raise BadRelease("A part made by a model does not have one answer for each predicate.")
     if not len(same):
         return None
     bound = model_bound(chosen, noisy, int(model[chosen.chosen]), confidence)

@@ -66,7 +66,7 @@ class SplitSource(Source):
     def _check_signs(self, asked: StrategyCounts) -> None:
         satisfied = partition(self._schema, asked.conditions).workload.sum(axis=0)
         if asked.matrix != (tuple(np.where(satisfied % 2, -1, 1).tolist()),):
-            raise BadRelease("A parity in it has not the signs of its splits.")
+            raise BadRelease("A parity in it does not have the signs of its splits.")
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
         """A count that parities of the splits determine."""
@@ -154,7 +154,7 @@ def parity_half_width(library: Library, query_class: Parities, level: Exactable)
             if len(known) == len(wanted):
                 return max(half_width([term] if term else [], level) for _, term in known)
         raise NotAnswerable(
-            f"The release has not all parities of {query_class.text}; it was made for "
+            f"The release does not have all parities of {query_class.text}; it was made for "
             f"{', '.join(library.release.workload)}."
         )
     sets = dict.fromkeys(each for own in query_class.sets(library.schema) for each in subsets(own))

@@ -93,8 +93,8 @@ class TableSource(Source):
             column = self._schema.column(region.column)
             if region.kind != "count" and column.has_other:
                 notes.append(
-                    f"Values outside the declared domain of column {column.name!r} are neither "
-                    "summed nor averaged."
+                    f"Values outside the declared domain of column {column.name!r} are not "
+                    "summed or averaged."
                 )
         if np.any(found.is_model):
             notes.append(MODEL_NOTE)

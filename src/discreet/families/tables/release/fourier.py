@@ -65,7 +65,7 @@ class FourierMarginals:
         names = {name for columns in sets for name in columns}
         wide = sorted(name for name in names if schema.column(name).cells != 2)
         if wide:
-            return f"column {wide[0]} has not exactly two cells, which Fourier coefficients need."
+            return f"column {wide[0]} does not have exactly two cells, which Fourier coefficients need."
         if max(map(len, sets), default=0) > MOST_COLUMNS:
             return f"it has tables of more than {MOST_COLUMNS} columns."
         if not 0 < len(_coefficients(sets, schema)) <= MOST_COEFFICIENTS:

@@ -135,7 +135,7 @@ def refused_sets(sets: Sequence[tuple[str, ...]], schema: Schema, *, spreads: bo
             "keep nulls and other values in cells, or name the algorithm automatic-even."
         )
     if not needed_residuals(sets, schema):
-        return "it asks only for what is public under change-one adjacency, or always the same."
+        return "everything it asks for is public under change-one adjacency, or is always the same."
     return None
 
 
