@@ -44,7 +44,7 @@ class Estimates:
     lower: Floats
     upper: Floats
     std: Floats
-    """Of the noise alone."""
+    """The standard deviation of the noise alone."""
     is_exact: Bools | bool = True
     """Whether the interval owes nothing to discretisation, for all numbers or for each."""
     is_model: Bools | bool = False

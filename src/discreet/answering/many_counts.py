@@ -22,7 +22,7 @@ class ManyCounts:
     lower: Floats
     upper: Floats
     std: Floats
-    """Of the noise alone."""
+    """The standard deviation of the noise alone."""
     is_exact: Bools
     """Whether the question follows the cells: its interval then covers `noise` only."""
     confidence: float

@@ -47,7 +47,7 @@ class Region:
     column: str | None = None
     """The column that is summed or averaged; of a count, the column that must not be null."""
     level: Fraction | None = None
-    """Of a quantile."""
+    """The level, for a quantile."""
 
     @classmethod
     def of(cls, aggregate: Aggregate, question: Question) -> Region:

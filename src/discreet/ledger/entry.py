@@ -54,7 +54,7 @@ class EntryView:
     """How many later runs took this charge over before anything was read."""
     answered: bool
     digest: str | None
-    """Of what was published."""
+    """The digest of what was published."""
     protects: Protected | None
     """None where it was charged before ledgers recorded it."""
     asked: Budget
@@ -62,7 +62,7 @@ class EntryView:
 
     @property
     def is_lost(self) -> bool:
-        """Charged, perhaps read, and nothing to show for it: the run ended in between, or still runs."""
+        """Charged and perhaps read, but without an answer: the run ended in between, or still runs."""
         return self.state is EntryState.READING and not self.answered
 
 

@@ -49,7 +49,7 @@ class Aggregate:
     column: str | None
     name: str
     level: Fraction | None = None
-    """Of a quantile."""
+    """The level, for a quantile."""
     chosen: int = 1
     """How many cells `top` names."""
 

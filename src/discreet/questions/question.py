@@ -18,7 +18,7 @@ class Aggregate:
     name: str
     """What the answer's column is called."""
     level: Fraction | None = None
-    """Of a quantile: between 0 and 1; a half for the median."""
+    """The level, for a quantile: between 0 and 1, and a half for the median."""
 
 
 @dataclass(frozen=True, slots=True)

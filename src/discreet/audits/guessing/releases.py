@@ -55,7 +55,7 @@ FAST_RUNS = 1_000
 RHO_DELTA = Fraction(1, 10**6)
 """A budget in rho is audited as the epsilon that it gives at this delta."""
 PILOT, LEAST = 20, 100
-"""Runs after which the pace is known, and the fewest that are made whatever it is."""
+"""Runs after which the pace is known, and the fewest runs that are made at any pace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -324,7 +324,7 @@ def _mean_absolute(law: NoiseLaw) -> float:
 
 
 def cumulants_by_enumeration(law: NoiseLaw, most: int = 100) -> tuple[float, float, float]:
-    """From the probabilities of the numbers up to `most`, beyond which there is nothing to speak of."""
+    """From the probabilities of the numbers up to `most`, beyond which the probabilities are negligible."""
     k = np.arange(1, most + 1, dtype=np.float64)
     mass = 2 * np.asarray(law.pmf(k))
     second, fourth, sixth = (float(np.sum(mass * k**power)) for power in (2, 4, 6))
@@ -336,7 +336,7 @@ def cumulants_by_enumeration(law: NoiseLaw, most: int = 100) -> tuple[float, flo
 
 
 def characteristic_by_enumeration(law: NoiseLaw, t: Floats, most: int = 41) -> Floats:
-    """From the probabilities of the numbers up to `most`, beyond which there is nothing to speak of."""
+    """From the probabilities of the numbers up to `most`, beyond which the probabilities are negligible."""
     k = np.arange(1, most + 1, dtype=np.float64)
     mass = 2 * np.asarray(law.pmf(k))
     heavy = mass > 0

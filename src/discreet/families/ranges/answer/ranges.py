@@ -1,7 +1,7 @@
 """Counts of ranges from a released tree, each with an interval.
 
 The rows of a range are at least those of the leaves inside it and at most those of all leaves it
-touches, so [inner - z sd, outer + z sd'] holds whatever hides inside the leaves; the estimate, which
+touches, so [inner - z sd, outer + z sd'] holds however rows lie inside the leaves; the estimate, which
 spreads a leaf's rows evenly, lies in between. The standard deviations are exact, for the tree as it is
 and least squares on it. What is nominal is z: sums of a few Laplace draws have heavier tails than a
 normal law, which a Cornish-Fisher term for their kurtosis makes up for, and the tree is taken as
@@ -49,7 +49,7 @@ Ends = tuple[Codes, Codes]
 DRAWS = 3 / 1.3
 """A typical range's noise has the kurtosis of a sum of so many equal draws."""
 TREE_KURTOSIS = 3.0
-"""Of a draw in a refined tree, which is Laplace noise."""
+"""The excess kurtosis of a draw in a refined tree, which is Laplace noise."""
 
 CHUNK = 1 << 14
 """Ranges that are worked on together: few enough for their numbers to stay in a processor's cache."""
@@ -66,12 +66,12 @@ SEPARATE_NOTE = (
     "of the noise, and the tree was found with noise of its own. It also allows for rows "
     "anywhere inside a cell that the range cuts."
 )
-"""Of two stages."""
+"""The note of a tree that was found and measured in two stages."""
 WHOLE_NOTE = (
     "The interval is nominal and for this question alone: it uses the exact standard deviation "
     "of the noise. Which numbers were measured did not depend on any row."
 )
-"""Of a tree of which whole levels are measured."""
+"""The note of a tree whose levels are measured whole."""
 
 
 class CountsRanges:
@@ -150,7 +150,7 @@ class RangeSource(CountsRanges):
 
     @cached_property
     def kurtosis(self) -> float:
-        """Of a typical range's noise; Gaussian noise has none."""
+        """The excess kurtosis of a typical range's noise; 0 for Gaussian noise."""
         laws = [each.law for each in self.part.noisy]
         return max((law.smooth_kurtosis for law in laws), default=TREE_KURTOSIS) / DRAWS
 
@@ -167,12 +167,12 @@ class RangeSource(CountsRanges):
 
     @cached_property
     def intervals(self) -> IntervalIndex:
-        """Of a tree over one column."""
+        """The index of ranges, for a tree over one column."""
         return IntervalIndex(self.nodes)
 
     @property
     def whole_variance(self) -> float:
-        """Of the count of all rows with values."""
+        """The variance of the count of all rows with values."""
         return float(self.nodes.root_variance)
 
     @cached_property

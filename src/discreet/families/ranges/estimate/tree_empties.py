@@ -32,7 +32,7 @@ EMPTY_AT_FIRST = 0.5
 PSEUDO_COUNT = 2.0
 """How many leaves the first weights count for."""
 ROUNDS = 30
-"""Of EM."""
+"""Rounds of EM."""
 LEAST_PART = 0.02
 """Of the noise variance: what is left to a leaf that is surely empty."""
 

@@ -29,7 +29,7 @@ NEARLY = (0.1, 0.03)
 MOST_NEARLY = 1 << 15
 """In one depth; where there are more splits, few of them tell little from nothing, and time counts."""
 ROUNDS = 25
-"""Of EM; the weights hardly move any more."""
+"""Rounds of EM; after these the weights hardly move."""
 PSEUDO_COUNT = 2.0
 """How many splits the weights of the depth above count for."""
 MOST_FITTED = 4096

@@ -23,7 +23,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 MEAN_ABSOLUTE = 0.8
-"""Of a standard normal number, about."""
+"""The mean absolute value of a standard normal number, about."""
 LOST_BELOW = 0.4
 """A cell below so many sigmas is lost in the noise."""
 CAUTION = 1.5
