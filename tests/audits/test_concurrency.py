@@ -19,6 +19,7 @@ from discreet.audits import concurrency
 from discreet.audits.concurrency import (
     BEHIND,
     Report,
+    drill_files,
     drill_processes,
     drill_threads,
     run_drills,
@@ -69,6 +70,12 @@ def test_eight_threads_on_one_object_are_each_given_what_is_right(
     run_drills(world, [*judged, *mixtures(own)], report)
     assert report.complaints == []
     assert report.drills > 0
+
+
+def test_no_call_opens_a_ledgers_file_beside_sqlite(tmp_path: Path) -> None:
+    report = drill_files(tmp_path / "world")
+    assert report.complaints == []
+    assert report.calls > 20
 
 
 def test_every_public_method_is_called_by_some_drill(drills: list[Drill]) -> None:

@@ -28,6 +28,7 @@ from typing import Any
 from discreet.audits.threads.core_drills import UNIT
 from discreet.audits.threads.drills import Drill, compared, mixtures
 from discreet.audits.threads.interleaving import at_once
+from discreet.audits.threads.opened_files import opened_beside_sqlite
 from discreet.audits.threads.reading_drills import all_drills, unknown
 from discreet.audits.threads.shared_world import BANDS, World, plain, rows_in, schema_of
 from discreet.core.alert import Alert
@@ -46,6 +47,8 @@ THREADS_OF_A_PROCESS = 2
 ROUNDS = 5
 CHANCE = 0.02
 """Of a pause at a line. Chosen by planting bugs: see the tests, which say how surely each is met."""
+TOUCHING_LEDGERS = ("Curator", "CuratorAlert", "Ledger", "Vault", "Grant")
+"""Classes whose methods may touch a ledger's files."""
 BEHIND = (Vault, Grant, Alert, DuckDBEngine)
 """Not public themselves: what the public objects stand on, and share between threads."""
 SURE = Budget(epsilon=5)
@@ -113,6 +116,40 @@ def run_drills(world: World, drills: Sequence[Drill], report: Report) -> None:
         report.complaints += [f"{each.name}: {found}" for found in drill(world, each)]
     report.complaints += world.unbalanced()
     world.ledger.verify()
+
+
+# --- files --------------------------------------------------------------------------------
+
+
+def drill_files(folder: Path) -> Report:
+    """Every call once, alone, in a process that notes which database files are opened beside SQLite.
+
+    A process of its own, for Python cannot take a listener to its events away again.
+    """
+    command = [sys.executable, "-m", "discreet.audits.concurrency", "files", str(folder)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    report = Report(drills=1, calls=len(said))
+    if done.returncode != 0 or not said:
+        report.complaints.append(f"the process ended with exit code {done.returncode}")
+    report.complaints += [
+        f"{each['call']}: {name} was opened beside SQLite, which drops its locks"
+        for each in said
+        for name in each["opened"]
+    ]
+    return report
+
+
+def file_worker(folder: Path) -> None:
+    """Say of each call which database files it opened."""
+    world = World.make(folder)
+    for each in all_drills(world):
+        if each.owner not in TOUCHING_LEDGERS:
+            continue
+        with opened_beside_sqlite(folder) as opened:
+            _outcome(each, each.prepare(world), 0)
+        _say({"call": each.name, "opened": sorted(set(opened))})
+    world.close()
 
 
 # --- processes ----------------------------------------------------------------------------
@@ -219,6 +256,9 @@ def _say(line: dict[str, Any]) -> None:
 
 def main(words: Sequence[str]) -> int:
     """Print what was wrong, and a summary; the exit code says whether all is well."""
+    if words[:1] == ["files"]:
+        file_worker(Path(words[1]))
+        return 0
     if words[:1] == ["worker"]:
         worker(Path(words[1]), int(words[2]))
         return 0
@@ -230,6 +270,7 @@ def main(words: Sequence[str]) -> int:
         rounds = 1 if "--fast" in words else ROUNDS
         reports = [
             drill_threads(Path(place) / "threads", rounds=rounds, singly="--fast" not in words),
+            drill_files(Path(place) / "files"),
             drill_processes(Path(place) / "processes"),
         ]
     for report in reports:
