@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.answering import open_release
-from discreet.audits.threads.core_drills import UNIT
+from discreet.audits.threads.drill_questions import UNIT
 from discreet.audits.threads.interleaving import at_once
 from discreet.audits.threads.shared_world import BANDS, World, rows_in, schema_of
 from discreet.curator import Curator
