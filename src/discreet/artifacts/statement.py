@@ -45,58 +45,60 @@ def privacy_statement(release: Release) -> Statement:
         _who(release),
         _how_much(release),
         "Every published number about rows is a whole number to which random noise was added before "
-        "it was published; everything else in the file is public beforehand or computed from those "
+        "it was published. Everything else in the file was public before, or is computed from those "
         "numbers. " + _noise(release),
-        "Questions are answered from these numbers alone, so asking them, in any number, reveals "
-        "nothing more.",
-        "The promise does not cover what is true of people in general: a finding that would be the "
-        "same without any one person's data is not a secret of that person. Other releases about "
-        "the same people add to the loss.",
+        "Questions are answered from these numbers alone. So any number of questions reveals nothing more.",
+        "The promise does not hide facts about people in general: a finding that would be the same without "
+        "one person's data is not that person's secret. Other releases about the same people add to the "
+        "loss.",
     )
     return Statement(words=words, data=data)
 
 
 def _who(release: Release) -> str:
-    schema = release.schema
-    table = f"the table {schema.dataset!r}"
-    several = schema.unit.identifier is not None
+    schema, identifier = release.schema, release.schema.unit.identifier
+    table, rows = f"the table {schema.dataset!r}", schema.unit.max_rows
+    used = "one of them was" if rows == 1 else f"{rows} of them were"
+    several = identifier is not None
     if several:
-        rows = schema.unit.max_rows
-        kept = "one was" if rows == 1 else f"{rows} were"
-        who = f"Protected are all rows of one {schema.unit.identifier!r} in {table}, of which at most {kept} used"
+        words = [
+            f"This release protects all rows of any one {identifier!r} in {table}. At most {used} used."
+        ]
     else:
-        who = f"Protected is one row of {table}"
+        words = [f"This release protects each row of {table}."]
     match schema.adjacency:
         case Adjacency.ADD_REMOVE:
-            there = "they are" if several else "it is"
-            change = f"{there} in the table or not; the number of rows is not revealed"
+            words.append(
+                f"It hides whether {'these rows are' if several else 'the row is'} in the table."
+            )
+            words.append("The number of rows is not revealed.")
         case _:
-            change = f"{'they have' if several else 'it has'} these values or any others"
+            words.append(
+                f"It hides which values {'these rows have' if several else 'the row has'}."
+            )
             if release.public_rows is not None:
-                change += f"; the number of rows, {release.public_rows:,}, is public"
-    left_out = (
-        f" Rows without a {schema.unit.identifier!r} belong to nobody: they were left out, and how many "
-        "they are is not revealed."
-        if several
-        else ""
-    )
-    return f"{who}: whether {change}.{left_out}"
+                words.append(f"The number of rows, {release.public_rows:,}, is public.")
+    if several:
+        words.append(
+            f"Rows without a {identifier!r} belong to nobody: they were left out, and their number is not revealed."
+        )
+    return " ".join(words)
 
 
 def _how_much(release: Release) -> str:
     budget = release.budget
+    slack = f", except with a probability of {float(budget.delta):.3g}" if budget.delta else ""
     if budget.notion is Notion.RHO:
-        return (
-            f"The release is {decimal_text(budget.rho)}-zCDP (zero-concentrated differential privacy)"
-            + (f", but for a probability of {float(budget.delta):.3g}." if budget.delta else ".")
-        )
+        rho = decimal_text(budget.rho)
+        return f"The release is {rho}-zCDP (zero-concentrated differential privacy){slack}."
     epsilon = float(budget.epsilon)
     digits = ".3g" if epsilon < 4.6 else ",.0f"
     factor = f"{math.exp(epsilon):{digits}}" if epsilon < 20 else f"e^{epsilon:.3g}"
-    slack = f", but for a probability of {float(budget.delta):.3g}" if budget.delta else ""
+    rows = "that row were" if release.schema.unit.identifier is None else "those rows were"
+    otherwise = "absent" if release.schema.adjacency is Adjacency.ADD_REMOVE else "different"
     return (
-        f"The release is differentially private with {budget}: whatever anyone concludes from it is at "
-        f"most {factor} times as likely, or as unlikely, as if that one had not been so{slack}."
+        f"The release is differentially private with {budget}. Whatever anyone concludes from it is at most "
+        f"{factor} times as likely, or as unlikely, as if {rows} {otherwise}{slack}."
     )
 
 
