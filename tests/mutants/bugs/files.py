@@ -189,6 +189,42 @@ FILES_AND_SIGNATURES = (
         tests=(f"{OUTPUT}::test_a_disk_that_fills_up_after_the_charge_loses_no_number",),
     ),
     Mutant(
+        name="a-long-name-loses-what-was-paid-for",
+        trap=41,
+        file="src/discreet/artifacts/files.py",
+        old='prefix=".discreet-"',
+        new='prefix=f".{target.name}."',
+        tests=(f"{OUTPUT}::test_a_long_name_is_written_or_refused_before_anything_is_charged",),
+    ),
+    Mutant(
+        name="a-lock-follows-a-link",
+        trap=41,
+        file="src/discreet/releases/output_file.py",
+        old=" | os.O_NOFOLLOW",
+        new="",
+        tests=(f"{OUTPUT}::test_the_name_of_a_lock_that_is_a_link_or_no_file_is_refused",),
+    ),
+    Mutant(
+        name="verify-passes-over-whatever-calls-itself-a-model",
+        trap=41,
+        file="src/discreet/releases/verifying.py",
+        old="    return part.kind == MODEL and makes_models\n",
+        new="    return part.kind == MODEL\n",
+        tests=(
+            "tests/audits/test_forgery.py::test_a_part_that_calls_itself_a_model_is_computed_again_unless_its_algorithm_makes_one",
+        ),
+    ),
+    Mutant(
+        name="verify-believes-which-algorithm-made-a-model",
+        trap=41,
+        file="src/discreet/releases/reproducing.py",
+        old="            _check_beginning(part, prepared.requests, release.schema)\n",
+        new="",
+        tests=(
+            "tests/audits/test_forgery.py::test_a_part_that_names_the_algorithm_of_a_model_must_have_measured_as_it_does",
+        ),
+    ),
+    Mutant(
         name="an-interruption-leaves-half-a-file",
         trap=41,
         file="src/discreet/artifacts/files.py",
