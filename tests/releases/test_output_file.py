@@ -149,7 +149,7 @@ def test_the_name_of_a_lock_that_is_a_link_or_no_file_is_refused(publish, ledger
     place, lock = tmp_path / "people.release", tmp_path / ".people.release.reserved"
     for target in (tmp_path / "elsewhere", ledger.path):
         lock.symlink_to(target)
-        with pytest.raises(BadInput, match="cannot be reserved.*Nothing was read or charged"):
+        with pytest.raises(BadInput, match=r"cannot be reserved.*Nothing was read or charged"):
             publish(place)
         lock.unlink()
     assert not (tmp_path / "elsewhere").exists()
