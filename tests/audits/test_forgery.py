@@ -10,7 +10,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from discreet.answering.verification.verify import opened
@@ -26,10 +25,7 @@ from discreet.audits.forgery import (
     subjects,
 )
 from discreet.audits.material.alterations import alterations
-from discreet.privacy.budget import Budget
-from discreet.releases.run import release
 from discreet.releases.verifying import verify
-from discreet.schema import IntegerColumn, Schema
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,23 +113,6 @@ def test_a_part_that_calls_itself_a_model_is_computed_again_unless_its_algorithm
             forged = replace(made, parts=(replace(first, kind="model"), *others), claims=claims)
             found = verify(opened(release_members(forged)))
             assert found.ok == ("by adaptive" in subject.title), subject.title
-
-
-def test_a_part_that_names_the_algorithm_of_a_model_must_have_measured_as_it_does(
-    tmp_path: Path,
-) -> None:
-    schema = Schema(
-        dataset="s", people=100, columns=(IntegerColumn("a", 0, 9), IntegerColumn("b", 0, 9))
-    )
-    made = release(
-        pa.table({"a": [1, 2], "b": [3, 4]}), schema, budget=Budget(epsilon=1),
-        workload="marginals(2)", algorithms={"marginals(2)": "direct"}, ledger=tmp_path / "ledger.db",
-    )  # fmt: skip
-    (part,) = made.parts
-    for name in ("adaptive", "adaptive-even"):
-        forged = replace(made, parts=(replace(part, kind="model", algorithm=name),))
-        found = verify(opened(release_members(forged)))
-        assert not found.ok and "cannot be computed again" in found.problems[0]
 
 
 def test_a_selection_at_another_sensitivity_is_refused_whatever_else_fits() -> None:

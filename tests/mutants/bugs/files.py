@@ -215,16 +215,6 @@ FILES_AND_SIGNATURES = (
         ),
     ),
     Mutant(
-        name="verify-believes-which-algorithm-made-a-model",
-        trap=41,
-        file="src/discreet/releases/reproducing.py",
-        old="            _check_beginning(part, prepared.requests, release.schema)\n",
-        new="",
-        tests=(
-            "tests/audits/test_forgery.py::test_a_part_that_names_the_algorithm_of_a_model_must_have_measured_as_it_does",
-        ),
-    ),
-    Mutant(
         name="an-interruption-leaves-half-a-file",
         trap=41,
         file="src/discreet/artifacts/files.py",
