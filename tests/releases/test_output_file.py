@@ -128,6 +128,30 @@ def test_a_run_that_waited_for_the_name_sees_the_file_that_was_written_meanwhile
     kept.parent.rmdir()
 
 
+def test_a_missing_home_or_working_directory_does_not_stop_the_rescue(
+    publish, ledger, tmp_path, monkeypatch
+):
+    """An account without a home, in a directory that was deleted: the release is kept all the same."""
+    full, kept = tmp_path / "full", tmp_path / "kept"
+    full.mkdir()
+    kept.mkdir()
+
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    def no_directory():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    full_disk(monkeypatch, full)
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(Path, "cwd", no_directory)
+    monkeypatch.setattr(output_file.tempfile, "gettempdir", lambda: str(kept))
+    with pytest.raises(NotWritten, match="kept whole in"):
+        publish(full / "people.release")
+    (found,) = kept.rglob("people.release")
+    assert read_release(found).budget == Budget(epsilon="1/2")
+
+
 @pytest.mark.parametrize("length", [200, 240, 241, 245, 246, 255])
 def test_a_long_name_is_written_or_refused_before_anything_is_charged(
     publish, ledger, tmp_path, length

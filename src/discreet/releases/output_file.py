@@ -110,13 +110,13 @@ class OutputFile:
             )
 
     def _rescued(self, members: Mapping[str, bytes]) -> Path | None:
-        for directory in dict.fromkeys((Path.home(), Path.cwd(), Path(tempfile.gettempdir()))):
+        for directory in (Path.home, Path.cwd, tempfile.gettempdir):
             made = None
-            try:
-                made = Path(tempfile.mkdtemp(prefix="discreet-rescue-", dir=directory))
+            try:  # there may be no such directory: an account without a home, one that was deleted
+                made = Path(tempfile.mkdtemp(prefix="discreet-rescue-", dir=directory()))
                 write_members(members, made / self.place.name)
                 return made / self.place.name
-            except (OSError, BadInput):
+            except (OSError, RuntimeError, BadInput):
                 if made is not None:
                     shutil.rmtree(made, ignore_errors=True)
         return None

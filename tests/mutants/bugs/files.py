@@ -189,6 +189,14 @@ FILES_AND_SIGNATURES = (
         tests=(f"{OUTPUT}::test_a_disk_that_fills_up_after_the_charge_loses_no_number",),
     ),
     Mutant(
+        name="no-home-loses-what-was-paid-for",
+        trap=41,
+        file="src/discreet/releases/output_file.py",
+        old="            except (OSError, RuntimeError, BadInput):\n",
+        new="            except (OSError, BadInput):\n",
+        tests=(f"{OUTPUT}::test_a_missing_home_or_working_directory_does_not_stop_the_rescue",),
+    ),
+    Mutant(
         name="a-long-name-loses-what-was-paid-for",
         trap=41,
         file="src/discreet/artifacts/files.py",
