@@ -80,9 +80,9 @@ def test_what_hides_in_a_leaf_is_bounded_however_much_it_is(shape, algorithm, mo
     """All nodes stop at the first level below the root, and a hundred thousand rows lie in one cell: its
     estimate is off by nearly all of them. False alarm 1e-9 a run; a bound without the leaves' rows is
     off by a hundred times."""
-    for place in ("ranges_adaptive", "ranges_two_stage"):
+    for place in ("adaptive", "two_stage"):
         monkeypatch.setattr(
-            f"discreet.releases.{place}.thresholds",
+            f"discreet.families.ranges.release.{place}.thresholds",
             lambda tree, shares, **_: (1e12,) * len(shares),
         )
     counts = np.zeros(shape, dtype=np.int64)
