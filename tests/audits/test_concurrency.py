@@ -7,6 +7,7 @@ lines. How surely a planted race is met stands beside the planted bugs, in tests
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from enum import Enum
@@ -189,6 +190,21 @@ def test_a_forked_child_is_refused_before_anything_is_charged(world: World) -> N
         os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert curator.spent.amount == 0
+    assert curator.ask(question, budget=Budget(epsilon=1)).only.estimate == 2140
+
+
+def test_a_forked_child_closes_what_its_parents_threads_were_using(world: World) -> None:
+    """They do not exist in the child, so it must not wait for them; the parent's curator goes on."""
+    curator = world.curator(0)
+    session = curator._engine._session  # type: ignore[attr-defined]
+    with curator._visitors.inside(), session._taken():
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # ends a child that waits
+            curator.close()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    question = f'SELECT count(*) FROM "{curator.schema.dataset}"'
     assert curator.ask(question, budget=Budget(epsilon=1)).only.estimate == 2140
 
 

@@ -7,12 +7,13 @@ they must be refused does not.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from discreet.answering.verification.verify import opened
-from discreet.artifacts.files import MANIFEST
+from discreet.artifacts.files import MANIFEST, release_from_members, release_members
 from discreet.audits.forgery import (
     EXCUSED,
     ONLY_COMPUTED_AGAIN,
@@ -98,6 +99,20 @@ def test_a_model_is_computed_again_only_on_request() -> None:
     quick = verify(opened(altered.members))
     assert quick.ok and "--thorough" in quick.unchecked[0]
     assert is_refused(altered.members)
+
+
+def test_a_part_that_calls_itself_a_model_is_computed_again_unless_its_algorithm_makes_one() -> (
+    None
+):
+    """The forgery that once passed: what is no model was said to be one, and so no claim was checked."""
+    for subject in subjects():
+        if subject.title.endswith(("by direct", "by tree", "by adaptive", "by adaptive-even")):
+            made = release_from_members(subject.members, where="it")
+            first, *others = made.parts
+            claims = tuple(replace(claim, bound=claim.bound / 2) for claim in made.claims)
+            forged = replace(made, parts=(replace(first, kind="model"), *others), claims=claims)
+            found = verify(opened(release_members(forged)))
+            assert found.ok == ("by adaptive" in subject.title), subject.title
 
 
 def test_a_selection_at_another_sensitivity_is_refused_whatever_else_fits() -> None:

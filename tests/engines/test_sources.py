@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import date
@@ -215,6 +216,7 @@ def damaged(place: Path) -> dict[str, Any]:
     (place / "nothing").mkdir()
     (place / "bad.csv.gz").write_text(CANARY)
     (place / "mix.csv").write_text("a,b\n")
+    os.mkfifo(place / "pipe.csv")
     with duckdb.connect(str(place / "two.duckdb")) as connection:
         connection.execute(
             "CREATE TABLE one (a INT); CREATE TABLE two (a INT); CREATE VIEW v AS SELECT 1 AS a"
@@ -230,6 +232,8 @@ def damaged(place: Path) -> dict[str, Any]:
         "an empty directory": place / "nothing",
         "not packed": place / "bad.csv.gz",
         "two formats": place / "[gm]*",
+        "a pipe": place / "pipe.csv",
+        "a device": "/dev/null",
         "no such table": f"{place / 'two.duckdb'}::tow",
         "two tables": place / "two.duckdb",
         "a view": f"{place / 'two.duckdb'}::v",

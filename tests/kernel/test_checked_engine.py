@@ -72,7 +72,8 @@ def test_counts_of_nodes_and_keys_fit_what_was_asked():
         with pytest.raises(EngineFailed):
             engine.node_counts(("age",), (2,), nodes)
     held = np.array([3, 4], dtype=np.int64)
-    for keys in ([("a",)], [("a",), ("a",)], [("a", "b"), ("c",)]):
+    wrong = [("a",)], [("a",), ("a",)], [("a", "b"), ("c",)], [("b",), ("a",)], [("a",), (None,)]
+    for keys in wrong:
         engine = CheckedEngine(Answering((keys, held)), SCHEMA)
         with pytest.raises(EngineFailed):
             engine.held_keys(("sex",), TRUE)

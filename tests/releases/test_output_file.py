@@ -128,6 +128,61 @@ def test_a_run_that_waited_for_the_name_sees_the_file_that_was_written_meanwhile
     kept.parent.rmdir()
 
 
+def test_a_missing_home_or_working_directory_does_not_stop_the_rescue(
+    publish, ledger, tmp_path, monkeypatch
+):
+    """An account without a home, in a directory that was deleted: the release is kept all the same."""
+    full, kept = tmp_path / "full", tmp_path / "kept"
+    full.mkdir()
+    kept.mkdir()
+
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    def no_directory():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    full_disk(monkeypatch, full)
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(Path, "cwd", no_directory)
+    monkeypatch.setattr(output_file.tempfile, "gettempdir", lambda: str(kept))
+    with pytest.raises(NotWritten, match="kept whole in"):
+        publish(full / "people.release")
+    (found,) = kept.rglob("people.release")
+    assert read_release(found).budget == Budget(epsilon="1/2")
+
+
+@pytest.mark.parametrize("length", [200, 240, 241, 245, 246, 255])
+def test_a_long_name_is_written_or_refused_before_anything_is_charged(
+    publish, ledger, tmp_path, length
+):
+    """Other names are made from it. One that is too long for them alone must not lose what was paid."""
+    place = tmp_path / "people.release".rjust(length, "n")
+    try:
+        publish(place)
+    except BadInput as error:
+        assert "File name too long. Nothing was read or charged." in str(error)
+        assert list(ledger.entries("people")) == []
+    else:
+        assert read_release(place).budget == Budget(epsilon="1/2")
+    assert length > 245 or place.exists()
+
+
+def test_the_name_of_a_lock_that_is_a_link_or_no_file_is_refused(publish, ledger, tmp_path):
+    """In a directory that others can write to, a link could make us create or open a file elsewhere."""
+    place, lock = tmp_path / "people.release", tmp_path / ".people.release.reserved"
+    for target in (tmp_path / "elsewhere", ledger.path):
+        lock.symlink_to(target)
+        with pytest.raises(BadInput, match=r"cannot be reserved.*Nothing was read or charged"):
+            publish(place)
+        lock.unlink()
+    assert not (tmp_path / "elsewhere").exists()
+    lock.mkdir()
+    with pytest.raises(BadInput, match="cannot be reserved"):
+        publish(place)
+    assert list(ledger.entries("people")) == [] and not place.exists()
+
+
 def test_a_process_that_is_killed_does_not_keep_the_name(tmp_path):
     place = tmp_path / "people.release"
     code = (

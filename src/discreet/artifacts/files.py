@@ -93,8 +93,9 @@ def write_members(members: Mapping[str, bytes], path: str | Path) -> None:
     """A zip of `members`, written beside `path` and then moved there in one step."""
     target = Path(path)
     try:
+        # A short name of its own: with the target's in it, a long one would fail here and nowhere before.
         handle, name = tempfile.mkstemp(
-            dir=target.parent or Path(), prefix=f".{target.name}.", suffix=".part"
+            dir=target.parent or Path(), prefix=".discreet-", suffix=".part"
         )
     except OSError as error:
         raise BadInput(f"{target} cannot be written: {error.strerror}.") from None

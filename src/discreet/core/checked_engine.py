@@ -9,6 +9,7 @@ and not negative, sums are whole numbers. What does not fit stops the run, with 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -61,10 +62,14 @@ class CheckedEngine:
         ]
 
     def held_keys(self, columns: Sequence[str], condition: Expression) -> tuple[list[Key], Counts]:
-        """Keys, each once and in order, and how many units hold each."""
+        """Keys, each once and in order, and how many units hold each.
+
+        Named keys are published in the order in which they come, so it must not be that of the rows.
+        """
         keys, held = self._engine.held_keys(columns, condition)
         _expect(all(len(key) == len(columns) for key in keys))
-        _expect(len(set(keys)) == len(keys))
+        _expect(all(type(text) is str for key in keys for text in key))
+        _expect(all(key < following for key, following in pairwise(keys)))
         return keys, _counts(held, (len(keys),))
 
     def row_count(self) -> int:

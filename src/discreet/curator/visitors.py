@@ -44,7 +44,12 @@ class Visitors:
                 self._change.notify_all()
 
     def close(self) -> None:
-        """Let nobody in any more, and wait until those inside have left."""
+        """Let nobody in any more, and wait until those inside have left.
+
+        In a forked child nobody is inside: those who were are threads of its parent.
+        """
+        if os.getpid() != self._owner:
+            return
         with self._change:
             self._is_closed = True
             while self._inside:

@@ -99,6 +99,12 @@ def _files(text: str) -> Source:
         if not found:
             what = "matches" if glob.has_magic(path) else "is at"
             raise BadSource(f"No file {what} {path!r}. Nothing was read. Check the path.")
+    for one in found:
+        if not Path(one).is_file():  # looking at its first line would use rows up before the charge
+            raise BadSource(
+                f"{one!r} is a pipe or a device, which can be read only once. Nothing was read. Write its "
+                "rows to a file first, and give the path."
+            )
     formats = {format_ or _format_of(one) for one in found}
     if len(formats) > 1:
         raise BadSource(f"{path!r} mixes files of the formats {', '.join(sorted(formats))}.")

@@ -72,7 +72,13 @@ class OutputFile:
         A lock on a file beside it: the system lets go of it when the process ends, however it ends.
         """
         beside = self.place.with_name(f".{self.place.name}.reserved")
-        descriptor = _locked(beside)
+        try:
+            descriptor = _locked(beside)
+        except OSError as error:
+            raise BadInput(
+                f"{self.place} cannot be reserved, for {beside} cannot be opened: {error.strerror}. "
+                f"{NOTHING_DONE} Name another file."
+            ) from None
         if descriptor is None:
             raise BadInput(
                 f"Another release is being written to {self.place}. {NOTHING_DONE} Name another file."
@@ -104,22 +110,27 @@ class OutputFile:
             )
 
     def _rescued(self, members: Mapping[str, bytes]) -> Path | None:
-        for directory in dict.fromkeys((Path.home(), Path.cwd(), Path(tempfile.gettempdir()))):
+        for directory in (Path.home, Path.cwd, tempfile.gettempdir):
             made = None
-            try:
-                made = Path(tempfile.mkdtemp(prefix="discreet-rescue-", dir=directory))
+            try:  # there may be no such directory: an account without a home, one that was deleted
+                made = Path(tempfile.mkdtemp(prefix="discreet-rescue-", dir=directory()))
                 write_members(members, made / self.place.name)
                 return made / self.place.name
-            except (OSError, BadInput):
+            except (OSError, RuntimeError, BadInput):
                 if made is not None:
                     shutil.rmtree(made, ignore_errors=True)
         return None
 
 
 def _locked(path: Path) -> int | None:
-    """A lock on the file of that name, or `None` where another process holds it."""
+    """A lock on the file of that name, or `None` where another process holds it.
+
+    Links are not followed. In a directory that others can write to, one could make us create a file
+    elsewhere, or open and close a ledger's database, which drops SQLite's locks on it.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, flags, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -95,8 +95,8 @@ CONCURRENCY = (
         name="a-forked-child-pays-for-rows-that-it-cannot-read",
         trap=43,
         file="src/discreet/curator/visitors.py",
-        old="        if os.getpid() != self._owner:",
-        new="        if False:",
+        old="        if os.getpid() != self._owner:\n            raise",
+        new="        if False:\n            raise",
         tests=(
             "tests/audits/test_concurrency.py::test_a_forked_child_is_refused_before_anything_is_charged",
         ),

@@ -104,6 +104,16 @@ SIDE_CHANNELS = (
         tests=(f"{ENGINE}::test_a_first_line_that_may_be_a_row_is_not_shown",),
     ),
     Mutant(
+        name="keys-are-named-in-the-order-of-the-rows",
+        trap=36,
+        file="src/discreet/core/checked_engine.py",
+        old="        _expect(all(key < following for key, following in pairwise(keys)))\n",
+        new="        _expect(len(set(keys)) == len(keys))\n",
+        tests=(
+            "tests/kernel/test_checked_engine.py::test_counts_of_nodes_and_keys_fit_what_was_asked",
+        ),
+    ),
+    Mutant(
         name="a-persons-rows-kept-by-their-place-in-the-file",
         trap=36,
         file="src/discreet/engines/duckdb/rows.py",

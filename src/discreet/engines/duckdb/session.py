@@ -181,6 +181,10 @@ class Session:
         self._close(at_once=False)
 
     def _close(self, *, at_once: bool) -> None:
+        # A forked child has none of the threads that could end a query or hold a turn, and no engine's
+        # either: waiting would never end, and there is nothing of its own to let go of.
+        if os.getpid() != self._owner:
+            return
         with self._turn:
             self._closed = True
             self._turn.notify_all()  # who waits for a turn is refused
