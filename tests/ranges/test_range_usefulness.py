@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answering.usefulness import tree_bound
 from discreet.families.ranges.answer.box_usefulness import _strips, box_bound, positive_reach
+from discreet.families.ranges.answer.class_bounds import tree_bound
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import _boundaries, interval_bound, reach
@@ -80,9 +80,9 @@ def test_what_hides_in_a_leaf_is_bounded_however_much_it_is(shape, algorithm, mo
     """All nodes stop at the first level below the root, and a hundred thousand rows lie in one cell: its
     estimate is off by nearly all of them. False alarm 1e-9 a run; a bound without the leaves' rows is
     off by a hundred times."""
-    for place in ("ranges_adaptive", "ranges_two_stage"):
+    for place in ("adaptive", "two_stage"):
         monkeypatch.setattr(
-            f"discreet.releases.{place}.thresholds",
+            f"discreet.families.ranges.release.{place}.thresholds",
             lambda tree, shares, **_: (1e12,) * len(shares),
         )
     counts = np.zeros(shape, dtype=np.int64)

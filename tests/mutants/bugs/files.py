@@ -106,7 +106,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-takes-two-numbers-of-a-node-for-one",
         trap=41,
-        file="src/discreet/families/ranges/answer/verify_tree.py",
+        file="src/discreet/answering/verification/verify_tree.py",
         old="    if np.any(kept & (level.first != level.values)):\n",
         new="    if level.first.shape != kept.shape:\n",
         tests=(f"{VERIFYING}::test_a_node_whose_noise_was_drawn_once_has_one_number",),
