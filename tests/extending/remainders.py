@@ -174,8 +174,30 @@ class RemainderSource(Source):
         )
 
 
+class RemainderRows:
+    """Synthetic values: a remainder as often as it was counted, then any value that has it."""
+
+    def __init__(self, measured: Any) -> None:
+        self._query, self._counts = measured.query, np.maximum(measured.values, 0)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self._query.columns)
+
+    @property
+    def rows(self) -> float:
+        return float(self._counts.sum())
+
+    def draw(self, many: int, public: Any) -> np.ndarray:
+        weights = self._counts + 1e-9
+        left = public.choice(self._query.by, size=many, p=weights / weights.sum())
+        cells = -(-(self._query.values - left) // self._query.by)
+        return (left + self._query.by * public.integers(0, cells)).reshape(-1, 1)
+
+
 def remainders_of(part: Part, place: int, release: Release) -> Evidence:
-    return Evidence(sources=[RemainderSource(part, place, release.schema)])
+    source = RemainderSource(part, place, release.schema)
+    return Evidence(sources=[source], drawn=[RemainderRows(source.measured)])
 
 
 def bound_of(

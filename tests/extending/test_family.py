@@ -48,6 +48,10 @@ def test_it_goes_the_whole_way_of_a_release(tmp_path):
     assert all_ages.estimate == even.estimate + odd.estimate
     with pytest.raises(NotAnswerable, match="remainders"):
         reader.ask("SELECT count(*) FROM people WHERE age < 3")
+    drawn = reader.synthesize(2_000, seed=3).to_dict()
+    assert set(drawn) == {"age", "kids"} and set(drawn["age"]) == set(range(12))
+    # half of them, give or take the noise and 6 standard errors
+    assert 0.4 < sum(age % 2 for age in drawn["age"]) / 2_000 < 0.6
     claim = reader.usefulness("remainders(age, 2)", delta="1/20")
     assert even.upper - even.estimate <= claim.bound
     assert "remainders(age, 2)" in {text.text for text, _ in possible(SCHEMA)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -34,8 +34,6 @@ class Way:
     question: str
     exact: float
     algorithms: Mapping[str, str] | None = None
-    source_of: Callable[[Path], Any] = lambda path: path
-    """From the CSV file of an audit's table to a source."""
 
 
 def walked(way: Way, folder: Path) -> ReleaseReader:
@@ -72,8 +70,7 @@ def _replayed(way: Way, asked: dict[str, Any]) -> None:
     table = GeneratedTable(schema=way.schema, header=names, rows=rows)
 
     def run(path: Path, ledger: Any, progress: Any) -> Any:
-        source = way.source_of(path)
-        return release(source, way.schema, ledger=ledger, progress=progress, **asked)
+        return release(path, way.schema, ledger=ledger, progress=progress, **asked)
 
     neighbours = [replace(table, rows=rows[:-1]), replace(table, rows=(*rows, rows[0]))]
     for losses in check_neighbours(table, neighbours, run):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from discreet.queries.measurable import CellCount, ClampedSum, Marginal, Present
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
     from discreet.answering.source import Source
     from discreet.families.ranges.answer.buckets import BucketSource
     from discreet.families.ranges.answer.ranges import RangeSource
@@ -75,6 +77,22 @@ class NoisyGrid:
     """The place of its part in the release."""
 
 
+class DrawsRows(Protocol):
+    """Published numbers from which synthetic values of some columns can be drawn."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def rows(self) -> float:
+        """How many rows the numbers stand for."""
+        ...
+
+    def draw(self, many: int, public: Generator) -> npt.NDArray[np.int64]:
+        """Cells of so many rows, one column a column."""
+        ...
+
+
 @dataclass(slots=True)
 class Evidence:
     """All that a part of a release contributes, or all parts together."""
@@ -88,6 +106,8 @@ class Evidence:
     grids: list[NoisyGrid] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     """What answers for itself, without the evidence of other parts."""
+    drawn: list[DrawsRows] = field(default_factory=list)
+    """What synthetic rows are drawn from, beside tables and ranges."""
     spreads_evenly: bool = False
 
     @property
@@ -103,6 +123,7 @@ class Evidence:
         self.models += other.models
         self.grids += other.grids
         self.sources += other.sources
+        self.drawn += other.drawn
         self.spreads_evenly |= other.spreads_evenly
 
 

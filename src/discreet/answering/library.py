@@ -48,7 +48,7 @@ class Library:
         self.tables, self.sums, self.counts = found.tables, found.sums, found.counts
         self.ranges, self.grids, self.own_sources = found.ranges, found.grids, found.sources
         self.models = {model.columns: model for model in found.models}
-        self.spreads_evenly = found.spreads_evenly
+        self.spreads_evenly, self.drawn = found.spreads_evenly, found.drawn
         self.table_parts = frozenset(table_parts)
         """The places of the parts whose noise is in tables."""
         residuals = found.residuals
