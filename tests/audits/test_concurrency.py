@@ -19,6 +19,7 @@ from discreet.audits import concurrency
 from discreet.audits.concurrency import (
     BEHIND,
     Report,
+    drill_files,
     drill_processes,
     drill_threads,
     run_drills,
@@ -71,6 +72,12 @@ def test_eight_threads_on_one_object_are_each_given_what_is_right(
     assert report.drills > 0
 
 
+def test_no_call_opens_a_ledgers_file_beside_sqlite(tmp_path: Path) -> None:
+    report = drill_files(tmp_path / "world")
+    assert report.complaints == []
+    assert report.calls > 20
+
+
 def test_every_public_method_is_called_by_some_drill(drills: list[Drill]) -> None:
     assert unknown(drills, BEHIND) == []
 
@@ -120,9 +127,9 @@ def test_many_rounds_with_each_method_by_itself_too(tmp_path: Path) -> None:
 
 @pytest.mark.trust
 def test_four_processes_share_a_ledger_and_never_each_others_answers(tmp_path: Path) -> None:
-    report = drill_processes(tmp_path)
-    assert report.complaints == []
-    assert report.calls > 100
+    calls, complaints = drill_processes(tmp_path)
+    assert complaints == []
+    assert calls > 100
 
 
 # --- what the drills stand on --------------------------------------------------------------

@@ -12,6 +12,7 @@ from tests.mutants.bugs.counting import COUNTING
 from tests.mutants.bugs.csv_files import CSV_FILES
 from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
+from tests.mutants.bugs.engines import ENGINES
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
 from tests.mutants.bugs.halfspaces import HALFSPACES
 from tests.mutants.bugs.joint_answers import JOINT_ANSWERS
@@ -27,6 +28,7 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *SENSITIVITY,
+    *ENGINES,
     *MARGINALS,
     *NUMERICS,
     *RANDOMNESS,
@@ -49,5 +51,5 @@ NOT_YET = {
     28: "amplification by sampling: nothing in the product samples rows",
 }
 """Numbers of the list that nothing can be planted for, and why."""
-LAST = 43
+LAST = 44
 """The highest number of the list."""

@@ -147,7 +147,9 @@ UNITS_AND_LOCKS = (
         file="src/discreet/ledger/place.py",
         old="os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC",
         new="os.O_RDWR | os.O_CREAT | os.O_CLOEXEC",
-        tests=(f"{LOCKS}::test_a_ledger_opened_twice_in_a_process_keeps_its_locks",),
+        tests=(
+            "tests/audits/test_concurrency.py::test_no_call_opens_a_ledgers_file_beside_sqlite",
+        ),
     ),
     Mutant(
         name="the-database-file-is-read-to-see-whether-it-is-one",
@@ -155,7 +157,9 @@ UNITS_AND_LOCKS = (
         file="src/discreet/ledger/store.py",
         old="        check_one_name(path)\n",
         new="        check_one_name(path)\n        path.open('rb').close()\n",
-        tests=(f"{LOCKS}::test_nothing_but_sqlite_ever_opens_the_database_file",),
+        tests=(
+            "tests/audits/test_concurrency.py::test_no_call_opens_a_ledgers_file_beside_sqlite",
+        ),
     ),
     Mutant(
         name="two-events-of-one-number-both-pass-the-mark",

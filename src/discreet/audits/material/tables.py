@@ -89,19 +89,26 @@ def random_table(generator: Generator, *, rows: int | None = None) -> GeneratedT
     return GeneratedTable(
         schema=schema,
         header=header,
-        rows=tuple(random_row(generator, header) for _ in range(count)),
+        rows=tuple(random_row(generator, header, schema) for _ in range(count)),
     )
 
 
-def random_row(generator: Generator, header: tuple[str, ...], *, person: str | None = None) -> Row:
-    """A row for a random (or the given) person: mostly plausible values, often nasty ones."""
+def random_row(
+    generator: Generator, header: tuple[str, ...], schema: Schema, *, person: str | None = None
+) -> Row:
+    """A row for a random (or the given) person: mostly plausible values, often nasty ones.
+
+    It holds a line break only where a record may span lines: elsewhere it would be two records.
+    """
+    spans = schema.csv.quoted_line_breaks
+    nasty = [text for text in NASTY if spans or "\n" not in text]
     row = []
     for name in header:
         if name == IDENTIFIER:
             row.append(("p1", "p2", "p3", "")[generator.integers(4)] if person is None else person)
             continue
         likely = _COLUMNS[name][1]
-        pool = likely if generator.random() < 0.7 else NASTY
+        pool = likely if generator.random() < 0.7 else nasty
         row.append(pool[generator.integers(len(pool))])
     return tuple(row)
 
@@ -117,7 +124,7 @@ def neighbours(
 
 def _other_row(table: GeneratedTable, generator: Generator) -> GeneratedTable:
     rows = list(table.rows)
-    fresh = random_row(generator, table.header)
+    fresh = random_row(generator, table.header, table.schema)
     if table.schema.adjacency is Adjacency.CHANGE_ONE:
         if rows:
             rows[generator.integers(len(rows))] = fresh
@@ -141,7 +148,7 @@ def _other_person(table: GeneratedTable, generator: Generator) -> GeneratedTable
             return table  # nobody is there to be changed
     if changing or gone == "somebody new":
         extra = [
-            random_row(generator, table.header, person=gone)
+            random_row(generator, table.header, table.schema, person=gone)
             for _ in range(generator.integers(1, 6))
         ]
         rows = [*rows, *extra]

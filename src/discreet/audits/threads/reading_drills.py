@@ -18,9 +18,12 @@ import numpy as np
 import discreet
 from discreet.answering.reader import ReleaseReader, open_release
 from discreet.artifacts.files import write_release
-from discreet.audits.threads.core_drills import UNIT, kernel_drills
+from discreet.audits.threads.curator_drills import curator_drills
+from discreet.audits.threads.drill_questions import UNIT
 from discreet.audits.threads.drills import Drill, exactly
+from discreet.audits.threads.engine_drills import engine_drills
 from discreet.audits.threads.interleaving import Outcome
+from discreet.audits.threads.ledger_drills import ledger_drills
 from discreet.audits.threads.public_objects import (
     needs_arguments,
     public_classes,
@@ -28,6 +31,7 @@ from discreet.audits.threads.public_objects import (
     public_members,
 )
 from discreet.audits.threads.shared_world import BANDS, CHARGED_WELL, World, rows_in, without_noise
+from discreet.audits.threads.vault_drills import vault_drills
 from discreet.core.test_door import observed_vaults
 from discreet.errors import BudgetExceeded, DiscreetError
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
@@ -322,7 +326,15 @@ def all_drills(world: World) -> list[Drill]:
             "ReleaseReader", "synthesize", _small_reader, lambda r, n: r.synthesize(30, seed=n % 4)
         )
     )
-    return [*kernel_drills(), *readers, *_function_drills(), *value_drills(world)]
+    return [
+        *curator_drills(),
+        *vault_drills(),
+        *engine_drills(),
+        *ledger_drills(),
+        *readers,
+        *_function_drills(),
+        *value_drills(world),
+    ]
 
 
 def unknown(drills: Sequence[Drill], behind: Sequence[type]) -> list[str]:
