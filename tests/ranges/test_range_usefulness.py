@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answering.usefulness import tree_bound
 from discreet.families.ranges.answer.box_usefulness import _strips, box_bound, positive_reach
+from discreet.families.ranges.answer.class_bounds import tree_bound
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import _boundaries, interval_bound, reach

@@ -16,46 +16,46 @@ from discreet.core.mechanisms import DiscreteGaussian
 from discreet.core.noise import DrawnNoise
 from discreet.core.vault import Grant
 from discreet.errors import BadInput
-from discreet.families.halfspaces.queries.halfspaces import Halfspaces
-from discreet.families.numbers.queries.one_number import Means, Sums
-from discreet.families.predicates.queries.predicates import Predicates
-from discreet.families.ranges.queries.ranges import Intervals, Rectangles, Unions
+from discreet.families.numbers.queries.one_number import Means
 from discreet.families.shared.release.noise_choice import mean_absolute_of_two, simultaneous_bound
 from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.queries.parities import Parities
 from discreet.families.tables.release.direct import DirectMarginals
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.conversion import gaussian_delta
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
+from discreet.queries.classes import QueryClass, parse_class
+from discreet.queries.registry import example_texts
 from discreet.releases.algorithms import algorithm_for, all_algorithms
 from discreet.releases.preparing import prepare
 from discreet.releases.run import release
 from discreet.schema import Schema
+from tests.releases.conftest import people_schema
 
-EXAMPLES = {
-    "marginals": [
-        Marginals(0),
-        Marginals(1),
-        Marginals(2),
-        Marginals("age", "income"),
-        Marginals(tables=[["age", "sex"], ["income"]], table_weights=[3, 1]),
-    ],
-    "means": [Means("age"), Means("income")],
-    "sums": [Sums("age"), Sums("income")],
-    "parities": [
-        Parities(degree=2),
-        Parities(degree=2, splits=("age >= 50", "sex = 'f'", "sex IS NULL")),
-    ],
-    "intervals": [Intervals("age"), Intervals("income")],
-    "rectangles": [Rectangles("age", "income")],
-    "unions": [Unions("age", 3), Unions("age", "income", 2)],
-    "halfspaces": [Halfspaces("age"), Halfspaces("age", "income")],
-    "predicates": [
-        Predicates("age >= 50"),
-        Predicates(["age >= 50", "sex = 'f' AND age < 20", "sex IS NULL", "age < 60 OR sex = 'm'"]),
-    ],
-}
+MOST_EXAMPLES = 5
+"""Of a class: hypothesis tries each with each of its algorithms, in every situation."""
+
+
+def examples_by_class(schema: Schema) -> dict[str, list[QueryClass]]:
+    """Some of the examples that the families give of each class, the first and the last among them."""
+    found: dict[str, dict[str, QueryClass]] = {}
+    for text in example_texts(schema):
+        try:
+            query_class = parse_class(text)
+            query_class.check(schema)
+        except BadInput:
+            continue
+        found.setdefault(query_class.name, {})[query_class.text] = query_class
+    return {
+        name: [
+            list(each.values())[place]
+            for place in sorted({int(i) for i in np.linspace(0, len(each) - 1, MOST_EXAMPLES)})
+        ]
+        for name, each in found.items()
+    }
+
+
+EXAMPLES = examples_by_class(people_schema())
 CASES = [
     (name, algorithm, example)
     for name, algorithms in all_algorithms().items()

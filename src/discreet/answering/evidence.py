@@ -1,6 +1,6 @@
 """What the parts of a release have measured: tables, sums, counts, residuals, trees, grids and models.
 
-Each part contributes its `Evidence`; see `registry`. The evidence of all parts is put together in a
+Each part contributes its `Evidence`, as the family of its kind says. The evidence of all parts is put together in a
 `Library`, and sources answer from that.
 """
 
@@ -8,28 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import Part
-from discreet.errors import BadRelease
+from discreet.artifacts.release import Part, Release
 from discreet.families.halfspaces.queries.grid_counts import GridCounts
-from discreet.families.tables.answer.linear_tables import ModelTable
-from discreet.families.tables.estimate.mixture import Mixture, model_counts
 from discreet.families.tables.queries.parities import Parity
-from discreet.families.tables.queries.residuals import ModelDistance, Residual
+from discreet.families.tables.queries.residuals import Residual
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.measurable import CellCount, ClampedSum, Marginal, PresentCount
 from discreet.schema import Schema
-from discreet.schema.columns.completeness import keeps_every_row
 
 if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
     from discreet.answering.source import Source
     from discreet.families.ranges.answer.buckets import BucketSource
     from discreet.families.ranges.answer.ranges import RangeSource
+    from discreet.families.tables.answer.linear_tables import ModelTable
 
 Numbers = npt.NDArray[np.float64]
 
@@ -78,6 +77,22 @@ class NoisyGrid:
     """The place of its part in the release."""
 
 
+class DrawsRows(Protocol):
+    """Published numbers from which synthetic values of some columns can be drawn."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def rows(self) -> float:
+        """How many rows the numbers stand for."""
+        ...
+
+    def draw(self, many: int, public: Generator) -> npt.NDArray[np.int64]:
+        """Cells of so many rows, one column a column."""
+        ...
+
+
 @dataclass(slots=True)
 class Evidence:
     """All that a part of a release contributes, or all parts together."""
@@ -91,6 +106,8 @@ class Evidence:
     grids: list[NoisyGrid] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     """What answers for itself, without the evidence of other parts."""
+    drawn: list[DrawsRows] = field(default_factory=list)
+    """What synthetic rows are drawn from, beside tables and ranges."""
     spreads_evenly: bool = False
 
     @property
@@ -106,6 +123,7 @@ class Evidence:
         self.models += other.models
         self.grids += other.grids
         self.sources += other.sources
+        self.drawn += other.drawn
         self.spreads_evenly |= other.spreads_evenly
 
 
@@ -157,51 +175,9 @@ def _counted_column(query: object, schema: Schema) -> str | None:
     return None
 
 
-def residual_numbers(part: Part, schema: Schema, place: int = 0) -> Evidence:
-    found = measured_numbers(part, schema, place)
-    found.spreads_evenly = "rows without a cell" in part.facts
-    return found
-
-
-def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
-    """Residuals where they were measured, and the model's tables with their measured distances."""
-    found = residual_numbers(part, schema, place)
-    model, names, rows = published_model(part, schema)
-    audits = part.noisy
-    audits = audits[len(audits) - int(part.facts["audits"]) :]
-    for each in audits:
-        if not isinstance(each.query, ModelDistance):
-            raise BadRelease("The model of a part lacks the measurements of its own error.")
-        columns = each.query.columns
-        counts = model_counts(model, [names.index(name) for name in columns], rows)
-        table = ModelTable(columns, counts.astype(np.float64), float(each.values[0]), each.law)
-        if all(keeps_every_row(schema.column(name)) for name in columns):
-            table.total, table.total_law = _total(found.residuals, rows)
-        found.models.append(table)
-    return found
-
-
-def _total(measured: list[Measurement], public: float) -> tuple[float, NoiseLaw | None]:
-    """The number of rows with its noise: measured, or public and then what the model stands for."""
-    for each in measured:
-        if isinstance(each.query, Residual) and each.query.columns == ():
-            return float(each.values[0]), each.law
-    return public, None
-
-
-def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], float]:
-    """The model in a part, the columns that it is about, and the rows that it stands for."""
-    try:
-        names = [schema.column(str(name)).name for name in part.facts["columns"]]
-        rows, theta = float(part.facts["rows"]), part.estimates["theta"]
-        sizes = [schema.column(name).cells for name in names]
-        if theta.dtype.kind != "f" or theta.ndim != 2 or theta.shape[1] != sum(sizes):
-            raise ValueError
-        if not (np.isfinite(theta).all() and theta.min() >= 0 and 0 < rows < 1e15):
-            raise ValueError
-        return Mixture.of(sizes, theta.astype(np.float32)), names, rows
-    except (KeyError, TypeError, ValueError):
-        raise BadRelease("The model of a part is not readable.") from None
+def numbers_of(part: Part, place: int, release: Release) -> Evidence:
+    """The contribution of a part that is its measured numbers, and nothing else."""
+    return measured_numbers(part, release.schema, place)
 
 
 def reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:

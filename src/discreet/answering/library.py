@@ -8,7 +8,6 @@ from math import prod
 import numpy as np
 
 from discreet.answering.evidence import Evidence, NoisyTable, Numbers, reduced
-from discreet.answering.registry import ANSWERERS
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Release
 from discreet.errors import NotAnswerable
@@ -25,6 +24,7 @@ from discreet.families.tables.estimate.consistent import ConsistentTables, Direc
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.registry import loaded, merged
 from discreet.schema.columns.completeness import keeps_every_row
 
 MOST_KEPT = 64
@@ -37,18 +37,18 @@ class Library:
     def __init__(self, release: Release) -> None:
         self.release, self.schema = release, release.schema
         found, table_parts = Evidence(), set[int]()
+        contributions = merged("sources")
         for place, part in enumerate(release.parts):
-            answerer = ANSWERERS.get(part.kind)
-            if answerer is None:
+            if part.kind not in contributions:
                 continue  # made by a newer version: it may be ignored, it must not be guessed at
-            own = answerer(part, place, release)
+            own = loaded(contributions[part.kind])(part, place, release)
             found.add(own)
             if own.is_of_tables:
                 table_parts.add(place)
         self.tables, self.sums, self.counts = found.tables, found.sums, found.counts
         self.ranges, self.grids, self.own_sources = found.ranges, found.grids, found.sources
         self.models = {model.columns: model for model in found.models}
-        self.spreads_evenly = found.spreads_evenly
+        self.spreads_evenly, self.drawn = found.spreads_evenly, found.drawn
         self.table_parts = frozenset(table_parts)
         """The places of the parts whose noise is in tables."""
         residuals = found.residuals

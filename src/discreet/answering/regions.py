@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answering.ends import whole_codes
 from discreet.errors import BadInput
-from discreet.families.ranges.answer.ends import whole_codes
 from discreet.questions.conditions import (
     ALWAYS,
     Condition,

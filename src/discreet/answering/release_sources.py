@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from discreet.answering.library import Library
 from discreet.answering.source import Source
-from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource
-from discreet.families.ranges.answer.tree_source import TreeSource
-from discreet.families.tables.answer.table_source import TableSource
-
-POOLED: tuple[Callable[[Library], Source], ...] = (TreeSource, TableSource, HalfspaceSource)
-"""Arrays of counts come from the first of them that has them."""
+from discreet.queries.registry import families, loaded
 
 
 def sources_of(library: Library) -> list[Source]:
-    return [*(make(library) for make in POOLED), *library.own_sources]
+    """Arrays of counts come from the first of them that has them."""
+    places = [place for family in families() for place in family.pooled]
+    pooled: list[Source] = [loaded(place)(library) for place in places]
+    pooled.sort(key=lambda source: not source.is_first)
+    return [*pooled, *library.own_sources]

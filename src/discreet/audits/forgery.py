@@ -38,14 +38,13 @@ from discreet.errors import BadInput, BadRelease
 from discreet.families.shared.estimate.public_random import generator
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
-from discreet.queries.classes import QueryClass, parse_class
-from discreet.releases.algorithms import algorithms_of, all_algorithms
+from discreet.queries.classes import parse_class
+from discreet.releases.algorithms import all_algorithms
 from discreet.releases.run import release
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
 ROWS = 60
-PREDICATES = 'predicates("age >= 8", "age < 4", "age BETWEEN 2 AND 9", "age = 5 AND age <= 6")'
 TWO_CLASSES = ("marginals(2)", "means(age) * 3")
 MOST_OF_ONE_PLACE = 15
 """Of a quick run: the text of a schema can be altered in hundreds of ways."""
@@ -122,7 +121,7 @@ def subjects() -> Iterator[Subject]:
         if not wanted:
             return
         turn = place % len(BUDGETS)
-        for query_class, algorithm in _asked(schema):
+        for query_class, algorithm in possible(schema):
             key = (query_class.name, algorithm)
             if key not in wanted:
                 continue
@@ -145,15 +144,6 @@ def _schemas() -> Iterator[Schema]:
     public = generator(0)
     for _ in range(RANDOM_SCHEMAS):
         yield random_table(public).schema
-
-
-def _asked(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
-    if schema in SCHEMAS:  # several predicates first, between which there is something to select
-        several = parse_class(PREDICATES)
-        for algorithm in algorithms_of(several.name):
-            if algorithm.refusal(several, schema) is None:
-                yield several, algorithm.name
-    yield from possible(schema)
 
 
 def _two_classes(*, signed: bool) -> Subject:

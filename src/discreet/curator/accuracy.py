@@ -14,6 +14,7 @@ from discreet.curator.planning import Planned, plan_question
 from discreet.errors import BadInput, BadQuestion
 from discreet.privacy.budget import Budget, Notion
 from discreet.queries.tallies import Total
+from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.curator_sql import CuratorQuestion
 from discreet.schema import Schema
 
@@ -22,7 +23,6 @@ _PATTERN = re.compile(
 )
 DIGITS = 3
 """Significant digits of a cost."""
-COUNTED = ("count", "present", "persons", "histogram", "sum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def budget_for(
 ) -> Budget:
     """The least budget, to three digits, rounded up, that gives every answer the accuracy."""
     for one in question.aggregates:
-        if one.kind not in COUNTED:
+        if not AGGREGATES[one.kind].costs_are_known:
             raise BadQuestion(
                 f"The cost of {one.name} at a given accuracy depends on the data (how many rows there are), "
                 "so it is not known beforehand. Nothing was read or charged. Give a budget instead."

@@ -7,8 +7,6 @@ shown again at another confidence, at no cost.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -17,22 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.answer import Covers, Unit
+from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
-from discreet.curator.intervals import (
-    QuantileBand,
-    mean_std,
-    ratio_interval,
-    variance_interval,
-)
-from discreet.curator.planning import Needed, Planned, bounds_of, center_of
+from discreet.curator.needed import Needed
+from discreet.curator.planning import Planned
 from discreet.errors import LedgerDamaged
-from discreet.families.shared.estimate.combination import halved
-from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.privacy.laws import NoiseLaw, law_from_dict
-from discreet.queries.tallies import Cells, Key, Squares, Total, keys_touched
-from discreet.schema.columns.ordered import OrderedColumn
-from discreet.schema.columns.temporal import TemporalColumn
+from discreet.queries.registry import loaded
+from discreet.queries.tallies import Key, keys_touched
+from discreet.questions.aggregates import AGGREGATES
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -89,7 +80,7 @@ def answers_from(
     shape = tuple(schema.column(name).cells for name in groups)
     shape = (len(keys), *shape) if unlisted else shape
     codes = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
-    reader = _Reader(planned, measured, Fraction(str(confidence)), prod(shape))
+    reader = AnswerReader(planned, measured, Fraction(str(confidence)), prod(shape))
     columns = tuple(reader.column(each) for each in planned.needed)
 
     def label(axis: int, code: int) -> str:
@@ -149,7 +140,7 @@ def _chosen(
     )
 
 
-class _Reader:
+class AnswerReader:
     """Turns measurements into columns of answers."""
 
     def __init__(
@@ -166,7 +157,6 @@ class _Reader:
         return f"{note}: the answer and its interval are about those."
 
     def notes(self) -> list[str]:
-        kinds = {each.aggregate.kind for each in self.planned.needed}
         found = []
         finder = self.planned.finder
         if finder is not None:
@@ -182,8 +172,8 @@ class _Reader:
                 )
         if self.schema.unit.identifier is not None:
             found.append(self._bounded_note())
-        if kinds & {"variance", "stddev"}:
-            found.append("variance and stddev are those of the counted rows (divided by n).")
+        notes = dict.fromkeys(AGGREGATES[each.aggregate.kind].note for each in self.planned.needed)
+        found += [note for note in notes if note]
         if self.planned.reads_public_rows:
             found.append(
                 f"Divided by the public number of rows, {self.measured.public_rows:,}; a null counts "
@@ -192,187 +182,11 @@ class _Reader:
         return found
 
     def column(self, each: Needed) -> AnswerColumn:
-        match each.aggregate.kind:
-            case "count" | "present" | "persons" | "histogram":
-                return self._count(each)
-            case "sum":
-                return self._sum(each)
-            case "avg":
-                return self._mean(each)
-            case "variance" | "stddev":
-                return self._variance(each)
-            case _:
-                return self._quantile(each)
+        """The answers to one aggregate."""
+        found: AnswerColumn = loaded(AGGREGATES[each.aggregate.kind].answer)(self, each)
+        return found
 
-    def _of(self, term: Any) -> tuple[Floats, NoiseLaw]:
+    def of(self, term: Any) -> tuple[Floats, NoiseLaw]:
+        """The noisy numbers of a tally, one for each answer, and their law."""
         place = self.planned.place(term)
         return self.measured.values[place].astype(np.float64), self.measured.laws[place]
-
-    def _count(self, each: Needed) -> AnswerColumn:
-        """No count is below 0, so neither is an estimate or an end."""
-        values, law = self._of(each.terms[0])
-        half = law.half_width(self.confidence)
-        estimate, lower, upper = plausible_counts(values, values - half, values + half)
-        return AnswerColumn(
-            name=each.aggregate.name,
-            estimate=estimate,
-            lower=lower,
-            upper=upper,
-            std=np.full(len(values), law.std),
-            covers=Covers.NOISE,
-        )
-
-    def _sum(self, each: Needed) -> AnswerColumn:
-        total = each.terms[0]
-        assert isinstance(total, Total)
-        values, law = self._of(total)
-        half = law.half_width(self.confidence) / total.grid + float(total.rounding)
-        low, high = bounds_of(total.column, self.schema)
-        least = 0.0 if low >= 0 else -np.inf
-        most = 0.0 if high <= 0 else np.inf
-        found = (values + (0.5 if total.bits else 0.0)) / total.grid
-        return AnswerColumn(
-            name=each.aggregate.name,
-            estimate=np.clip(found, least, most),
-            lower=np.clip(found - half, least, most),
-            upper=np.clip(found + half, least, most),
-            std=np.full(len(values), law.std / total.grid),
-            covers=Covers.NOISE,
-        )
-
-    def _denominator(self, each: Needed) -> tuple[Floats, NoiseLaw | None]:
-        if each.divides_by_rows:
-            return np.full(self.rows, float(self.measured.public_rows or 0)), None
-        return self._of(each.terms[-1])
-
-    def _centred(
-        self, each: Needed, total: Total, confidence: Fraction
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """The mean less the centre: estimate, interval, and standard deviation."""
-        values, law = self._of(total)
-        count, below = self._denominator(each)
-        low, high = (float(bound - center_of(total)) for bound in self._bounds(total))
-        numerator = values / total.grid
-        lower, upper = ratio_interval(
-            numerator,
-            count,
-            unit=1 / total.grid,
-            above=law,
-            below=below,
-            low=low,
-            high=high,
-            confidence=confidence,
-        )
-        safe = np.maximum(count, 1.0)
-        estimate = np.clip(numerator / safe, lower, upper)
-        std = mean_std(law, 1 / total.grid, estimate, below) / safe
-        return estimate, lower, upper, np.minimum(std, high - low)
-
-    def _bounds(self, total: Total) -> tuple[Fraction, Fraction]:
-        return bounds_of(total.column, self.schema)
-
-    def _step(self, total: Total) -> float:
-        """How far rounding to the grid can move a mean."""
-        exact = self.schema.column(total.column).kind != "number"
-        return 0.0 if exact else 0.5 / total.grid
-
-    def _mean(self, each: Needed) -> AnswerColumn:
-        total = each.terms[0]
-        assert isinstance(total, Total)
-        estimate, lower, upper, std = self._centred(each, total, self.confidence)
-        low, high = map(float, self._bounds(total))
-        center, step = float(center_of(total)), self._step(total)
-        return AnswerColumn(
-            name=each.aggregate.name,
-            estimate=np.clip(center + estimate, low, high),
-            lower=np.clip(center + lower - step, low, high),
-            upper=np.clip(center + upper + step, low, high),
-            std=std,
-            covers=Covers.NOISE,
-        )
-
-    def _variance(self, each: Needed) -> AnswerColumn:
-        total, squares = each.terms[0], each.terms[1]
-        assert isinstance(total, Total) and isinstance(squares, Squares)
-        level = halved(self.confidence)
-        mean, mean_low, mean_high, _ = self._centred(each, total, level)
-        low, high = (float(bound - center_of(total)) for bound in self._bounds(total))
-        unit = float(Fraction(1 << squares.shift, squares.grid**2))
-        values, law = self._of(squares)
-        count, below = self._denominator(each)
-        square_low, square_high = ratio_interval(
-            values * unit,
-            count,
-            unit=unit,
-            above=law,
-            below=below,
-            low=0.0,
-            high=max(low * low, high * high),
-            confidence=level,
-        )
-        step = self._step(total)
-        slack = 2 * step * (high - low)
-        lower, upper = variance_interval(
-            (mean_low - step, mean_high + step),
-            (square_low - slack, square_high + slack + unit * (squares.shift > 0)),
-            widest=(high - low) ** 2 / 4,
-        )
-        safe = np.maximum(count, 1.0)
-        estimate = np.clip(values * unit / safe - mean**2, lower, upper)
-        std = mean_std(law, unit, estimate, below) / safe
-        std = np.minimum(std, (high - low) ** 2)
-        if each.aggregate.kind == "stddev":
-            root = np.sqrt(estimate)
-            std = np.minimum(std / np.maximum(2 * root, 1e-300), high - low)
-            estimate, lower, upper = root, np.sqrt(lower), np.sqrt(upper)
-        return AnswerColumn(
-            name=each.aggregate.name,
-            estimate=estimate,
-            lower=lower,
-            upper=upper,
-            std=std,
-            covers=Covers.NOISE,
-        )
-
-    def _quantile(self, each: Needed) -> AnswerColumn:
-        levels: Sequence[Cells] = [term for term in each.terms if isinstance(term, Cells)]
-        finest = levels[-1]
-        column = self.schema.column(finest.column)
-        assert isinstance(column, OrderedColumn) and each.aggregate.level is not None
-        places = [self.planned.place(term) for term in levels]
-        law = self.measured.laws[places[0]]
-        shifts = [term.shift or 0 for term in levels]
-        tables = [
-            self.measured.values[place].reshape(self.rows, term.buckets(self.schema))
-            for place, term in zip(places, levels, strict=True)
-        ]
-        found = np.empty((4, self.rows))
-        for row in range(self.rows):
-            band = QuantileBand([table[row] for table in tables], shifts, law, each.aggregate.level)
-            first, last, likeliest = band.interval(self.confidence)
-            ends = [_extent(column, bucket, finest) for bucket in (first, last, likeliest)]
-            lower, upper = _below(ends[0][0]), -_below(-ends[1][1])
-            middle = float(ends[2][0] + (ends[2][1] - ends[2][0]) / 2)
-            found[:, row] = middle, lower, upper, (upper - lower) / 4
-        return AnswerColumn(
-            name=each.aggregate.name,
-            estimate=found[0],
-            lower=found[1],
-            upper=found[2],
-            std=found[3],
-            covers=Covers.NOISE_AND_CELLS,
-            unit=Unit(column.kind) if isinstance(column, TemporalColumn) else Unit.NUMBER,
-        )
-
-
-def _extent(column: OrderedColumn, bucket: int, term: Cells) -> tuple[int | float, int | float]:
-    shift = term.shift or 0
-    first = bucket << shift
-    last = min((bucket + 1) << shift, column.value_cells) - 1
-    return column.extent(first)[0], column.extent(last)[1]
-
-
-def _below(end: int | float) -> float:
-    """The end as a double, rounded down: microseconds of far years have more digits than it holds."""
-    rounded = float(end)
-    return rounded if rounded <= end else math.nextafter(rounded, -math.inf)

@@ -10,62 +10,35 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, isqrt, prod
+from math import isqrt, prod
+from typing import Any
 
 from discreet.core.mechanisms import Exponential, PartitionSelection
 from discreet.core.vault import TallyRequest
-from discreet.errors import BadBudget, BadInput, BadQuestion
-from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
+from discreet.curator.needed import Needed
+from discreet.errors import BadBudget, BadInput
 from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.registry import loaded
 from discreet.queries.tallies import (
     Cells,
     FoundKeys,
     Key,
-    Persons,
-    Present,
-    Rows,
-    Squares,
     Tally,
     Term,
-    Total,
-    Valued,
     WeightedCounts,
     keys_touched,
 )
-from discreet.queries.tree import bits_of
+from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.curator_sql import Aggregate, CuratorQuestion
-from discreet.questions.expressions import TRUE
 from discreet.questions.limits import MOST_CELLS, MOST_GROUPS
 from discreet.schema import Schema
 
-MOST_QUANTILE_BITS = 18
-"""Buckets of a quantile: at most 2^18, in levels of up to 6 bits."""
-LEVEL_BITS = 6
-MOST_QUANTILE_CELLS = 1 << 21
 MOST_KEYS = 100_000
 """Found keys of one question."""
-USUAL_KEYS = 256
-"""For how many of them a quantile's buckets leave room; more keys are then cut off."""
-ROW_BITS = 60
-"""A row's value in a sum is rounded to so many: 2^40 rows then move it by 2^-21 of a bound at most."""
-SQUARE_BITS = 24
-"""A row's square is kept to so many bits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Needed:
-    """The tallies behind one aggregate, in the order in which its answer reads them."""
-
-    aggregate: Aggregate
-    terms: tuple[Term, ...]
-    weights: tuple[Fraction, ...]
-    """What part of the aggregate's share each gets; they add to 1."""
-    divides_by_rows: bool = False
-    """Whether the denominator is the public number of rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +61,7 @@ class Planned:
     def groups(self) -> tuple[str, ...]:
         """The columns of declared cells that tell the answer's rows apart."""
         (first, *_) = self.needed
-        if first.aggregate.kind == "histogram":
+        if AGGREGATES[first.aggregate.kind].is_by_cell:
             assert first.aggregate.column is not None
             return (*self.question.groups, first.aggregate.column)
         return self.question.groups
@@ -158,7 +131,7 @@ def _under(
     allowed = allowance(budget, accounting)
     if budget.notion is Notion.RHO:
         budget = allowed  # a delta beside a rho would buy nothing
-    if question.aggregates[0].kind == "top":
+    if AGGREGATES[question.aggregates[0].kind].chooses:
         return _choosing(accounting, question, schema, budget, allowed)
     finder = None
     if question.unlisted:
@@ -166,7 +139,7 @@ def _under(
         finder.law(keys_touched(schema)).certain  # noqa: B018 - refuses what cannot be tabulated
     share = allowed.times(Fraction(1, 4 * len(question.aggregates)))
     needed = tuple(
-        _needed(one, question, schema, share=share, accounting=accounting)
+        _needed_for(one, question, schema, share=share, accounting=accounting)
         for one in question.aggregates
     )
     weights: dict[Term, Fraction] = {}
@@ -263,102 +236,9 @@ def chooser(allowed: Budget, accounting: Accounting, *, times: int) -> Exponenti
     return Exponential(epsilon=Fraction(root, scale))
 
 
-def _needed(
-    one: Aggregate,
-    question: CuratorQuestion,
-    schema: Schema,
-    *,
-    share: Budget,
-    accounting: Accounting,
-) -> Needed:
-    column = one.column or ""
-    match one.kind:
-        case "count":
-            return _alone(one, Rows())
-        case "persons":
-            return _alone(one, Persons())
-        case "present":
-            return _alone(one, Present(column))
-        case "histogram":
-            return _alone(one, Cells(column))
-        case "sum":
-            return _alone(one, _total(column, schema, False, share, accounting))
-        case "avg":
-            total = _total(column, schema, True, share, accounting)
-            if rows_divide(question, schema, column):
-                return Needed(one, (total,), (Fraction(1),), divides_by_rows=True)
-            return Needed(one, (total, Valued(column)), (Fraction(3, 5), Fraction(2, 5)))
-        case "variance" | "stddev":
-            total = _total(column, schema, True, share, accounting)
-            squares = _squares(total, schema)
-            if rows_divide(question, schema, column):
-                two = (Fraction(2, 5), Fraction(3, 5))
-                return Needed(one, (total, squares), two, divides_by_rows=True)
-            three = (Fraction(3, 10), Fraction(4, 10), Fraction(3, 10))
-            return Needed(one, (total, squares, Valued(column)), three)
-        case "quantile":
-            levels = _levels(column, question, schema)
-            return Needed(one, levels, (Fraction(1, len(levels)),) * len(levels))
-    raise BadQuestion(f"{one.kind} is not answered. Nothing was read or charged.")
-
-
-def _alone(one: Aggregate, term: Term) -> Needed:
-    return Needed(one, (term,), (Fraction(1),))
-
-
-def rows_divide(question: CuratorQuestion, schema: Schema, column: str) -> bool:
-    """Whether a mean may be divided by the number of rows, public under change-one.
-
-    Only over all rows, and only where nulls are declared not to be expected: one that is there
-    counts as the middle of the bounds.
-    """
-    return (
-        schema.rows_are_public
-        and not question.groups
-        and not question.unlisted
-        and question.condition == TRUE
-        and schema.column(column).nulls == "exclude"
-    )
-
-
-def _total(
-    column: str, schema: Schema, centred: bool, share: Budget, accounting: Accounting
-) -> Total:
-    if schema.column(column).kind == "boolean":
-        return Total(column, 2, 1) if centred else Total(column, 1, 0)
-    query = fixed_point_sum(column, schema, centred=centred, share=share, accounting=accounting)
-    bits = 0
-    if schema.column(column).kind == "number" and not centred:
-        widest = max(map(abs, bounds_of(column, schema))) * query.grid
-        bits = max(1, ROW_BITS - ceil(widest).bit_length())
-    return Total(column, query.grid, int(query.center * query.grid), bits)
-
-
-def _squares(total: Total, schema: Schema) -> Squares:
-    """Squares of the centred values, kept to 24 bits, so that no sum of them leaves 64."""
-    exact = Squares(total.column, total.grid, total.center, 0)
-    _, most = Tally(exact).row_bounds(schema)
-    shift = max(0, most.bit_length() - SQUARE_BITS)
-    return Squares(total.column, total.grid, total.center, shift)
-
-
-def _levels(column: str, question: CuratorQuestion, schema: Schema) -> tuple[Cells, ...]:
-    """Histograms of the column, coarse to fine, whose nodes add up to any count below an edge.
-
-    As fine as the column's cells are, up to 2^18 buckets and as many over all groups as fit.
-    """
-    groups = prod(schema.column(name).cells for name in question.groups)
-    groups *= USUAL_KEYS if question.unlisted else 1
-    bits = bits_of(schema.column(column).value_cells)
-    room = max(1, MOST_QUANTILE_CELLS // groups).bit_length() - 1
-    kept = min(bits, MOST_QUANTILE_BITS, max(1, room))
-    levels = max(1, -(-kept // LEVEL_BITS))
-    depths = sorted({-(-kept * (place + 1) // levels) for place in range(levels)})
-    return tuple(Cells(column, bits - depth) for depth in depths)
-
-
-def center_of(total: Total) -> Fraction:
-    return Fraction(total.center, total.grid)
+def _needed_for(one: Aggregate, question: CuratorQuestion, schema: Schema, **more: Any) -> Needed:
+    found: Needed = loaded(AGGREGATES[one.kind].needed)(one, question, schema, **more)
+    return found
 
 
 def check_not_empty(budget: Budget | None, accuracy: object) -> None:
@@ -367,16 +247,3 @@ def check_not_empty(budget: Budget | None, accuracy: object) -> None:
         raise BadInput(
             "Give a budget, or an accuracy such as '±50 at 95%', and not both. Nothing was read or charged."
         )
-
-
-__all__ = [
-    "Needed",
-    "Planned",
-    "bounds_of",
-    "center_of",
-    "check_names_keys",
-    "check_not_empty",
-    "chooser",
-    "plan_question",
-    "rows_divide",
-]

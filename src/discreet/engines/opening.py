@@ -1,27 +1,79 @@
 """`open_engine`: from a source and a schema to the engine that reads it.
 
-A new engine is one module and one line in `ENGINES`; nothing of a database is imported before an
-engine is opened.
+A new engine is one module and one entry in `ENGINES`; nothing of a database is imported before an
+engine is opened. An engine from outside is added by `register`, and by `registered` for a while.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
+from discreet.engines import sources
 from discreet.engines.protocol import Engine, Progress
-from discreet.engines.sources import Source, recognise, view_source
+from discreet.engines.sources import Source, view_source
+from discreet.errors import BadInput
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
-ENGINES = {
-    "duckdb": "discreet.engines.duckdb.engine",
-}
-"""By name, the module that has `open_source` and `describe_source`."""
 
-_ENGINE_OF_FORMAT = dict.fromkeys(
-    ("parquet", "csv", "duckdb", "pandas", "polars", "arrow", "view"), "duckdb"
-)
+@dataclass(frozen=True, slots=True)
+class EngineEntry:
+    """An engine: where it stands, and what it reads."""
+
+    module: str
+    """Has `open_source` and `describe_source`. Imported when a source is opened, not before."""
+    formats: tuple[str, ...]
+    """The formats of sources that it reads; no other engine reads them."""
+    recognise: Callable[[object], Source | None] = lambda source: None
+    """For sources that are known to this engine alone: told by name or type, before any row is read."""
+
+
+ENGINES = {
+    "duckdb": EngineEntry(
+        "discreet.engines.duckdb.engine",
+        ("parquet", "csv", "duckdb", "pandas", "polars", "arrow", "view"),
+    ),
+}
+"""By name."""
 DEFAULT_MEMORY = "768MB"
+
+
+def register(name: str, entry: EngineEntry) -> None:
+    """Add an engine from outside. Its name and its formats must be new."""
+    taken = {each for known in ENGINES.values() for each in known.formats}
+    if name in ENGINES or taken & set(entry.formats):
+        raise BadInput(f"There is an engine {name!r} already, or one that reads its formats.")
+    ENGINES[name] = entry
+
+
+@contextmanager
+def registered(name: str, entry: EngineEntry) -> Iterator[None]:
+    """Add an engine from outside for a while."""
+    register(name, entry)
+    try:
+        yield
+    finally:
+        del ENGINES[name]
+
+
+def recognise(source: object) -> Source:
+    """The source behind an object: as some engine alone knows it, or as all do."""
+    for entry in ENGINES.values():
+        found = entry.recognise(source)
+        if found is not None:
+            return found
+    return sources.recognise(source)
+
+
+def _module_for(source: Source) -> Any:
+    for entry in ENGINES.values():
+        if source.format in entry.formats:
+            return import_module(entry.module)
+    raise BadInput(f"No engine reads sources of the format {source.format!r}.")
 
 
 def open_engine(
@@ -38,8 +90,7 @@ def open_engine(
     Raises `BadSource` where the table cannot be opened or lacks a declared column.
     """
     found = source_of(source, schema)
-    module = import_module(ENGINES[_ENGINE_OF_FORMAT[found.format]])
-    engine: Engine = module.open_source(
+    engine: Engine = _module_for(found).open_source(
         found, schema, memory_limit=memory_limit, threads=threads, progress=progress
     )
     return engine
@@ -58,6 +109,5 @@ def column_names_and_types(source: object, csv: CsvOptions | None = None) -> lis
     header: a row in a schema draft would be a release.
     """
     found: Source = recognise(source)
-    module = import_module(ENGINES[_ENGINE_OF_FORMAT[found.format]])
-    described: list[tuple[str, str]] = module.describe_source(found, csv)
+    described: list[tuple[str, str]] = _module_for(found).describe_source(found, csv)
     return described

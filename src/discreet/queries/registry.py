@@ -1,22 +1,24 @@
 """The families of query classes. A family is registered once, and everything else goes through here.
 
-A family says how its classes are written, which integer queries it measures, and which algorithms
-release it. Algorithms are named by their place and loaded only by whoever makes a release: reading
-and asking a release never load the code that reads rows.
+A family says how its classes are written, which integer queries it measures, which algorithms release
+it, and how its releases are answered, bounded, checked and shown. Code is named by its place,
+`module:name`, and loaded by whoever needs it: asking a release never loads the code that reads rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import BadInput
 from discreet.queries.class_arguments import Argument
 
 if TYPE_CHECKING:
     from discreet.queries.classes import QueryClass
+    from discreet.schema import Schema
 
 BUILT_IN = (
     "discreet.families.tables.family:FAMILY",
@@ -48,7 +50,23 @@ class Family:
     queries: tuple[Any, ...] = ()
     """Its own integer queries: types with a `kind` and a `from_dict`."""
     algorithms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each class, what releases it, as `module:name`, the preferred one first."""
+    """For each class, the places of what releases it, the preferred one first."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """For each kind of part, what it contributes to answers: (part, place, release) to `Evidence`."""
+    pooled: tuple[str, ...] = ()
+    """Sources of answers that put the evidence of all parts together: a `Library` to a `Source`."""
+    usefulness: Mapping[str, str] = field(default_factory=dict)
+    """For each class, what no query of it exceeds: (library, asking, class, delta) to (bound, theorem)."""
+    selections: Mapping[str, str] = field(default_factory=dict)
+    """For each class whose releases make private choices: (class, schema) to (candidates, sensitivity)."""
+    counts: frozenset[str] = frozenset()
+    """Classes whose queries count rows: none is off by more than a public number of rows."""
+    figures: tuple[str, ...] = ()
+    """Pictures for the report: (reader, confidence) to figures."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """For each class, SQL to show to people: (part, schema) to questions that the part answers."""
+    examples: Callable[[Schema], Iterable[str]] = lambda schema: ()
+    """Texts of its classes over a schema's columns. Audits and contract tests try those that the schema allows."""
 
 
 _families: dict[str, Family] = {}
@@ -68,21 +86,34 @@ def families() -> tuple[Family, ...]:
     return tuple(_families.values())
 
 
+def register(family: Family) -> None:
+    """Add a family from outside. What it brings must be new: a class is read in one way only."""
+    for what in ("readers", "sources", "usefulness", "selections", "questions"):
+        for name in set(getattr(family, what)) & set(merged(what)):
+            raise BadInput(f"The {what} of {name!r} are registered already.")
+    if family.name in {each.name for each in families()}:
+        raise BadInput(f"There is a family {family.name!r} already.")
+    _families[family.name] = family
+
+
 @contextmanager
 def registered(family: Family) -> Iterator[None]:
     """Add a family from outside for a while."""
-    if family.name in {each.name for each in families()}:
-        raise ValueError(f"There is a family {family.name!r} already.")
-    _families[family.name] = family
+    register(family)
     try:
         yield
     finally:
         del _families[family.name]
 
 
+def merged(what: str) -> dict[str, Any]:
+    """One of the families' tables, of all of them together."""
+    return {key: each for family in families() for key, each in getattr(family, what).items()}
+
+
 def class_readers() -> dict[str, ClassReader]:
     """The reader of every class, by the class's name."""
-    return {name: reader for family in families() for name, reader in family.readers.items()}
+    return merged("readers")
 
 
 def query_kinds() -> dict[str, Any]:
@@ -98,3 +129,13 @@ def algorithm_places(class_name: str) -> tuple[str, ...]:
 def released_classes() -> tuple[str, ...]:
     """The names of all classes that some algorithm releases."""
     return tuple(dict.fromkeys(name for family in families() for name in family.algorithms))
+
+
+def example_texts(schema: Schema) -> tuple[str, ...]:
+    """Texts of all families' classes over a schema's columns; the schema may refuse some."""
+    return tuple(dict.fromkeys(text for family in families() for text in family.examples(schema)))
+
+
+def counts_rows(class_name: str) -> bool:
+    """Whether every query of the class is a number of rows."""
+    return any(class_name in family.counts for family in families())

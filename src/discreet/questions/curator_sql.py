@@ -15,11 +15,11 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.errors import BadInput, BadQuestion
+from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.curator_conditions import ConditionReader
 from discreet.questions.expressions import TRUE, Expression, canonical
 from discreet.questions.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
 from discreet.questions.statement import (
-    SUMMED_KINDS,
     StatementReader,
     construct,
     distinctly_named,
@@ -35,9 +35,6 @@ SHAPE = (
 NOTHING = "Nothing was read or charged."
 MOST_AGGREGATES = 50
 MOST_CHOSEN = 100
-STANDALONE = ("histogram", "top")
-"""Aggregates that stand alone in their SELECT, for their answers are rows of their own."""
-SUMMED = ("sum", "avg", "variance", "stddev")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class Aggregate:
     """One thing that is asked of every group."""
 
     kind: str
-    """count, present, persons, sum, avg, variance, stddev, quantile, histogram or top."""
+    """One of `AGGREGATES`."""
     column: str | None
     name: str
     level: Fraction | None = None
@@ -108,13 +105,12 @@ class _Reader(StatementReader):
     """A question to a curator."""
 
     shape: ClassVar[str] = SHAPE
-    functions: ClassVar[tuple[str, ...]] = (
-        "count", "sum", "avg", "variance", "stddev", "median", "quantile", "histogram", "mode", "top",
-    )  # fmt: skip
+    written_otherwise: ClassVar[tuple[str, ...]] = ("median", "mode")
 
     def __init__(self, schema: Schema, text: str, unlisted: Sequence[str]) -> None:
         super().__init__(schema, text)
         exp = self.exp
+        self.functions = (*AGGREGATES, *self.written_otherwise)
         self.unlisted = self._unlisted(unlisted)
         self.kinds: dict[type[Any], str] = {
             exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "variance",
@@ -139,12 +135,12 @@ class _Reader(StatementReader):
             raise BadQuestion(f"The question has no aggregate. {SHAPE}")
         if len(found) > MOST_AGGREGATES:
             raise BadQuestion(f"The question has more than {MOST_AGGREGATES} aggregates.")
-        alone = [one for one in found if one.kind in STANDALONE]
+        alone = [one for one in found if AGGREGATES[one.kind].stands_alone]
         if alone and len(found) > 1:
             raise BadQuestion(
                 f"{alone[0].name} must be alone in its SELECT. Ask the rest in another question."
             )
-        if alone and alone[0].kind == "top" and named:
+        if alone and AGGREGATES[alone[0].kind].chooses and named:
             raise BadQuestion("mode and top take no GROUP BY; ask with a WHERE for each group.")
         return CuratorQuestion(
             distinctly_named(found, named), groups, condition, self.text, unlisted
@@ -219,7 +215,7 @@ class _Reader(StatementReader):
             return kind, [node.this] + ([more] if more is not None else [])
         if type(node) is exp.Anonymous and isinstance(node.this, str):
             name = node.this.lower()
-            if name in ("histogram", "top"):
+            if name in AGGREGATES and AGGREGATES[name].is_function:
                 return name, list(node.expressions)
         if type(node) in (exp.StddevSamp,):
             raise BadQuestion(
@@ -248,19 +244,9 @@ class _Reader(StatementReader):
 
     def _check(self, kind: str, name: str, chosen: int) -> None:
         column = self.schema.column(name)
-        if kind in STANDALONE and getattr(column, "undeclared", False):
-            raise BadQuestion(
-                f"Column {name!r} declares no values to choose from; GROUP BY it, with a delta in the budget."
-            )
-        if kind in SUMMED and column.kind not in SUMMED_KINDS:
-            raise BadQuestion(
-                f"Column {name!r} is of kind {column.kind}; {kind}() takes columns of kind "
-                f"{', '.join(SUMMED_KINDS)}."
-            )
-        if kind == "quantile" and not column.is_ordered:
-            raise BadQuestion(
-                f"Column {name!r} is of kind {column.kind}, which has no order, so it has no quantiles."
-            )
+        refusal = AGGREGATES[kind].refusal(column)
+        if refusal is not None:
+            raise BadQuestion(refusal)
         if kind == "top" and not 1 <= chosen <= min(MOST_CHOSEN, column.cells):
             raise BadQuestion(
                 f"top() names 1 to {min(MOST_CHOSEN, column.cells)} cells of {name!r}, not {chosen}."

@@ -72,7 +72,7 @@ class _Reader(StatementReader):
     """A question to a release."""
 
     shape: ClassVar[str] = SHAPE
-    functions: ClassVar[tuple[str, ...]] = ("count", "sum", "avg", "median", "quantile")
+    functions: tuple[str, ...] = ("count", "sum", "avg", "median", "quantile")
     other_names: ClassVar[tuple[str, ...]] = ("release",)
 
     def __init__(self, schema: Schema, text: str) -> None:

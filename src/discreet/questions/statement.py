@@ -46,7 +46,7 @@ class StatementReader:
 
     shape: ClassVar[str]
     """What a question looks like, for those who asked another."""
-    functions: ClassVar[tuple[str, ...]]
+    functions: tuple[str, ...]
     """What SELECT takes."""
     other_names: ClassVar[tuple[str, ...]] = ()
     """What the dataset may be called besides its own name."""

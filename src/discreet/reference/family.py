@@ -17,4 +17,8 @@ FAMILY = Family(
         "unions": _SEARCH,
         "halfspaces": ("discreet.reference.halfspaces.net_release:HalfspaceNet",),
     },
+    sources={
+        "buckets": "discreet.families.ranges.answer.buckets:buckets_of",
+        "halfspace-net": "discreet.answering.evidence:numbers_of",
+    },
 )

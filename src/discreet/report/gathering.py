@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from datetime import date
 from typing import TYPE_CHECKING
 
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.errors import NotAnswerable
-from discreet.families.halfspaces.queries.halfspaces import Halfspaces
-from discreet.families.numbers.queries.one_number import Means, Sums
-from discreet.families.ranges.queries.ranges import Ranges
 from discreet.privacy.budget import Notion
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum, Marginal
+from discreet.queries.registry import families, loaded, merged
+from discreet.questions.samples import sql_name as quoted
 from discreet.report.content import Content, Fact, Figure, Table, clipped
 from discreet.report.drawing import heat_figure, histogram_figure
 from discreet.report.loss import loss_figure
-from discreet.report.plane import plane_figure
-from discreet.report.ranges import range_figures
 from discreet.report.scale import shown, shown_beside
 from discreet.report.tables import Line, lines_of, table_sets, tables_table, together_figure
-from discreet.schema import OrderedColumn, Schema
 
 if TYPE_CHECKING:
     from discreet.answering import ReleaseReader
     from discreet.artifacts.release import Part, Release
+    from discreet.schema import Schema
 
 MOST_CELLS = 400
 MOST_HEAT_CELLS = 12_000
@@ -59,8 +55,7 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
         numbers=_numbers(reader, confidence),
         tables=tables_table(lines),
         figures=[
-            *range_figures(reader, confidence),  # these and planes were asked for by name
-            *_planes(reader),
+            *_figures_of_families(reader, confidence),
             *_histograms(reader, confidence),
             *_heat_maps(reader, lines, confidence),
         ],
@@ -96,11 +91,6 @@ def _sure(most: float) -> str:
         return "99.9999% and more"
     digits = max(1, 1 - math.floor(math.log10(100 * (1 - most))))
     return f"{100 * most:.{digits}f}%"
-
-
-def quoted(name: str) -> str:
-    """A name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _percent(part: float) -> str:
@@ -232,18 +222,15 @@ def _claims(release: Release) -> Table:
 
 def _numbers(reader: ReleaseReader, confidence: float) -> Table:
     schema = reader.release.schema
+    table = f" FROM {quoted(schema.dataset)}"
     asked = ["count(*)"]
     for part in reader.release.parts:
-        if isinstance(part.query_class, Means):
-            asked.append(f"avg({quoted(part.query_class.column)})")
-        elif isinstance(part.query_class, Sums):
-            asked.append(f"sum({quoted(part.query_class.column)})")
+        whole = [each for each in _questions_of(part, schema) if each.endswith(table)]
+        asked += [each.removeprefix("SELECT ").removesuffix(table) for each in whole]
     rows = []
     for question in dict.fromkeys(asked):
         try:
-            answer = reader.ask(
-                f"SELECT {question} FROM {quoted(schema.dataset)}", confidence=confidence
-            ).only
+            answer = reader.ask(f"SELECT {question}{table}", confidence=confidence).only
         except NotAnswerable:
             continue
         ends = answer.lower, answer.upper
@@ -304,19 +291,18 @@ def _heat_maps(reader: ReleaseReader, lines: list[Line], confidence: float) -> I
             place += 1
 
 
-def _planes(reader: ReleaseReader) -> Iterator[Figure]:
-    """Of halfspaces over two columns."""
-    schema = reader.release.schema
-    planes = {
-        part.query_class.named(schema)
-        for part in reader.release.parts
-        if isinstance(part.query_class, Halfspaces) and part.kind != "halfspace-net"
-    }
-    for place, names in enumerate(sorted(planes)):
-        if len(names) == 2:
-            figure = plane_figure(f"plane{place}", reader, (names[0], names[1]))
-            if figure is not None:
-                yield figure
+def _figures_of_families(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
+    """What was asked for by name, in the order of the families."""
+    for family in families():
+        for place in family.figures:
+            yield from loaded(place)(reader, confidence)
+
+
+def _questions_of(part: Part, schema: Schema) -> list[str]:
+    """SQL that the part's family shows for it."""
+    place = merged("questions").get(part.query_class.name)
+    found: list[str] = [] if place is None else loaded(place)(part, schema)
+    return found
 
 
 def _sql_examples(release: Release) -> list[str]:
@@ -325,31 +311,12 @@ def _sql_examples(release: Release) -> list[str]:
     table = quoted(schema.dataset)
     examples = []
     for part in release.parts:
-        query_class = part.query_class
-        if isinstance(query_class, Means):
-            examples.append(f"SELECT avg({quoted(query_class.column)}) FROM {table}")
-        elif isinstance(query_class, Sums):
-            examples.append(f"SELECT sum({quoted(query_class.column)}) FROM {table}")
-        elif isinstance(query_class, Ranges):
-            examples.append(_range_example(query_class, schema, table))
-        elif part.measurements and isinstance(part.measurements[0], Measurement):
-            query = part.measurements[0].query
-            if isinstance(query, Marginal) and query.columns:
-                by = quoted(query.columns[-1])
-                examples.append(f"SELECT {by}, count(*) FROM {table} GROUP BY {by}")
+        examples += _questions_of(part, schema)
+        first = part.measurements[0] if part.measurements else None
+        if isinstance(first, Measurement) and isinstance(first.query, Marginal):
+            by = ", ".join(map(quoted, first.query.columns[-1:]))
+            examples += [f"SELECT {by}, count(*) FROM {table} GROUP BY {by}"] if by else []
     return list(dict.fromkeys(examples))[:3] or [f"SELECT count(*) FROM {table}"]
-
-
-def _range_example(query_class: Ranges, schema: Schema, table: str) -> str:
-    """A question about the middle of each column's range."""
-    conditions = []
-    for name in query_class.named(schema):
-        column = schema.column(name)
-        assert isinstance(column, OrderedColumn)
-        low = column.bounds(column.value_cells // 4)[0]
-        literal = f"'{low}'" if isinstance(low, date) else str(low)
-        conditions.append(f"{quoted(name)} >= {literal}")
-    return f"SELECT count(*) FROM {table} WHERE {' AND '.join(conditions)}"
 
 
 def _questions(release: Release, file_name: str) -> list[str]:

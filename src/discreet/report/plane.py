@@ -6,6 +6,7 @@ outlined as inside, one that the line cuts as cut: what the interval of an answe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from discreet.answering.library import Library
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource
+from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.questions.inequality import Inequality
 from discreet.report.content import Figure, clipped
 from discreet.report.scale import brief, shown
@@ -100,6 +102,21 @@ def plane_of(release: Release, asked: Inequality, *, confidence: float = 0.95) -
         upper=float(found.upper[0]),
         prior=prior,
     )
+
+
+def plane_figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
+    """Of halfspaces over two columns."""
+    schema = reader.release.schema
+    planes = {
+        part.query_class.named(schema)
+        for part in reader.release.parts
+        if isinstance(part.query_class, Halfspaces) and part.kind != "halfspace-net"
+    }
+    for place, names in enumerate(sorted(planes)):
+        if len(names) == 2:
+            figure = plane_figure(f"plane{place}", reader, (names[0], names[1]))
+            if figure is not None:
+                yield figure
 
 
 def plane_figure(name: str, reader: ReleaseReader, columns: tuple[str, str]) -> Figure | None:

@@ -359,7 +359,7 @@ ACCOUNTING = (
     Mutant(
         name="verify-believes-the-paths-of-a-tree",
         trap=27,
-        file="src/discreet/families/ranges/answer/verify_tree.py",
+        file="src/discreet/answering/verification/verify_tree.py",
         old="    if before + stopped > measured.path_epsilon or before + refined > measured.path_epsilon:\n",
         new="    if stopped > measured.path_epsilon or refined > measured.path_epsilon:\n",
         tests=(f"{VERIFYING}::test_a_tree_is_checked_path_by_path",),

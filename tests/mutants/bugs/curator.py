@@ -106,7 +106,7 @@ CURATOR = (
     Mutant(
         name="every-row-of-a-sum-is-rounded-to-the-coarse-grid",
         trap=11,
-        file="src/discreet/curator/planning.py",
+        file="src/discreet/curator/needed.py",
         old="        bits = max(1, ROW_BITS - ceil(widest).bit_length())\n",
         new="        bits = 0 * ceil(widest)\n",
         tests=(
@@ -200,7 +200,7 @@ CURATOR = (
     Mutant(
         name="the-ends-of-an-interval-of-moments-are-rounded-inward",
         trap=42,
-        file="src/discreet/curator/answering.py",
+        file="src/discreet/curator/answer_columns.py",
         old="    return rounded if rounded <= end else math.nextafter(rounded, -math.inf)\n",
         new="    return rounded\n",
         tests=(f"{COVERAGE}::test_the_median_of_moments_lies_in_its_cell_and_is_one_of_them",),

@@ -88,6 +88,17 @@ FILES_AND_SIGNATURES = (
         tests=(FORGING,),
     ),
     Mutant(
+        name="a-family-from-outside-replaces-what-verify-asks",
+        trap=41,
+        file="src/discreet/queries/registry.py",
+        old='            raise BadInput(f"The {what} of {name!r} are registered already.")\n',
+        new="            continue\n",
+        tests=(
+            "tests/extending/test_family.py::"
+            "test_a_class_is_read_and_a_kind_of_part_answered_in_one_way_only",
+        ),
+    ),
+    Mutant(
         name="verify-does-not-compare-the-statement",
         trap=41,
         file="src/discreet/answering/verification/verify.py",
@@ -106,7 +117,7 @@ FILES_AND_SIGNATURES = (
     Mutant(
         name="verify-takes-two-numbers-of-a-node-for-one",
         trap=41,
-        file="src/discreet/families/ranges/answer/verify_tree.py",
+        file="src/discreet/answering/verification/verify_tree.py",
         old="    if np.any(kept & (level.first != level.values)):\n",
         new="    if level.first.shape != kept.shape:\n",
         tests=(f"{VERIFYING}::test_a_node_whose_noise_was_drawn_once_has_one_number",),

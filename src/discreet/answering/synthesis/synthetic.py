@@ -134,7 +134,9 @@ def synthesize(
     found = model_of_tables(library)
     covered = set() if found is None else set(found[1])
     ranges = _apart(library.ranges, covered)
-    if found is None and not ranges:
+    covered |= {name for each in ranges for name in each.columns}
+    others = [each for each in library.drawn if covered.isdisjoint(each.columns)]
+    if found is None and not ranges and not others:
         raise NotAnswerable(
             "Synthetic rows need tables or ranges of the columns: release marginals(2), or marginals of "
             "names, or intervals of a column."
@@ -143,8 +145,8 @@ def synthesize(
     if many is None and counted is not None:
         many = int(counted.estimate)
     if many is None:
-        most = max((rows_with_values(each) for each in ranges), default=0)
-        many = most if found is None else round(found[2])
+        counts = [rows_with_values(each) for each in ranges] + [round(e.rows) for e in others]
+        many = max(0, *counts) if found is None else round(found[2])
     if many > MOST_ROWS:
         raise BadInput(f"{many:,} rows are more than the {MOST_ROWS:,} that are drawn at once.")
     public = generator(seed)
@@ -154,6 +156,7 @@ def synthesize(
     for each in ranges:
         nulls = round(many * share_of_nulls(each, counted))
         drawn.append((list(each.columns), drawn_codes(each, many, public, nulls=nulls)))
+    drawn += [(list(each.columns), each.draw(many, public)) for each in others]
     names, codes = _beside(library.schema, drawn)
     codes = possible_rows(codes, library.schema, names, public)
     places = public.integers(0, PLACES, codes.shape)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.answering.verification.signing import checked_public_key, public_part, signer
+from discreet.answering.verification.verify_tree import tree_epsilon
 from discreet.artifacts.differences import differing_places, shown
 from discreet.artifacts.files import (
     FORMAT,
@@ -28,11 +29,9 @@ from discreet.artifacts.manifest import manifest_of
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
 from discreet.artifacts.release import FORMAT_VERSION, SOFTWARE, Part, Release
 from discreet.errors import BadBudget, BadInput, BadRelease, DiscreetError
-from discreet.families.predicates.queries.predicate_score import selected_among
-from discreet.families.predicates.queries.predicates import Predicates
-from discreet.families.ranges.answer.verify_tree import tree_epsilon
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance
+from discreet.queries.registry import loaded, merged
 from discreet.schema import Schema
 
 LIMITS = (
@@ -237,9 +236,10 @@ def _recomputed(
 
 def _selected(each: Selection, part: Part, schema: Schema) -> Cost:
     """A selection costs its epsilon only if it was made at the sensitivity that its scores have."""
-    if not isinstance(part.query_class, Predicates):
+    place = merged("selections").get(part.query_class.name)
+    if place is None:
         raise _Mismatch("nothing is selected in a release of this class.")
-    candidates, sensitivity = selected_among(part.query_class, schema)
+    candidates, sensitivity = loaded(place)(part.query_class, schema)
     if each.sensitivity != sensitivity:
         raise _Mismatch(
             f"it records a selection at a sensitivity of {each.sensitivity}, and its scores have {sensitivity}."

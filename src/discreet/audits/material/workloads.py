@@ -1,19 +1,18 @@
-"""Workloads for audits: every registered query class and algorithm, found through the tables.
+"""Workloads for audits: every example of every registered family, by each algorithm of its class.
 
-Nothing is listed by name: a class or an algorithm that is added is audited from then on.
+Nothing is listed by name: a family or an algorithm that is added is audited from then on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import QueryClass, parse_class
-from discreet.queries.registry import class_readers
+from discreet.queries.registry import example_texts
 from discreet.releases.algorithms import algorithms_of
 from discreet.releases.preparing import prepare
 from discreet.schema import Schema
@@ -39,32 +38,19 @@ class Job:
 
 
 def possible(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
-    """Every (class, algorithm) that the tables offer for a schema."""
-    names = [column.name for column in schema.columns]
-    arguments = ["1", "2", *names, *(", ".join(pair) for pair in combinations(names, 2))]
-    arguments += [f"{argument}, 2" for argument in arguments[2:]]
-    arguments += [f"{one}; {two} * 3" for one, two in combinations(names, 2)]
-    if len(names) > 2:  # pairs of unequal weight, between which a release may choose
-        arguments.append(f"{names[0]}, {names[1]}; {names[0]}, {names[2]} * 3")
-    splits = [_in_quotes(f"{_in_quotes(name)} IS NOT NULL") for name in names]
-    arguments += [f"2; {one}, {two}" for one, two in combinations(splits, 2)]
+    """Every (class, algorithm) that the registered families offer for a schema."""
     seen = set()
-    for class_name in class_readers():
-        for argument in arguments:
-            try:
-                query_class = parse_class(f"{class_name}({argument})")
-                query_class.check(schema)
-            except DiscreetError:
-                continue
-            for algorithm in algorithms_of(query_class.name):
-                key = (query_class.text, algorithm.name)
-                if key not in seen and algorithm.refusal(query_class, schema) is None:
-                    seen.add(key)
-                    yield query_class, algorithm.name
-
-
-def _in_quotes(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+    for text in example_texts(schema):
+        try:
+            query_class = parse_class(text)
+            query_class.check(schema)
+        except DiscreetError:
+            continue
+        for algorithm in algorithms_of(query_class.name):
+            key = (query_class.text, algorithm.name)
+            if key not in seen and algorithm.refusal(query_class, schema) is None:
+                seen.add(key)
+                yield query_class, algorithm.name
 
 
 def random_job(schema: Schema, generator: Generator) -> Job:

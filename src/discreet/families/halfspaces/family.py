@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations
+
 from discreet.families.halfspaces.queries.grid_counts import GridCounts
 from discreet.families.halfspaces.queries.halfspaces import parse_halfspaces
 from discreet.queries.registry import ClassReader, Family
+from discreet.questions.spelling import quoted
+from discreet.schema import Schema
 
 _RELEASE = "discreet.families.halfspaces.release"
+
+
+def _examples(schema: Schema) -> Iterator[str]:
+    names = [quoted(name) for name in schema.names]
+    yield from (f"halfspaces({name})" for name in names)
+    yield from (f"halfspaces({one}, {two})" for one, two in combinations(names, 2))
+
 
 FAMILY = Family(
     name="halfspaces",
@@ -19,4 +31,11 @@ FAMILY = Family(
             f"{_RELEASE}.cells:HalfspaceCells",
         ),
     },
+    sources={
+        "halfspaces": "discreet.answering.evidence:numbers_of",
+        "halfspace-tree": "discreet.families.ranges.answer.ranges:tree_of",
+    },
+    pooled=("discreet.families.halfspaces.answer.halfspaces:HalfspaceSource",),
+    figures=("discreet.report.plane:plane_figures",),
+    examples=_examples,
 )

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.queries.class_arguments import one_column
 from discreet.queries.registry import ClassReader, Family
+from discreet.questions.spelling import quoted
+from discreet.schema import Schema
 
 _RELEASE = "discreet.families.numbers.release"
+
+
+def _examples(schema: Schema) -> Iterator[str]:
+    names = [quoted(name) for name in schema.names]
+    yield from (f"means({name})" for name in names)
+    yield from (f"sums({name})" for name in names)
+
 
 FAMILY = Family(
     name="numbers",
@@ -18,4 +29,12 @@ FAMILY = Family(
         "means": (f"{_RELEASE}.means:MeanOfAllRows", f"{_RELEASE}.means:MeanOfValues"),
         "sums": (f"{_RELEASE}.sums:ClampedSums",),
     },
+    sources=dict.fromkeys(("means", "sums"), "discreet.answering.evidence:numbers_of"),
+    usefulness=dict.fromkeys(
+        ("means", "sums"), "discreet.families.numbers.answer.usefulness:one_number_bound"
+    ),
+    questions=dict.fromkeys(
+        ("means", "sums"), "discreet.families.numbers.queries.one_number:questions"
+    ),
+    examples=_examples,
 )

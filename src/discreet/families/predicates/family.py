@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from discreet.families.predicates.queries.predicates import parse_predicates
 from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.queries.registry import ClassReader, Family
+from discreet.questions.samples import conditions
+from discreet.questions.spelling import quoted
+from discreet.schema import Schema
 
 _RELEASE = "discreet.families.predicates.release"
+
+
+def _examples(schema: Schema) -> Iterator[str]:
+    # several first, between which there is something to select
+    for listed in sorted(conditions(schema), key=len, reverse=True):
+        yield f"predicates({', '.join(map(quoted, listed))})"
+
 
 FAMILY = Family(
     name="predicates",
@@ -19,4 +31,9 @@ FAMILY = Family(
             f"{_RELEASE}.mwem:MwemPredicates",
         ),
     },
+    sources={"predicates": "discreet.families.predicates.answer.predicates:predicates_of"},
+    selections={
+        "predicates": "discreet.families.predicates.queries.predicate_score:selected_among"
+    },
+    examples=_examples,
 )

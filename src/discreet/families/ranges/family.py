@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations
+
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.families.ranges.queries.ranges import Intervals, Rectangles, parse_unions
 from discreet.queries.class_arguments import one_column
 from discreet.queries.registry import ClassReader, Family
+from discreet.questions.spelling import quoted
+from discreet.schema import Schema
 
 _RELEASE = "discreet.families.ranges.release"
+_ANSWER = "discreet.families.ranges.answer"
+_CLASSES = ("intervals", "rectangles", "unions")
 _TREES = (
     f"{_RELEASE}.choice:BestTree",
     f"{_RELEASE}.adaptive:AdaptiveTree",
@@ -15,6 +22,15 @@ _TREES = (
 )
 _STRATEGY = f"{_RELEASE}.strategy:RangeStrategy"
 _TWO_STAGE = f"{_RELEASE}.two_stage:TwoStageTree"
+
+
+def _examples(schema: Schema) -> Iterator[str]:
+    names = [quoted(name) for name in schema.names]
+    pairs = [", ".join(pair) for pair in combinations(names, 2)]
+    yield from (f"intervals({name})" for name in names)
+    yield from (f"rectangles({pair})" for pair in pairs)
+    yield from (f"unions({columns}, 2)" for columns in (*names, *pairs))
+
 
 FAMILY = Family(
     name="ranges",
@@ -29,4 +45,14 @@ FAMILY = Family(
         "rectangles": (*_TREES, _TWO_STAGE),
         "unions": (*_TREES, _STRATEGY, _TWO_STAGE),
     },
+    sources={
+        "ranges": f"{_ANSWER}.ranges:tree_of",
+        "range-cells": f"{_ANSWER}.cell_ranges:cells_of",
+    },
+    pooled=(f"{_ANSWER}.tree_source:TreeSource",),
+    usefulness=dict.fromkeys(_CLASSES, f"{_ANSWER}.class_bounds:ranges_bound"),
+    counts=frozenset(_CLASSES),
+    figures=("discreet.report.ranges:range_figures",),
+    questions=dict.fromkeys(_CLASSES, "discreet.families.ranges.queries.ranges:questions"),
+    examples=_examples,
 )

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations
+
 from discreet.families.tables.queries.marginals import Marginals, parse_marginals, parse_tables
 from discreet.families.tables.queries.parities import Parity, parse_parities, parse_split_parities
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.queries.class_arguments import one_column, plain_names
 from discreet.queries.registry import ClassReader, Family
+from discreet.questions.samples import conditions
+from discreet.questions.spelling import quoted
+from discreet.schema import Schema
 
 _RELEASE = "discreet.families.tables.release"
+_ANSWER = "discreet.families.tables.answer"
 _TABLES = ClassReader(parse_marginals, parse_tables)
+
+
+def _examples(schema: Schema) -> Iterator[str]:
+    names = [quoted(name) for name in schema.names]
+    pairs = list(combinations(names, 2))
+    yield from (f"marginals({degree})" for degree in (0, 1, 2))
+    yield from (f"marginals({name})" for name in names)
+    yield from (f"marginals({one}, {two})" for one, two in pairs)
+    yield from (f"marginals({one}; {two} * 3)" for one, two in pairs)
+    if len(names) > 2:  # pairs of unequal weight, between which a release may choose
+        yield f"marginals({names[0]}, {names[1]}; {names[0]}, {names[2]} * 3)"
+    yield from (f"parities({degree})" for degree in (1, 2))
+    splits = [quoted(each[0]) for each in conditions(schema)]
+    yield from (f"parities(2; {one}, {two})" for one, two in combinations(splits, 2))
+
 
 FAMILY = Family(
     name="tables",
@@ -41,4 +63,17 @@ FAMILY = Family(
             f"{_RELEASE}.parities_splits:SplitParities",
         ),
     },
+    sources={
+        "marginals": "discreet.answering.evidence:numbers_of",
+        "residuals": f"{_ANSWER}.evidence:residuals_of",
+        "model": f"{_ANSWER}.evidence:model_of",
+        "split-parities": f"{_ANSWER}.evidence:splits_of",
+    },
+    pooled=(f"{_ANSWER}.table_source:TableSource",),
+    usefulness={
+        "marginals": f"{_ANSWER}.usefulness:marginals_bound",
+        "parities": f"{_ANSWER}.usefulness:parities_bound",
+    },
+    counts=frozenset({"marginals"}),
+    examples=_examples,
 )

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import BadInput
+from discreet.questions.samples import sql_name
 from discreet.questions.spelling import checked_weight, quoted
 from discreet.schema import Schema
+
+if TYPE_CHECKING:
+    from discreet.artifacts.release import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +60,11 @@ class Sums(_OneNumber):
     """
 
     name: ClassVar[str] = "sums"
+
+
+def questions(part: Part, schema: Schema) -> list[str]:
+    """The number itself."""
+    asked = part.query_class
+    assert isinstance(asked, _OneNumber)
+    function = "avg" if isinstance(asked, Means) else "sum"
+    return [f"SELECT {function}({sql_name(asked.column)}) FROM {sql_name(schema.dataset)}"]

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
+from discreet.answering.evidence import Evidence, measured_numbers
 from discreet.answering.readings import Reading
 from discreet.answering.regions import Region
 from discreet.answering.source import Source
 from discreet.artifacts.measurement import Measurement, Selection
-from discreet.artifacts.release import Part
+from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadRelease
 from discreet.families.halfspaces.answer.conditions import lone_inequality
 from discreet.families.predicates.estimate.model_bound import model_bound
@@ -166,3 +167,10 @@ def _modelled(
     value, std = np.array([float(model[same[0]])]), np.array([bound])
     ends = value - bound, value + bound
     return Estimates(value, *ends, std, is_model=True, is_direct=True, notes=(MODEL_NOTE,))
+
+
+def predicates_of(part: Part, place: int, release: Release) -> Evidence:
+    """The contribution of a part: its predicates, and the numbers that were measured for them."""
+    found = measured_numbers(part, release.schema, place)
+    found.sources.append(PredicateSource(part, place, release.schema))
+    return found

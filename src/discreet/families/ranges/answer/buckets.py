@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.release import Part
+from discreet.answering.evidence import Evidence
+from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
 from discreet.families.ranges.answer.ranges import CountsRanges
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
@@ -117,3 +118,8 @@ class BucketSource(CountsRanges):
         """The same with the theorem's error on both sides."""
         found, error = self.fitted(first, last), self.error_at(confidence)
         return replace(found, inner=found.inner - error, outer=found.outer + error)
+
+
+def buckets_of(part: Part, place: int, release: Release) -> Evidence:
+    """The contribution of a part of buckets."""
+    return Evidence(ranges=[BucketSource(part, release.schema)])

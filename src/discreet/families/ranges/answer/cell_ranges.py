@@ -9,7 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answering.evidence import Evidence
 from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import ROUNDING, reach
@@ -74,3 +76,8 @@ class CellRangeSource(RangeSource):
             off = far + around.slack * np.abs(rows).sum(axis=1)
             farthest = max(farthest, float(off.max()))
         return farthest + ROUNDING
+
+
+def cells_of(part: Part, place: int, release: Release) -> Evidence:
+    """The contribution of a part of cells."""
+    return Evidence(ranges=[CellRangeSource(part, release.schema)])

@@ -18,8 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates, joined
+from discreet.answering.evidence import Evidence
+from discreet.answering.verification.verify_tree import tree_epsilon
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import Part
+from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.ranges.answer.joint_estimates import (
@@ -30,7 +32,6 @@ from discreet.families.ranges.answer.joint_estimates import (
     joint_ends,
     noise_of,
 )
-from discreet.families.ranges.answer.verify_tree import tree_epsilon
 from discreet.families.ranges.estimate.tree_boxes import BoxIndex
 from discreet.families.ranges.estimate.tree_intervals import IntervalIndex, RangeEstimates
 from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree, full_layers, layers_of
@@ -233,3 +234,8 @@ def bounded(found: RangeEstimates, *, confidence: float, kurtosis: float) -> Est
         return Estimates(*joint_ends(found, 1 - confidence, kurtosis))
     lower, upper = ends_of(found, spread_factor(1 - confidence, kurtosis))
     return Estimates(found.estimate, lower, upper, noise_of(found), found.inner == found.outer)
+
+
+def tree_of(part: Part, place: int, release: Release) -> Evidence:
+    """The contribution of a part of a tree."""
+    return Evidence(ranges=[RangeSource(part, release.schema)])

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from discreet.answering.ends import value_codes, whole_codes
 from discreet.answering.estimates import NO_GROUPS, Estimates, combined_note
 from discreet.answering.library import Library
 from discreet.answering.readings import Reading
@@ -15,7 +16,6 @@ from discreet.answering.regions import BoxRegions, RangeRegions, Region
 from discreet.answering.source import Found, Source
 from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.buckets import BucketSource
-from discreet.families.ranges.answer.ends import value_codes, whole_codes
 from discreet.families.ranges.answer.joined_ranges import JoinedSource
 from discreet.families.ranges.answer.joining import parts_of
 from discreet.families.ranges.answer.joint_estimates import JoinedEstimates, Sums, in_and_outside
@@ -37,6 +37,8 @@ MOST_GROUPS = 1 << 20
 
 class TreeSource(Source):
     """The trees of a release, each with the table over its columns where there is one."""
+
+    is_first = True
 
     def __init__(self, library: Library) -> None:
         self._library, self._schema = library, library.schema

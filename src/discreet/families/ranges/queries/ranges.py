@@ -11,12 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import BadInput
 from discreet.queries.tree import MOST_BITS, Tree, bits_of, halvings
+from discreet.questions.samples import sql_name, sql_value
 from discreet.questions.spelling import checked_weight, quoted
-from discreet.schema import Schema
+from discreet.schema import OrderedColumn, Schema
+
+if TYPE_CHECKING:
+    from discreet.artifacts.release import Part
 
 STEP_BITS, DEEP_STEP_BITS = 4, 5
 """Halvings between two measured levels, in domains up to `DEEP` bits and beyond."""
@@ -162,3 +166,15 @@ def measured_tree(
     if not found <= set(every.depths) or every.depths[-1] not in found:
         raise BadInput("The measured levels are not those of a tree down to single cells.")
     return Tree(every.columns, tuple(depth for depth in every.depths if depth in found))
+
+
+def questions(part: Part, schema: Schema) -> list[str]:
+    """How many rows lie above the first quarter of each column's cells."""
+    asked = part.query_class
+    assert isinstance(asked, Ranges)
+    above = []
+    for name in asked.named(schema):
+        column = schema.column(name)
+        assert isinstance(column, OrderedColumn)
+        above.append(f"{sql_name(name)} >= {sql_value(column, column.value_cells // 4)}")
+    return [f"SELECT count(*) FROM {sql_name(schema.dataset)} WHERE {' AND '.join(above)}"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.answering.usefulness import tree_bound
 from discreet.artifacts.release import ErrorClaim
+from discreet.families.ranges.answer.class_bounds import tree_bound
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.queries.ranges import Ranges
 

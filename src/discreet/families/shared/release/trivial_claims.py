@@ -6,16 +6,15 @@ from dataclasses import replace
 
 from discreet.answering.usefulness import TRIVIAL
 from discreet.artifacts.release import ErrorClaim, Release
-from discreet.families.ranges.queries.ranges import Ranges
-from discreet.families.tables.queries.marginals import Marginals
 from discreet.queries.classes import QueryClass
+from discreet.queries.registry import counts_rows
 
 
 def no_more_than_all_rows(
     claims: tuple[ErrorClaim, ...], query_class: QueryClass, public_rows: int | None
 ) -> tuple[ErrorClaim, ...]:
     """Of counts, where the number of rows is public: answers are cut to it, so errors are too."""
-    if public_rows is None or not isinstance(query_class, Marginals | Ranges):
+    if public_rows is None or not counts_rows(query_class.name):
         return claims
     return tuple(
         replace(claim, bound=float(public_rows), theorem=TRIVIAL)
@@ -29,9 +28,7 @@ def drowned(release: Release) -> set[str]:
     """Classes of counts of which a claim is larger than the number of people that the schema states."""
     people = release.schema.people
     counted = {
-        part.query_class.text
-        for part in release.parts
-        if isinstance(part.query_class, Marginals | Ranges)
+        part.query_class.text for part in release.parts if counts_rows(part.query_class.name)
     }
     return {
         claim.query_class

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answering.evidence import published_model, reduced
+from discreet.answering.evidence import reduced
 from discreet.answering.library import Library
 from discreet.families.shared.estimate.combination import inverse_variance_weights
+from discreet.families.tables.answer.evidence import published_model
 from discreet.families.tables.answer.linear_tables import WeightedTable
 from discreet.families.tables.estimate.fitting import LEAST_STD, RowModel, model_of_measurements
 from discreet.families.tables.estimate.mixture import smooth_shares

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.answering.evidence import model_tables
 from discreet.artifacts.release import ErrorClaim, Part
+from discreet.families.tables.answer.evidence import model_tables
 from discreet.families.tables.answer.linear_tables import CEILING_RISK, ModelTable
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.release.residual import cell_half_width

@@ -1,0 +1,211 @@
+"""How each aggregate of a curator's question is answered from its noisy tallies, with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.answer import Covers, Unit
+from discreet.artifacts.answers import AnswerColumn
+from discreet.curator.intervals import (
+    QuantileBand,
+    mean_std,
+    ratio_interval,
+    variance_interval,
+)
+from discreet.curator.needed import Needed, center_of
+from discreet.families.numbers.release.fixed_point import bounds_of
+from discreet.families.shared.estimate.combination import halved
+from discreet.families.shared.estimate.rounding import plausible_counts
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.tallies import Cells, Squares, Total
+from discreet.schema.columns.ordered import OrderedColumn
+from discreet.schema.columns.temporal import TemporalColumn
+
+if TYPE_CHECKING:
+    from discreet.curator.answering import AnswerReader
+
+Floats = npt.NDArray[np.float64]
+
+
+def count(reader: AnswerReader, each: Needed) -> AnswerColumn:
+    """No count is below 0, so neither is an estimate or an end."""
+    values, law = reader.of(each.terms[0])
+    half = law.half_width(reader.confidence)
+    estimate, lower, upper = plausible_counts(values, values - half, values + half)
+    return AnswerColumn(
+        name=each.aggregate.name,
+        estimate=estimate,
+        lower=lower,
+        upper=upper,
+        std=np.full(len(values), law.std),
+        covers=Covers.NOISE,
+    )
+
+
+def total(reader: AnswerReader, each: Needed) -> AnswerColumn:
+    total = each.terms[0]
+    assert isinstance(total, Total)
+    values, law = reader.of(total)
+    half = law.half_width(reader.confidence) / total.grid + float(total.rounding)
+    low, high = bounds_of(total.column, reader.schema)
+    least = 0.0 if low >= 0 else -np.inf
+    most = 0.0 if high <= 0 else np.inf
+    found = (values + (0.5 if total.bits else 0.0)) / total.grid
+    return AnswerColumn(
+        name=each.aggregate.name,
+        estimate=np.clip(found, least, most),
+        lower=np.clip(found - half, least, most),
+        upper=np.clip(found + half, least, most),
+        std=np.full(len(values), law.std / total.grid),
+        covers=Covers.NOISE,
+    )
+
+
+def _denominator(reader: AnswerReader, each: Needed) -> tuple[Floats, NoiseLaw | None]:
+    if each.divides_by_rows:
+        return np.full(reader.rows, float(reader.measured.public_rows or 0)), None
+    return reader.of(each.terms[-1])
+
+
+def _centred(
+    reader: AnswerReader, each: Needed, total: Total, confidence: Fraction
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """The mean less the centre: estimate, interval, and standard deviation."""
+    values, law = reader.of(total)
+    count, below = _denominator(reader, each)
+    low, high = (float(bound - center_of(total)) for bound in _bounds(reader, total))
+    numerator = values / total.grid
+    lower, upper = ratio_interval(
+        numerator,
+        count,
+        unit=1 / total.grid,
+        above=law,
+        below=below,
+        low=low,
+        high=high,
+        confidence=confidence,
+    )
+    safe = np.maximum(count, 1.0)
+    estimate = np.clip(numerator / safe, lower, upper)
+    std = mean_std(law, 1 / total.grid, estimate, below) / safe
+    return estimate, lower, upper, np.minimum(std, high - low)
+
+
+def _bounds(reader: AnswerReader, total: Total) -> tuple[Fraction, Fraction]:
+    return bounds_of(total.column, reader.schema)
+
+
+def _step(reader: AnswerReader, total: Total) -> float:
+    """How far rounding to the grid can move a mean."""
+    exact = reader.schema.column(total.column).kind != "number"
+    return 0.0 if exact else 0.5 / total.grid
+
+
+def mean(reader: AnswerReader, each: Needed) -> AnswerColumn:
+    total = each.terms[0]
+    assert isinstance(total, Total)
+    estimate, lower, upper, std = _centred(reader, each, total, reader.confidence)
+    low, high = map(float, _bounds(reader, total))
+    center, step = float(center_of(total)), _step(reader, total)
+    return AnswerColumn(
+        name=each.aggregate.name,
+        estimate=np.clip(center + estimate, low, high),
+        lower=np.clip(center + lower - step, low, high),
+        upper=np.clip(center + upper + step, low, high),
+        std=std,
+        covers=Covers.NOISE,
+    )
+
+
+def spread(reader: AnswerReader, each: Needed) -> AnswerColumn:
+    total, squares = each.terms[0], each.terms[1]
+    assert isinstance(total, Total) and isinstance(squares, Squares)
+    level = halved(reader.confidence)
+    mean, mean_low, mean_high, _ = _centred(reader, each, total, level)
+    low, high = (float(bound - center_of(total)) for bound in _bounds(reader, total))
+    unit = float(Fraction(1 << squares.shift, squares.grid**2))
+    values, law = reader.of(squares)
+    count, below = _denominator(reader, each)
+    square_low, square_high = ratio_interval(
+        values * unit,
+        count,
+        unit=unit,
+        above=law,
+        below=below,
+        low=0.0,
+        high=max(low * low, high * high),
+        confidence=level,
+    )
+    step = _step(reader, total)
+    slack = 2 * step * (high - low)
+    lower, upper = variance_interval(
+        (mean_low - step, mean_high + step),
+        (square_low - slack, square_high + slack + unit * (squares.shift > 0)),
+        widest=(high - low) ** 2 / 4,
+    )
+    safe = np.maximum(count, 1.0)
+    estimate = np.clip(values * unit / safe - mean**2, lower, upper)
+    std = mean_std(law, unit, estimate, below) / safe
+    std = np.minimum(std, (high - low) ** 2)
+    if each.aggregate.kind == "stddev":
+        root = np.sqrt(estimate)
+        std = np.minimum(std / np.maximum(2 * root, 1e-300), high - low)
+        estimate, lower, upper = root, np.sqrt(lower), np.sqrt(upper)
+    return AnswerColumn(
+        name=each.aggregate.name,
+        estimate=estimate,
+        lower=lower,
+        upper=upper,
+        std=std,
+        covers=Covers.NOISE,
+    )
+
+
+def quantile(reader: AnswerReader, each: Needed) -> AnswerColumn:
+    levels: Sequence[Cells] = [term for term in each.terms if isinstance(term, Cells)]
+    finest = levels[-1]
+    column = reader.schema.column(finest.column)
+    assert isinstance(column, OrderedColumn) and each.aggregate.level is not None
+    places = [reader.planned.place(term) for term in levels]
+    law = reader.measured.laws[places[0]]
+    shifts = [term.shift or 0 for term in levels]
+    tables = [
+        reader.measured.values[place].reshape(reader.rows, term.buckets(reader.schema))
+        for place, term in zip(places, levels, strict=True)
+    ]
+    found = np.empty((4, reader.rows))
+    for row in range(reader.rows):
+        band = QuantileBand([table[row] for table in tables], shifts, law, each.aggregate.level)
+        first, last, likeliest = band.interval(reader.confidence)
+        ends = [_extent(column, bucket, finest) for bucket in (first, last, likeliest)]
+        lower, upper = _below(ends[0][0]), -_below(-ends[1][1])
+        middle = float(ends[2][0] + (ends[2][1] - ends[2][0]) / 2)
+        found[:, row] = middle, lower, upper, (upper - lower) / 4
+    return AnswerColumn(
+        name=each.aggregate.name,
+        estimate=found[0],
+        lower=found[1],
+        upper=found[2],
+        std=found[3],
+        covers=Covers.NOISE_AND_CELLS,
+        unit=Unit(column.kind) if isinstance(column, TemporalColumn) else Unit.NUMBER,
+    )
+
+
+def _extent(column: OrderedColumn, bucket: int, term: Cells) -> tuple[int | float, int | float]:
+    shift = term.shift or 0
+    first = bucket << shift
+    last = min((bucket + 1) << shift, column.value_cells) - 1
+    return column.extent(first)[0], column.extent(last)[1]
+
+
+def _below(end: int | float) -> float:
+    """The end as a double, rounded down: microseconds of far years have more digits than it holds."""
+    rounded = float(end)
+    return rounded if rounded <= end else math.nextafter(rounded, -math.inf)

@@ -1,0 +1,1 @@
+"""How releases of single numbers are bounded."""

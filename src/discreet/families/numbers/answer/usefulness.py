@@ -1,0 +1,22 @@
+"""The bound for a class of one number: half the wider side of its interval."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.answering.asking import Asking
+from discreet.answering.library import Library
+from discreet.answering.usefulness import UNION
+from discreet.families.numbers.queries.one_number import Means, Sums
+from discreet.questions.sql import Aggregate, Question
+
+
+def one_number_bound(
+    library: Library, asking: Asking, query_class: Means | Sums, delta: Fraction
+) -> tuple[float, str]:
+    kind = "avg" if isinstance(query_class, Means) else "sum"
+    column = library.schema.column(query_class.column).name
+    aggregate = Aggregate("avg" if kind == "avg" else "sum", column, kind)
+    question = Question((aggregate,))
+    found = asking.answers([question], confidence=float(1 - delta))[0].only
+    return max(found.upper - found.estimate, found.estimate - found.lower), UNION

@@ -1,0 +1,45 @@
+"""Bounds for whole classes of ranges: of a tree, of cells, or of the buckets of a noisy search."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet.answering.asking import Asking
+from discreet.answering.library import Library
+from discreet.errors import NotAnswerable
+from discreet.families.ranges.answer.box_usefulness import THEOREM as BOX_THEOREM
+from discreet.families.ranges.answer.box_usefulness import box_bound
+from discreet.families.ranges.answer.cell_ranges import THEOREM as CELL_THEOREM
+from discreet.families.ranges.answer.cell_ranges import CellRangeSource
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.answer.usefulness import THEOREM as RANGE_THEOREM
+from discreet.families.ranges.answer.usefulness import interval_bound
+from discreet.families.ranges.queries.ranges import Ranges
+
+
+def ranges_bound(
+    library: Library, asking: Asking, query_class: Ranges, delta: Fraction
+) -> tuple[float, str]:
+    """The bound of a class of ranges, from the tree or the buckets that were released for it."""
+    columns = query_class.named(library.schema)
+    found = [source for source in library.ranges if set(source.columns) == set(columns)]
+    if not found:
+        raise NotAnswerable(library.refusal(columns, also=f" or {query_class.text}"))
+    if isinstance(found[0], RangeSource):
+        return tree_bound(found[0], query_class.pieces, float(delta))
+    bound = found[0].error_at(float(1 - delta))
+    if bound == math.inf:
+        raise NotAnswerable(
+            f"The theorem that came with {query_class.text} promises less: ask with a larger delta."
+        )
+    return query_class.pieces * bound, str(found[0].part.facts.get("theorem", ""))
+
+
+def tree_bound(source: RangeSource, pieces: int, delta: float) -> tuple[float, str]:
+    """The simultaneous bound of a released tree for unions of `pieces` ranges, and why it holds."""
+    if isinstance(source, CellRangeSource):
+        return pieces * source.bound(delta), CELL_THEOREM
+    if len(source.columns) == 1:
+        return pieces * interval_bound(source, delta), RANGE_THEOREM
+    return pieces * box_bound(source, delta), BOX_THEOREM

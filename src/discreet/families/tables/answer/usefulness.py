@@ -1,0 +1,43 @@
+"""Bounds for whole classes of tables and parities.
+
+The queries of `marginals(...)` are the single cells of each of its tables; those of `parities(...)` are the
+rows with an even number of ones less the others. Each gets delta divided by how many there are (union
+bound), and its own exact noise law says how far it can then be off.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet.answering.asking import Asking
+from discreet.answering.library import Library
+from discreet.answering.usefulness import UNION
+from discreet.families.tables.answer.parities import parity_half_width
+from discreet.families.tables.queries.marginals import Marginals
+from discreet.families.tables.queries.parities import Parities
+from discreet.families.tables.queries.residuals import subsets
+from discreet.queries.measurable import Marginal
+
+
+def marginals_bound(
+    library: Library, asking: Asking, query_class: Marginals, delta: Fraction
+) -> tuple[float, str]:
+    sets = query_class.sets(library.schema)
+    cells = sum(Marginal(columns).size(library.schema) for columns in sets)
+    level = 1 - delta / max(1, cells)
+    widths = [library.table(columns).first_cells(1, level)[0][1] for columns in sets]
+    # Estimates are rounded to whole counts, which moves the error to a whole number nearby.
+    return float(max((math.ceil(width - 1e-9) for width in widths), default=0)), UNION
+
+
+def parities_bound(
+    library: Library, asking: Asking, query_class: Parities, delta: Fraction
+) -> tuple[float, str]:
+    """Every parity up to the degree, the number of rows (that of nothing) included."""
+    if query_class.splits is not None:
+        many = 1 + len(query_class.split_sets())
+    else:
+        sets = query_class.sets(library.schema)
+        many = len({each for columns in sets for each in subsets(columns)})
+    return parity_half_width(library, query_class, 1 - delta / many), UNION
