@@ -233,7 +233,7 @@ class Journal:
         if mark is None:
             raise LedgerDamaged(
                 f"The ledger {self.path} has events and no mark {self._marks.path}, so an older "
-                "copy could not be told apart from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
+                f"copy could not be told apart from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
             )
         if mark == self._seen:
             return

@@ -78,7 +78,7 @@ class MarkFile:
             return second, 0
         raise LedgerDamaged(
             f"The ledger's mark {self.path} is not readable, so an older copy of the ledger "
-            "could not be told apart from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
+            f"could not be told apart from the newest. Nothing was charged. {HOW_TO_ACCEPT}"
         )
 
     def advance(self, mark: Mark) -> Mark:

@@ -31,7 +31,7 @@ def ranges_bound(
     bound = found[0].error_at(float(1 - delta))
     if bound == math.inf:
         raise NotAnswerable(
-            f"The theorem that came with {query_class.text} promises less: ask with a larger delta."
+            f"The theorem of {query_class.text} does not reach this confidence: ask with a larger delta."
         )
     return query_class.pieces * bound, str(found[0].part.facts.get("theorem", ""))
 
