@@ -18,6 +18,7 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -153,9 +154,14 @@ def group_csv_by_hand(path: str, schema: Any) -> None:
         flat = [code.copy() for pair in codes for code in pair]
         query = exp.select(*flat, "count(*)").from_(layers)
         query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
+        own: Any = SimpleNamespace(
+            run=connection.execute,
+            set_variable=lambda name, value: connection.execute(
+                f"SET VARIABLE {name} = {render(value)}"
+            ),
+        )
         for place, column in enumerate(schema.columns):
-            for statement in duckdb_cells.declarations(column, f"declared_{place}"):
-                connection.execute(statement)
+            duckdb_cells.declare(column, f"declared_{place}", own)
         connection.execute(render(query)).fetchnumpy()
 
 

@@ -85,7 +85,7 @@ def declare(column: Column, declared: str, session: Session) -> None:
 def code(column: Column, unit: Sql, unit_type: str, *, declared: str, guessed: Sql) -> Sql:
     """The code of a unit; null where the row has no cell.
 
-    `declared` is the name given in `declarations`, `guessed` the layer of `guess`, or of what is joined.
+    `declared` is the name given in `declare`, `guessed` the layer of `guess`, or of what is joined.
     """
     nulls = (s.is_null(unit), _cell(column.null_cell))
     if isinstance(column, CategoryColumn):
