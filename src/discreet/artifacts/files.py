@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from discreet.artifacts.manifest import manifest_of, release_of
 from discreet.artifacts.release import FORMAT_VERSION, Release
+from discreet.artifacts.syntax_trees import making_a_tree
 from discreet.errors import BadInput, BadRelease, DiscreetError
 
 MANIFEST, SIGNATURE = "manifest.json", "signature.json"
@@ -238,7 +239,8 @@ def _array_of(data: bytes, where: str) -> npt.NDArray[Any]:
     try:
         if np.lib.format.read_magic(buffer) != (1, 0):
             raise ValueError
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
+        with making_a_tree:
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, OverflowError):
         raise BadRelease(f"{where} has an array that is not readable.") from None
     count = 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from discreet.artifacts.syntax_trees import making_a_tree
 from discreet.report.content import Content
 from discreet.report.gathering import gather
 
@@ -57,7 +58,9 @@ def _ever_fewer(content: Content) -> Iterator[list[int]]:
 
 
 def _rendered(content: Content) -> str:
-    return _template().render(content.variables(), style=_resource("page.css"))
+    with making_a_tree:  # the first thread reads the template
+        template = _template()
+    return template.render(content.variables(), style=_resource("page.css"))
 
 
 def _resource(name: str) -> Markup:
@@ -74,5 +77,6 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.get_template("table.html.jinja")  # read now, and kept
     page = "{% from 'table.html.jinja' import table %}" + str(_resource("page.html.jinja"))
     return environment.from_string(page)
