@@ -85,6 +85,12 @@ class Answers:
     confidence: float
     question: str = ""
     notes: tuple[str, ...] = ()
+    typed: Callable[[int, int], object] | None = field(default=None, repr=False)
+    """The value of (place in `groups`, code), in its own type."""
+
+    def value(self, axis: int, code: int) -> object:
+        """What a group's cell stands for, in its own type; its label where no type is known."""
+        return self.label(axis, code) if self.typed is None else self.typed(axis, code)
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.artifacts.cell_values import cell_value
 from discreet.curator.needed import Needed
 from discreet.curator.planning import Planned
 from discreet.errors import LedgerDamaged
@@ -88,6 +89,11 @@ def answers_from(
             return keys[code][axis]
         return schema.column(groups[axis - len(unlisted)]).label(code)
 
+    def typed(axis: int, code: int) -> object:
+        if axis < len(unlisted):
+            return keys[code][axis]
+        return cell_value(schema.column(groups[axis - len(unlisted)]), code)
+
     if unlisted:  # one number for the key, spelled out in as many columns as it has texts
         codes = codes[:, [0] * len(unlisted) + list(range(1, len(shape)))]
     return Answers(
@@ -98,6 +104,7 @@ def answers_from(
         confidence=confidence,
         question=planned.question.text,
         notes=(*notes, *reader.notes()),
+        typed=typed,
     )
 
 
