@@ -7,7 +7,8 @@ shown again at another confidence, at no cost.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -41,6 +42,18 @@ class Measured:
     public_rows: int | None = None
     keys: tuple[Key, ...] | None = None
     """Those that were found and named, in order."""
+    first_draw: int = 0
+    """The place of its first number among all that one charge paid for."""
+
+    def split(self, parts: Sequence[Planned]) -> list[Measured]:
+        """The measurements of each question that one charge paid for."""
+        found, start = [], 0
+        for each in parts:
+            stop = start + len(each.requests)
+            own = replace(self, values=self.values[start:stop], laws=self.laws[start:stop])
+            found.append(replace(own, first_draw=start))
+            start = stop
+        return found
 
     def payload(self) -> bytes:
         """For the ledger: canonical, so that equal measurements give equal bytes."""
@@ -192,6 +205,10 @@ class AnswerReader:
         """The answers to one aggregate."""
         found: AnswerColumn = loaded(AGGREGATES[each.aggregate.kind].answer)(self, each)
         return found
+
+    def draw(self, term: Any) -> int:
+        """The number of a tally's draws among all of the question's."""
+        return self.measured.first_draw + self.planned.place(term)
 
     def of(self, term: Any) -> tuple[Floats, NoiseLaw]:
         """The noisy numbers of a tally, one for each answer, and their law."""
