@@ -7,6 +7,7 @@ from itertools import combinations
 
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.families.ranges.queries.ranges import Intervals, Rectangles, parse_unions
+from discreet.queries.blocks import BlockCounts
 from discreet.queries.class_arguments import one_column
 from discreet.queries.registry import ClassReader, Family
 from discreet.questions.spelling import quoted
@@ -39,7 +40,7 @@ FAMILY = Family(
         "rectangles": ClassReader(lambda columns: Rectangles(*columns)),
         "unions": ClassReader(parse_unions),
     },
-    queries=(CellStrategy,),
+    queries=(CellStrategy, BlockCounts),
     algorithms={
         "intervals": (*_TREES, _STRATEGY, _TWO_STAGE),
         "rectangles": (*_TREES, _TWO_STAGE),

@@ -20,7 +20,6 @@ from discreet.core.vault import Request
 from discreet.errors import BadInput
 from discreet.families.halfspaces.estimate.grid import CANONICAL, Resolution, resolutions
 from discreet.families.halfspaces.estimate.prior import REFERENCE_BLOCKS
-from discreet.families.halfspaces.queries.grid_counts import GridCounts
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.shared.estimate.combination import half_width
 from discreet.families.shared.release.measured import MeasuredAtOnce
@@ -29,6 +28,7 @@ from discreet.families.shared.release.protocol import ClassError
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.blocks import GridCounts
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Marginal
 from discreet.questions.limits import MOST_CELLS

@@ -11,7 +11,7 @@ from discreet.artifacts.measurement import TreeLevel
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.queries.ranges import range_tree
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
-from discreet.queries.measurable import BlockCounts
+from discreet.queries.blocks import BlockCounts
 from discreet.queries.tree import Nodes
 
 Floats = npt.NDArray[np.float64]

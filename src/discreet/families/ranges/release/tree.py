@@ -40,8 +40,8 @@ from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.blocks import BlockCounts
 from discreet.queries.classes import QueryClass
-from discreet.queries.measurable import BlockCounts
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 
