@@ -17,7 +17,7 @@ _RELEASE = "discreet.families.ranges.release"
 _ANSWER = "discreet.families.ranges.answer"
 _CLASSES = ("intervals", "rectangles", "unions")
 _TREES = (
-    f"{_RELEASE}.choice:BestTree",
+    f"{_RELEASE}.choice:best_tree",
     f"{_RELEASE}.adaptive:AdaptiveTree",
     f"{_RELEASE}.tree:FullTree",
 )
