@@ -33,8 +33,8 @@ SENSITIVITY = (
         name="a-changed-row-in-one-part-of-a-partition",
         trap=1,
         file="src/discreet/privacy/composition.py",
-        old="return group(worst, 2 * unit.max_rows)",
-        new="return group(worst, unit.max_rows)",
+        old="return for_a_group(worst, 2 * unit.max_rows)",
+        new="return for_a_group(worst, unit.max_rows)",
         tests=(
             "tests/privacy/test_composition.py::"
             "test_changing_a_row_touches_two_parts_and_costs_twice_in_epsilon_four_times_in_rho",
