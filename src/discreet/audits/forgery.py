@@ -166,7 +166,7 @@ def _published(schema: Schema, job: Job, *, signed: bool = False) -> Members | N
                     workload=job.classes,
                     algorithms=job.algorithms,
                     ledger=ledger,
-                )
+                ).release
             except BadInput:  # refused before anything was charged
                 return None
         write_release(made, published)

@@ -156,7 +156,7 @@ class World:
             release(
                 folder / "people.parquet", schema, budget=Budget(epsilon=8), workload=workload,
                 ledger=ledger,
-            )
+            ).release
             for schema, workload in ((schema_of("released"), WORKLOAD), (of_two, WORKLOAD[:1]))
         )  # fmt: skip
         return cls(folder, table, ledger, made, small)
