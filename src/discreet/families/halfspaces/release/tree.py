@@ -29,6 +29,7 @@ from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.halfspaces.estimate.grid import CANONICAL
 from discreet.families.halfspaces.estimate.prior import (
     prior_error,
+    public_bounds,
     random_halfspaces,
     uniform_share,
 )
@@ -43,7 +44,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.queries.tree import MOST_COLUMNS, Tree
-from discreet.schema import OrderedColumn, Schema
+from discreet.schema import Schema
 
 MOST_LISTED = 1 << 20
 """Cells of one column: the values at which they begin and end are listed to answer a halfspace."""
@@ -118,10 +119,7 @@ class PreparedHalfspaceTree(PreparedTree):
         )
 
     def _prior(self) -> float:
-        columns = [self.schema.column(name) for name in self.tree.columns]
-        ordered = [each for each in columns if isinstance(each, OrderedColumn)]
-        low = np.array([float(each.extent(0)[0]) for each in ordered])
-        high = np.array([float(each.extent(each.value_cells - 1)[1]) for each in ordered])
+        low, high = public_bounds(self.schema, self.tree.columns)
         normals, bounds = random_halfspaces(low, high, CANONICAL, seed=0)
         return prior_error(uniform_share(normals, bounds, low, high))
 

@@ -8,6 +8,7 @@ variance is two look-ups below that node and one at it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,16 @@ class RangeEstimates:
     outer: Floats
     inner_std: Floats
     outer_std: Floats
+
+    @property
+    def numbers(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        return self.estimate, self.inner, self.outer, self.inner_std, self.outer_std
+
+    @classmethod
+    def joined(cls, parts: Sequence[RangeEstimates]) -> RangeEstimates:
+        """The estimates of several batches, one after the other."""
+        columns = zip(*(part.numbers for part in parts), strict=True)
+        return RangeEstimates(*map(np.concatenate, columns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
