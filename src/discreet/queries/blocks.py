@@ -29,7 +29,7 @@ class Blocks(ABC):
     __slots__ = ()
     columns: tuple[str, ...]
     value_cells: tuple[int, ...]
-    """Of each column, as the schema has it: an answer is computed from counts alone."""
+    """Value cells of each column, as the schema has them: an answer is computed from counts alone."""
     kind: ClassVar[str]
     stored: ClassVar[tuple[str, str, str]]
     """What its three fields are called in release files."""

@@ -105,7 +105,7 @@ def plane_of(release: Release, asked: Inequality, *, confidence: float = 0.95) -
 
 
 def plane_figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
-    """Of halfspaces over two columns."""
+    """Pictures of halfspaces over two columns."""
     schema = reader.release.schema
     planes = {
         part.query_class.named(schema)

@@ -25,7 +25,7 @@ MOST_BARS, MOST_SQUARES = 64, 48
 
 
 def range_figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
-    """Of every column that was released as ranges its distribution; of two at a time a heat map."""
+    """The distribution of every column that was released as ranges; for two columns at a time, a heat map."""
     schema = reader.release.schema
     sets = list(
         dict.fromkeys(

@@ -53,7 +53,7 @@ WORKLOAD = [
 ]
 CAP = Budget(epsilon=10**6, delta="1e-2")
 CHARGED_WELL = 5
-"""Of eight threads that want the last of a budget, so many can be served."""
+"""How many of eight threads that want the last of a budget can be served."""
 
 
 class ExactNoise:

@@ -54,7 +54,7 @@ EVERY_LADDER, LADDER_STEP = 64, 1.01
 MASKS = 16
 """Questions about a tree whose leaves are looked at together."""
 RESERVE = Fraction(1, 10)
-"""Of the probability to miss, kept back: intervals of questions that share one draw of noise miss
+"""The part of the probability to miss that is kept back: intervals of questions that share one draw of noise miss
 together, so that a whole set of them should err on the safe side."""
 
 
@@ -77,7 +77,7 @@ class Cells(Protocol):
         ...
 
     def pictured(self) -> tuple[Floats, Floats, Floats]:
-        """Of each cell: the box to draw, half-way to those beside it, and its rows, never negative."""
+        """The box to draw for each cell, half-way to those beside it, and its rows, never negative."""
         ...
 
     def prior(self, normals: Floats, bounds: Floats) -> Floats: ...

@@ -47,7 +47,7 @@ class _Family:
     count: Floats
     """Least squares; 0 in places beyond the domain."""
     variance: Floats
-    """Of what the child's own subtree says."""
+    """The variance of what the child's own subtree says."""
     estimate: Floats
     total: Floats
     """The variances of each row, added."""

@@ -168,7 +168,7 @@ class PreparedMean(MeasuredByRequests):
         )
 
     def _quantile(self, confidence: float) -> float:
-        """Of the noise in the numerator, for the worst mean."""
+        """The quantile of the noise in the numerator, for the worst mean."""
         if not self.counted:
             return self.laws[0].half_width(confidence) / self.total.grid
         low, high = bounds_of(self.total.column, self.schema)

@@ -22,12 +22,12 @@ Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 LESSER_RISK = 0.1
-"""Of the probability to miss, for the noisier of two intervals that both hold."""
+"""The part of the probability to miss that the noisier of two intervals gets, where both hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedEstimates(RangeEstimates):
-    """Of each range, from sources with noise of their own."""
+    """Estimates of ranges from several sources, each with noise of its own."""
 
     kurtosis: Floats
     """Excess kurtosis of the noise."""
@@ -112,7 +112,7 @@ class Sums:
 
 
 def in_and_outside(inner: RangeEstimates, outer: RangeEstimates) -> RangeEstimates:
-    """Of ranges of which some cells are surely taken, and some more may be."""
+    """Estimates of ranges in which some cells are surely taken, and some more may be."""
     both = RangeEstimates(
         estimate=(inner.estimate + outer.estimate) / 2,
         inner=inner.inner,

@@ -26,7 +26,7 @@ BATCH = 1024
 OUTSIDE, WHOLE, CUT = 0, 1, 2
 """Places of the halves that are not halved again, before those that are."""
 ENDINGS = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
-"""Of these three: coefficient and variance from inside, then from outside."""
+"""Coefficient and variance of these three, from inside and then from outside."""
 
 
 @dataclass(slots=True, eq=False)

@@ -30,7 +30,7 @@ BATCH = 1 << 17
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeEstimates:
-    """Of each range: the smoothed estimate, and least squares from inside and from outside.
+    """For each range the smoothed estimate, and least squares from inside and from outside.
 
     The rows of a range are at least those of the leaves inside it and at most those of all leaves
     that it touches. The two differ where an end falls into a leaf.
@@ -212,7 +212,7 @@ def _prefix(numbers: Floats) -> Floats:
 
 
 def _bit_length(codes: Codes, bits: int) -> Integers:
-    """Of each number below 2^bits, exactly: doubles hold 53 bits without rounding."""
+    """The bits of each number below 2^bits, exactly: doubles hold 53 bits without rounding."""
     if bits <= 53:
         return np.frexp(codes.astype(np.float64))[1]
     high, low = codes >> np.uint64(32), codes & np.uint64(0xFFFFFFFF)

@@ -49,7 +49,7 @@ LEAST_ROOT = 1 / 32
 """A root that is worth less of epsilon is not measured: its children add up to it."""
 SMOOTHED = "leaves are smoothed non-negative counts of the stopped nodes, level by level"
 MOST_DOUBLED = 36.0
-"""Of one column a node is worth splitting from twice the noise of an interval on, up to this. In domains
+"""A node of one column is worth splitting from twice the noise of an interval on, up to this. In domains
 so deep that once the noise is more, a few people would already go unseen."""
 
 

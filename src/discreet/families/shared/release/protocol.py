@@ -131,7 +131,7 @@ class PreparedClass:
     """A `QueryClass`; each algorithm says which."""
     algorithm: str
     kind: str
-    """Of its parts: which answerer understands them."""
+    """The kind of its parts: which answerer understands them."""
     share: Budget
     schema: Schema
     requests: tuple[Request, ...] = ()
