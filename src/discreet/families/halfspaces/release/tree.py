@@ -93,7 +93,7 @@ class PreparedHalfspaceTree(PreparedTree):
     """The tree of ranges, with the error that it has for halfspaces."""
 
     def foreseen(self, rows: int) -> Foreseen:
-        return _foreseen(self.schema.dumps(), self.tree, self.schedule.shares, self.path, rows)
+        return _foreseen(self.schema, self.tree, self.schedule.shares, self.path, rows)
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         people = USUAL_ROWS if rows is None else rows
@@ -160,11 +160,11 @@ def leaf_estimates(
 
 @lru_cache(maxsize=64)
 def _foreseen(
-    schema: str, tree: Tree, shares: tuple[Fraction, ...], path: Fraction, rows: int
+    schema: Schema, tree: Tree, shares: tuple[Fraction, ...], path: Fraction, rows: int
 ) -> Foreseen:
     return foreseen(
         tree,
-        Schema.loads(schema),
+        schema,
         shares=[float(share) for share in shares],
         path=float(path),
         thresholds=thresholds(tree, shares, path=path),

@@ -202,7 +202,7 @@ class PreparedMwem(PreparedClass):
             rows=rows,
         )
         simulated = _foreseen(
-            self.schema.dumps(),
+            self.schema,
             self.query_class.conditions,
             rows,
             self.rounds,
@@ -257,16 +257,15 @@ class PreparedMwem(PreparedClass):
 
 @lru_cache(maxsize=64)
 def _foreseen(
-    schema: str,
+    schema: Schema,
     conditions: tuple[str, ...],
     rows: int,
     rounds: int,
     selecting: float,
     noise: float,
 ) -> float:
-    read = Schema.loads(schema)
-    found = partition(read, conditions)
-    columns = [read.column(name) for name in found.columns]
+    found = partition(schema, conditions)
+    columns = [schema.column(name) for name in found.columns]
     shape = [(column.cells, column.value_cells) for column in columns]
     return foreseen_error(
         found.workload,
