@@ -26,7 +26,6 @@ from discreet.privacy.budget import Budget
 from discreet.queries.measurable import Marginal
 from discreet.queries.registry import Family, register, registered
 from discreet.questions.boxes import boxes_of
-from discreet.releases import release
 from discreet.schema import Schema
 from tests.no_noise import without_noise
 from tests.parts_by_hand import (
@@ -47,6 +46,7 @@ from tests.parts_by_hand import (
     whole_tree,
 )
 from tests.releases_by_hand import measured, part_of, release_of_tables, table_of
+from tests.releasing import release
 
 ROOM = Path(__file__).resolve().parents[2] / "src" / "discreet" / "answering"
 PARTS = {

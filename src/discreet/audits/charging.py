@@ -128,7 +128,7 @@ def neighbours(table: Table, kind: Kind) -> set[Table]:
 
 @cache
 def _distances(kind: Kind) -> dict[tuple[Table, Table], int]:
-    """Of every two tables that steps of the kind connect."""
+    """The distance of every two tables that steps of the kind connect."""
     steps = {table: neighbours(table, kind) for table in _tables()}
     found: dict[tuple[Table, Table], int] = {}
     for start in steps:

@@ -38,7 +38,7 @@ from discreet.engines.duckdb.engine import DuckDBEngine
 THREADS = 8
 ROUNDS = 5
 CHANCE = 0.02
-"""Of a pause at a line. Chosen by planting bugs: see the tests, which say how surely each is met."""
+"""The chance of a pause at a line. Chosen by planting bugs: see the tests, which say how surely each is met."""
 TOUCHING_LEDGERS = ("Curator", "CuratorAlert", "Ledger", "Vault", "Grant")
 """Classes whose methods may touch a ledger's files."""
 BEHIND = (Vault, Grant, Alert, DuckDBEngine)

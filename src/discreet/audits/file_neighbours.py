@@ -50,7 +50,7 @@ SMALL = CsvLimits(longest_line=300, few=40, block=97, part=500, batch_parts=2)
 """So small that every border of the reader falls into a small file."""
 SETS = (("age",), ("city",), ("age", "city", "pay", "ok"))
 NEIGHBOURS = 10
-"""Of each file."""
+"""How many neighbours each file gets."""
 SEEDS_EACH = 25
 """Files that a process takes on at once."""
 Written = CsvFile | TableFile

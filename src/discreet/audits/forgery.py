@@ -47,9 +47,9 @@ from discreet.schema import Schema
 ROWS = 60
 TWO_CLASSES = ("marginals(2)", "means(age) * 3")
 MOST_OF_ONE_PLACE = 15
-"""Of a quick run: the text of a schema can be altered in hundreds of ways."""
+"""Alterations of one place in a quick run: the text of a schema can be altered in hundreds of ways."""
 QUICKLY_DISGUISED = ("by mwem", "intervals(age) by two-stage-tree")
-"""Of a quick run: the releases that are altered in the name of another version too: selections, trees, noise."""
+"""Releases that a quick run alters in the name of another version too: selections, trees, noise."""
 OTHER_VERSION = "discreet 0.0.0"
 
 EXCUSED: Mapping[str, str] = {
@@ -166,7 +166,7 @@ def _published(schema: Schema, job: Job, *, signed: bool = False) -> Members | N
                     workload=job.classes,
                     algorithms=job.algorithms,
                     ledger=ledger,
-                )
+                ).release
             except BadInput:  # refused before anything was charged
                 return None
         write_release(made, published)

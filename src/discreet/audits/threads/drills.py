@@ -39,7 +39,7 @@ class Drill:
 
 
 def mixtures(drills: Sequence[Drill]) -> list[Drill]:
-    """Of methods without a judge of their own, those of one object together: each thread calls all.
+    """Methods without a judge of their own, those of one object together: each thread calls all of them.
 
     Each thread begins with another one, so that different methods of the object run at once.
     """

@@ -41,8 +41,8 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.ledger import Ledger
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget, Notion
+from discreet.releases import release, release_to_file
 from discreet.releases.planning import plan
-from discreet.releases.publishing import release, release_to_file
 from discreet.schema.impossible import CellTest, Impossible
 from discreet.schema.views import View
 

@@ -53,7 +53,7 @@ WORKLOAD = [
 ]
 CAP = Budget(epsilon=10**6, delta="1e-2")
 CHARGED_WELL = 5
-"""Of eight threads that want the last of a budget, so many can be served."""
+"""How many of eight threads that want the last of a budget can be served."""
 
 
 class ExactNoise:
@@ -156,7 +156,7 @@ class World:
             release(
                 folder / "people.parquet", schema, budget=Budget(epsilon=8), workload=workload,
                 ledger=ledger,
-            )
+            ).release
             for schema, workload in ((schema_of("released"), WORKLOAD), (of_two, WORKLOAD[:1]))
         )  # fmt: skip
         return cls(folder, table, ledger, made, small)

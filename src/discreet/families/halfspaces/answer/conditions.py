@@ -46,7 +46,7 @@ HELD = 1 << 62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """Of each box: surely satisfied, possibly satisfied, and which part of it."""
+    """For each box: surely satisfied, possibly satisfied, and which part of it."""
 
     inner: Bools
     outer: Bools
@@ -143,7 +143,7 @@ class Boxed:
         return inside == many, touched > 0
 
     def _cells(self, atom: Atom, positive: bool) -> tuple[Bools, Bools, Floats]:
-        """Of each value cell of the atom's column: surely true, possibly true, in what part."""
+        """For each value cell of the atom's column: surely true, possibly true, in what part."""
         column = self._schema.column(atom.column)
         cells = column.value_cells
         if isinstance(atom, NullTest):  # the boxes hold no nulls
