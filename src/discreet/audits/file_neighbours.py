@@ -20,10 +20,9 @@ import argparse
 import os
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -35,6 +34,7 @@ import numpy as np
 from discreet.audits.files.csv_reference import reference_counts
 from discreet.audits.files.records import NAMES, CsvFile, changed, random_file
 from discreet.audits.files.tables import TableFile, changed_table, random_table_file, table_counts
+from discreet.audits.progress import Progress
 from discreet.engines import open_engine
 from discreet.engines.csv import limits as csv_limits
 from discreet.engines.csv.limits import CsvLimits
@@ -218,20 +218,32 @@ def audit_seeds(first: int, count: int) -> Counter[str]:
     return done
 
 
-def audit_pairs(pairs: int, *, seed: int, workers: int = 1) -> Counter[str]:
+def audit_pairs(
+    pairs: int, *, seed: int, workers: int = 1, progress: Progress | None = None
+) -> Counter[str]:
     """At least so many pairs, from a seed on, in so many processes."""
+    progress = progress or Progress("pairs", pairs)
     done: Counter[str] = Counter()
     if workers == 1:
         while done.total() < pairs:
-            done += audit_seeds(seed, 1)
+            found = audit_seeds(seed, 1)
+            done += found
+            progress.advance(found.total())
             seed += 1
         return done
+    waiting: set[Future[Counter[str]]] = set()
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         while done.total() < pairs:
-            starts = [seed + SEEDS_EACH * number for number in range(2 * workers)]
-            for found in pool.map(audit_seeds, starts, [SEEDS_EACH] * len(starts)):
+            while len(waiting) < 2 * workers:
+                waiting.add(pool.submit(audit_seeds, seed, SEEDS_EACH))
+                seed += SEEDS_EACH
+            ended, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for each in ended:
+                found = each.result()
                 done += found
-            seed = starts[-1] + SEEDS_EACH
+                progress.advance(found.total())
+        for each in waiting:
+            each.cancel()
     return done
 
 
@@ -241,18 +253,17 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args(words)
-    started = time.monotonic()
+    progress = Progress("pairs", given.pairs)
+    workers = 1 if given.pairs < 100 else given.workers
     try:
-        done = audit_pairs(
-            given.pairs, seed=given.seed, workers=1 if given.pairs < 100 else given.workers
-        )
+        done = audit_pairs(given.pairs, seed=given.seed, workers=workers, progress=progress)
     except FoundLeak as found:
         sys.stdout.write(f"{found}\n")
         return 1
     for kind, count in sorted(done.items()):
         sys.stdout.write(f"{count:7,}  {kind}\n")
     sys.stdout.write(
-        f"{done.total():7,}  pairs in all, none told apart, {time.monotonic() - started:.0f} s\n"
+        f"{done.total():7,}  pairs in all, none told apart, {progress.seconds:.0f} s\n"
     )
     return 0
 
