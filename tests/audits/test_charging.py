@@ -10,7 +10,10 @@ from decimal import Decimal
 
 import pytest
 
-from discreet.audits.charging import (
+from discreet.families.shared.estimate.public_random import generator
+from discreet.ledger import Ledger
+from discreet.privacy.budget import Budget, Notion
+from tests.harness.charging import (
     KINDS,
     Charge,
     Kind,
@@ -22,9 +25,6 @@ from discreet.audits.charging import (
     random_sequences,
     worst_loss,
 )
-from discreet.families.shared.estimate.public_random import generator
-from discreet.ledger import Ledger
-from discreet.privacy.budget import Budget, Notion
 
 ROW, CHANGED_ROW, PERSON = Kind(False), Kind(True), Kind(False, 0)
 

@@ -1,6 +1,6 @@
 """Threads and processes share every public object, and each is given what is right.
 
-The drills find races by themselves (see `audits.concurrency`): threads start together and pause at random
+The drills find races by themselves (see `tests.harness.concurrency`): threads start together and pause at random
 lines. How surely a planted race is met stands beside the planted bugs, in tests/mutants/bugs/concurrency.py.
 """
 
@@ -16,8 +16,14 @@ from pathlib import Path
 import mpmath
 import pytest
 
-from discreet.audits import concurrency
-from discreet.audits.concurrency import (
+from discreet.curator import Curator
+from discreet.engines.duckdb.session import SIDE_BY_SIDE, Session
+from discreet.errors import BadInput, EngineFailed
+from discreet.families.shared.estimate.kept import Kept
+from discreet.privacy.budget import Budget
+from discreet.privacy.conversion_rounding import PRECISION
+from tests.harness import concurrency
+from tests.harness.concurrency import (
     BEHIND,
     Report,
     drill_files,
@@ -25,16 +31,10 @@ from discreet.audits.concurrency import (
     drill_threads,
     run_drills,
 )
-from discreet.audits.threads.drills import Drill, mixtures
-from discreet.audits.threads.public_objects import public_classes
-from discreet.audits.threads.reading_drills import all_drills, specimens, unknown
-from discreet.audits.threads.shared_world import World
-from discreet.curator import Curator
-from discreet.engines.duckdb.session import SIDE_BY_SIDE, Session
-from discreet.errors import BadInput, EngineFailed
-from discreet.families.shared.estimate.kept import Kept
-from discreet.privacy.budget import Budget
-from discreet.privacy.conversion_rounding import PRECISION
+from tests.harness.threads.drills import Drill, mixtures
+from tests.harness.threads.public_objects import public_classes
+from tests.harness.threads.reading_drills import all_drills, specimens, unknown
+from tests.harness.threads.shared_world import World
 
 AREAS = {
     "curator": ("Curator", "CuratorAlert"),

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.audits.file_neighbours import (
+from discreet.engines.csv.limits import CsvLimits
+from discreet.schema import CsvOptions, Schema
+from tests.harness.file_neighbours import (
     SMALL,
     FoundLeak,
     audit_pairs,
@@ -17,10 +19,8 @@ from discreet.audits.file_neighbours import (
     limited,
     seen,
 )
-from discreet.audits.files.csv_reference import reference_rows
-from discreet.audits.files.records import COLUMNS, CsvFile
-from discreet.engines.csv.limits import CsvLimits
-from discreet.schema import CsvOptions, Schema
+from tests.harness.files.csv_reference import reference_rows
+from tests.harness.files.records import COLUMNS, CsvFile
 
 SCHEMA = Schema.loads('dataset = "fuzz"\n' + COLUMNS)
 RECORDS = tuple(f'n,{n % 100},"Ulm",{n % 7},no'.encode() for n in range(60))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.audits.value_fuzz import BY_ROW, PACKAGES, findings, other_findings, source_findings
+from tests.harness.value_fuzz import BY_ROW, PACKAGES, findings, other_findings, source_findings
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -5,15 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from discreet.audits.threads.drill_questions import (
-    UNIT,
-)
-from discreet.audits.threads.drills import Drill, exactly, only
-from discreet.audits.threads.interleaving import Outcome
-from discreet.audits.threads.shared_world import (
-    CHARGED_WELL,
-    World,
-)
 from discreet.errors import (
     AlreadyAsked,
     BadInput,
@@ -24,6 +15,15 @@ from discreet.errors import (
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
+from tests.harness.threads.drill_questions import (
+    UNIT,
+)
+from tests.harness.threads.drills import Drill, exactly, only
+from tests.harness.threads.interleaving import Outcome
+from tests.harness.threads.shared_world import (
+    CHARGED_WELL,
+    World,
+)
 
 
 def _dataset(world: World) -> Any:

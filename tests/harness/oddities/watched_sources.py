@@ -13,10 +13,10 @@ from typing import Any
 
 from polars.exceptions import PanicException
 
-from discreet.audits.oddities.values import CANARY, NAMES, ROWS
 from discreet.engines import open_engine
 from discreet.errors import BadSource, DiscreetError, EngineFailed
 from discreet.schema import Schema
+from tests.harness.oddities.values import CANARY, NAMES, ROWS
 
 STOPS = (Exception, PanicException)
 """What a reading can stop with; a panic of Polars is no `Exception`."""

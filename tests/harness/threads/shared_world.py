@@ -18,7 +18,6 @@ import numpy as np
 from discreet.answering.verification.signing import content_digest
 from discreet.artifacts.files import release_members
 from discreet.artifacts.release import Release
-from discreet.audits.threads.interleaving import Outcome
 from discreet.core.mechanisms.partition_selection import Keeping
 from discreet.core.noise import NoiseSource
 from discreet.core.test_door import observed_vaults
@@ -40,6 +39,7 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
+from tests.harness.threads.interleaving import Outcome
 
 BANDS = 8
 COLUMNS = ("person", "band", "town", "score", "kind", "even")

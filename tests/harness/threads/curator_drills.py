@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from discreet.audits.threads.drill_questions import (
+from discreet.curator import Curator
+from discreet.errors import (
+    BadInput,
+)
+from tests.harness.threads.drill_questions import (
     UNIT,
     WITH_DELTA,
     bands,
     count_in,
     question,
 )
-from discreet.audits.threads.drills import Drill, only
-from discreet.audits.threads.interleaving import Outcome
-from discreet.audits.threads.shared_world import (
+from tests.harness.threads.drills import Drill, only
+from tests.harness.threads.interleaving import Outcome
+from tests.harness.threads.shared_world import (
     BANDS,
     CHARGED_WELL,
     World,
-)
-from discreet.curator import Curator
-from discreet.errors import (
-    BadInput,
 )
 
 

@@ -1,4 +1,4 @@
-"""`python -m discreet.audits.concurrency`: is every public object safe to use from several threads and processes?
+"""`python -m tests.harness.concurrency`: is every public object safe to use from several threads and processes?
 
 Every public method of every public object is called by eight threads at once, on one object that they
 share, with noise turned off through the test door. Each thread must be given what is right: what it would
@@ -25,15 +25,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.audits.threads.drills import Drill, compared, mixtures
-from discreet.audits.threads.interleaving import at_once
-from discreet.audits.threads.opened_files import opened_beside_sqlite
-from discreet.audits.threads.processes import PROCESSES, drill_processes, worker
-from discreet.audits.threads.reading_drills import all_drills, unknown
-from discreet.audits.threads.shared_world import World, plain
 from discreet.core.alert import Alert
 from discreet.core.vault import Grant, Vault
 from discreet.engines.duckdb.engine import DuckDBEngine
+from tests.harness.threads.drills import Drill, compared, mixtures
+from tests.harness.threads.interleaving import at_once
+from tests.harness.threads.opened_files import opened_beside_sqlite
+from tests.harness.threads.processes import PROCESSES, ROOT, drill_processes, worker
+from tests.harness.threads.reading_drills import all_drills, unknown
+from tests.harness.threads.shared_world import World, plain
 
 THREADS = 8
 ROUNDS = 5
@@ -113,8 +113,8 @@ def drill_files(folder: Path) -> Report:
 
     A process of its own, for Python cannot take a listener to its events away again.
     """
-    command = [sys.executable, "-m", "discreet.audits.concurrency", "files", str(folder)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    command = [sys.executable, "-m", "tests.harness.concurrency", "files", str(folder)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, cwd=ROOT)
     said = [json.loads(line) for line in done.stdout.splitlines()]
     report = Report(drills=1, calls=len(said))
     if done.returncode != 0 or not said:

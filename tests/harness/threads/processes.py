@@ -16,9 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from discreet.answering import open_release
-from discreet.audits.threads.drill_questions import UNIT
-from discreet.audits.threads.interleaving import at_once
-from discreet.audits.threads.shared_world import BANDS, World, rows_in, schema_of
 from discreet.curator import Curator
 from discreet.errors import BudgetExceeded, EntryTaken, LargeCap
 from discreet.families.shared.estimate.public_random import generator
@@ -26,7 +23,12 @@ from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 from discreet.releases import release_to_file
+from tests.harness.threads.drill_questions import UNIT
+from tests.harness.threads.interleaving import at_once
+from tests.harness.threads.shared_world import BANDS, World, rows_in, schema_of
 
+ROOT = Path(__file__).resolve().parents[3]
+"""Where `tests` is found by a process of its own."""
 PROCESSES = 4
 THREADS_OF_A_PROCESS = 2
 CHANCE = 0.02
@@ -60,9 +62,11 @@ def drill_processes(folder: Path, *, processes: int = PROCESSES) -> tuple[int, l
         .ask("SELECT count(*) FROM read WHERE band = 1")
         .only.estimate
     )
-    command = [sys.executable, "-W", "ignore", "-m", "discreet.audits.concurrency", "worker"]
+    command = [sys.executable, "-W", "ignore", "-m", "tests.harness.concurrency", "worker"]
     running = [
-        subprocess.Popen([*command, str(folder), str(seed)], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [*command, str(folder), str(seed)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
         for seed in range(processes)
     ]
     complaints: list[str] = []

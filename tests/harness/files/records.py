@@ -17,7 +17,7 @@ from discreet.schema import Schema
 from discreet.schema.csv_options import CsvOptions
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    from numpy.random import Generator
 
 NAMES = ("note", "age", "city", "pay", "ok")
 """The columns of every file, in order; the first one is not declared."""

@@ -18,20 +18,6 @@ import numpy as np
 import discreet
 from discreet.answering.reader import ReleaseReader, open_release
 from discreet.artifacts.files import write_release
-from discreet.audits.threads.curator_drills import curator_drills
-from discreet.audits.threads.drill_questions import UNIT
-from discreet.audits.threads.drills import Drill, exactly
-from discreet.audits.threads.engine_drills import engine_drills
-from discreet.audits.threads.interleaving import Outcome
-from discreet.audits.threads.ledger_drills import ledger_drills
-from discreet.audits.threads.public_objects import (
-    needs_arguments,
-    public_classes,
-    public_functions,
-    public_members,
-)
-from discreet.audits.threads.shared_world import BANDS, CHARGED_WELL, World, rows_in, without_noise
-from discreet.audits.threads.vault_drills import vault_drills
 from discreet.core.test_door import observed_vaults
 from discreet.errors import BudgetExceeded, DiscreetError
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
@@ -45,6 +31,20 @@ from discreet.releases.planning import plan
 from discreet.releases.publishing import release, release_to_file
 from discreet.schema.impossible import CellTest, Impossible
 from discreet.schema.views import View
+from tests.harness.threads.curator_drills import curator_drills
+from tests.harness.threads.drill_questions import UNIT
+from tests.harness.threads.drills import Drill, exactly
+from tests.harness.threads.engine_drills import engine_drills
+from tests.harness.threads.interleaving import Outcome
+from tests.harness.threads.ledger_drills import ledger_drills
+from tests.harness.threads.public_objects import (
+    needs_arguments,
+    public_classes,
+    public_functions,
+    public_members,
+)
+from tests.harness.threads.shared_world import BANDS, CHARGED_WELL, World, rows_in, without_noise
+from tests.harness.threads.vault_drills import vault_drills
 
 WORKLOAD = ("marginals(band, kind)", "halfspaces(band, score)")
 HELD_BACK = frozenset({"Curator", "CuratorAlert", "Ledger", "ReleaseReader"})

@@ -8,7 +8,7 @@ deleting or changing one record. Both are counted by the engine, without noise. 
   3. as many questions go to the database;
   4. the counts are those that a second reader finds, which was written from the documented rules alone.
 
-    python -m discreet.audits.file_neighbours --pairs 20000 --seed 1
+    python -m tests.harness.file_neighbours --pairs 20000 --seed 1
 
 Files with `quoted_line_breaks` are compared with the second reader only: there one record may reach into
 others. The seed is public, for the files are nobody's; a finding names the one that makes it again.
@@ -31,9 +31,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audits.files.csv_reference import reference_counts
-from discreet.audits.files.records import NAMES, CsvFile, changed, random_file
-from discreet.audits.files.tables import TableFile, changed_table, random_table_file, table_counts
 from discreet.audits.progress import Progress
 from discreet.engines import open_engine
 from discreet.engines.csv import limits as csv_limits
@@ -42,9 +39,12 @@ from discreet.engines.duckdb import session as duckdb_session
 from discreet.families.shared.estimate.public_random import generator as public_generator
 from discreet.queries.measurable import Counts
 from discreet.schema import Schema
+from tests.harness.files.csv_reference import reference_counts
+from tests.harness.files.records import NAMES, CsvFile, changed, random_file
+from tests.harness.files.tables import TableFile, changed_table, random_table_file, table_counts
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    from numpy.random import Generator
 
 SMALL = CsvLimits(longest_line=300, few=40, block=97, part=500, batch_parts=2)
 """So small that every border of the reader falls into a small file."""
@@ -248,7 +248,7 @@ def audit_pairs(
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m discreet.audits.file_neighbours")
+    parser = argparse.ArgumentParser(prog="python -m tests.harness.file_neighbours")
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)

@@ -1,8 +1,8 @@
 """Value fuzz: no value of any type stops a run, speaks, or moves an exact number further than declared.
 
-    python -m discreet.audits.value_fuzz            every type; every odd value also alone; under every verb
-    python -m discreet.audits.value_fuzz --quick    types that some package converts, in a few seconds
-    python -m discreet.audits.value_fuzz parquet    types whose name this pattern is found in
+    python -m tests.harness.value_fuzz            every type; every odd value also alone; under every verb
+    python -m tests.harness.value_fuzz --quick    types that some package converts, in a few seconds
+    python -m tests.harness.value_fuzz parquet    types whose name this pattern is found in
 
 For each type of `oddities` there is a table of plain values, and neighbours of it in which one row
 holds an odd value, or is missing. Every verb of the engine runs on both. All that can be seen must be alike: whether
@@ -31,12 +31,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audits.material.engine_rows import encoded_rows
-from discreet.audits.oddities.arrow import arrow_cases, parquet_cases, untried_arrow_ids
-from discreet.audits.oddities.duckdb import duckdb_cases
-from discreet.audits.oddities.frames import pandas_cases, polars_cases
-from discreet.audits.oddities.values import CANARY, ROWS, Case
-from discreet.audits.oddities.watched_sources import STOPS, source_findings
 from discreet.audits.progress import Progress
 from discreet.engines import SumRequest, open_engine
 from discreet.engines.duckdb.sql import render
@@ -44,6 +38,12 @@ from discreet.errors import BadSource, DiscreetError
 from discreet.queries.tallies import Cells, Persons, Present, Rows, Tally, Total
 from discreet.questions.expressions import TRUE
 from discreet.schema import Schema
+from tests.harness.material.engine_rows import encoded_rows
+from tests.harness.oddities.arrow import arrow_cases, parquet_cases, untried_arrow_ids
+from tests.harness.oddities.duckdb import duckdb_cases
+from tests.harness.oddities.frames import pandas_cases, polars_cases
+from tests.harness.oddities.values import CANARY, ROWS, Case
+from tests.harness.oddities.watched_sources import STOPS, source_findings
 
 _COLUMNS = """
 [columns.category]

@@ -16,7 +16,7 @@ lose, at distance d:
 
 and anything at all where no path exists. A loss that grows with the size of the tables shows at four rows.
 
-    python -m discreet.audits.charging --sequences 2000
+    python -m tests.harness.charging --sequences 2000
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from discreet.releases import release
 from discreet.schema import IntegerColumn, Schema
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    from numpy.random import Generator
 
 IDENTIFIERS = ("person", "household")
 ROWS = tuple(product("ab", "xy"))
@@ -488,7 +488,7 @@ def main(words: Sequence[str]) -> int:
     if len(words) not in (0, 2) or (
         words and (words[0] != "--sequences" or not words[1].isdigit())
     ):
-        sys.stderr.write("Usage: python -m discreet.audits.charging [--sequences N]\n")
+        sys.stderr.write("Usage: python -m tests.harness.charging [--sequences N]\n")
         return 2
     with tempfile.TemporaryDirectory() as folder:
         report = audit(Path(folder), sequences=int(words[1]) if words else 100)

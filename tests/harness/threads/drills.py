@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audits.threads.interleaving import Outcome
-from discreet.audits.threads.shared_world import World, plain
+from tests.harness.threads.interleaving import Outcome
+from tests.harness.threads.shared_world import World, plain
 
 Call = Callable[[Any, int], Any]
 Judge = Callable[[World, Any, Sequence[Outcome]], Iterator[str]]
