@@ -149,6 +149,8 @@ def without_feeds(record: bytes, codec: str) -> bytes:
         return record.replace(b"\n", b"\x0b")
     record = record[: len(record) // 2 * 2]
     feed = "\n".encode(codec)
+    if feed not in record:
+        return record
     units = [record[at : at + 2] for at in range(0, len(record), 2)]
     return b"".join(b"\x0b\x0b" if unit == feed else unit for unit in units)
 
