@@ -32,6 +32,9 @@ class Drill:
     """What the lone call is made on; `None`: something else that `prepare` makes."""
     times: int = 1
     """How often it is repeated in a round: more where a race is met in some of the tries only."""
+    across: bool = False
+    """Whether threads of several processes make the calls together: what they share lies in a file, `prepare` charges
+    nothing, and what a call returns can be sent to another process."""
 
     @property
     def name(self) -> str:

@@ -134,7 +134,7 @@ def vault_drills() -> Iterator[Drill]:
         if len({each.result for each in outcomes if each.is_well}) != CHARGED_WELL:
             yield "two charges are one entry of the ledger"
 
-    yield Drill("Vault", "charge", prepare, charge, charged)
+    yield Drill("Vault", "charge", prepare, charge, charged, across=True)
     yield Drill("Vault", "schema", prepare, lambda vault, _: vault.schema.names)
     for verb, (call, right) in _verbs().items():
         yield Drill("Grant", verb, _grant, call, _grant_spent(right))
