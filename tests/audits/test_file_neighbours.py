@@ -15,6 +15,7 @@ from tests.harness.file_neighbours import (
     SMALL,
     FoundLeak,
     audit_pairs,
+    audit_plainest,
     audit_seeds,
     check_commands,
     check_pair,
@@ -62,6 +63,11 @@ def test_random_files_and_their_neighbours_are_never_told_apart() -> None:
     done = audit_seeds(1, 8)
     assert pairs_in(done) >= 50
     assert done[COMMANDS] >= 1
+
+
+def test_the_plainest_files_and_their_neighbours_are_never_told_apart() -> None:
+    """UTF-8, commas, double quotes: here the reader of old coupled lines."""
+    assert audit_plainest(range(4), 8) == 32
 
 
 @pytest.mark.trust

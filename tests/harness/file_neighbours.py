@@ -23,7 +23,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ from discreet.queries.measurable import Counts
 from discreet.schema import Schema
 from tests.harness.command_line import printed, told_apart
 from tests.harness.files.csv_reference import reference_counts
-from tests.harness.files.records import NAMES, CsvFile, changed, random_file
+from tests.harness.files.records import NAMES, PLAINEST, CsvFile, changed, random_file
 from tests.harness.files.tables import TableFile, changed_table, random_table_file, table_counts
 
 if TYPE_CHECKING:
@@ -205,6 +205,26 @@ def audit_file(
         ]
         pairs = [(how, replace(file, records=records)) for how, records in made]
         yield from _audited(file, folder, pairs, compares=not spans, commands=commands)
+
+
+def audit_plainest(seeds: Iterable[int], neighbours: int) -> int:
+    """Files of the plainest dialect: neighbours are compared with each other, and with no second reader.
+
+    So a finding here is one that an onlooker could have made.
+    """
+    done = 0
+    with tempfile.TemporaryDirectory(prefix="discreet-neighbours-") as place, limited(SMALL):
+        folder = Path(place)
+        for seed in seeds:
+            generator = public_generator(seed)
+            file = random_file(generator, longest=SMALL.longest_line, schema=PLAINEST)
+            one = seen(file.write(folder), file.schema)
+            for _ in range(neighbours):
+                how, records = changed(file, generator, longest=SMALL.longest_line)
+                other = replace(file, records=records)
+                check_pair(how, one, seen(other.write(folder), other.schema))
+                done += 1
+    return done
 
 
 def _audited(

@@ -108,8 +108,14 @@ def random_schema(generator: Generator, *, spans: bool = False) -> Schema:
     return Schema(dataset="fuzz", columns=declared.columns, csv=csv)
 
 
-def random_file(generator: Generator, *, longest: int, spans: bool = False) -> CsvFile:
-    schema = random_schema(generator, spans=spans)
+PLAINEST = Schema.loads('dataset = "fuzz"\n' + COLUMNS)
+"""As most files are: UTF-8, commas, double quotes, a header."""
+
+
+def random_file(
+    generator: Generator, *, longest: int, spans: bool = False, schema: Schema | None = None
+) -> CsvFile:
+    schema = schema or random_schema(generator, spans=spans)
     count = int(generator.integers(0, 12))
     records: list[bytes] = []
     for _ in range(count):
