@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.audits.files.records import BYTES, COLUMNS, LIKELY, NAMES, TEXTS
 from discreet.engines.duckdb import sql as s
 from discreet.engines.duckdb.session import Session
 from discreet.schema import Schema
+from tests.harness.files.records import BYTES, COLUMNS, LIKELY, NAMES, TEXTS
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    from numpy.random import Generator
 
 Row = tuple[bytes | None, ...]
 _PLACEHOLDER = "\x07"

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audits.threads.drills import Drill, only
-from discreet.audits.threads.interleaving import Outcome
-from discreet.audits.threads.shared_world import (
-    BANDS,
-    World,
-)
-from discreet.audits.threads.vault_drills import rows_by_band
 from discreet.engines.protocol import SumRequest
 from discreet.errors import (
     EngineFailed,
 )
 from discreet.queries.tallies import Cells, Tally
 from discreet.questions.expressions import TRUE
+from tests.harness.threads.drills import Drill, only
+from tests.harness.threads.interleaving import Outcome
+from tests.harness.threads.shared_world import (
+    BANDS,
+    World,
+)
+from tests.harness.threads.vault_drills import rows_by_band
 
 
 def _engine(form: int) -> Callable[[World], Any]:

@@ -12,19 +12,25 @@ from discreet.schema.columns.values import WHITESPACE
 from discreet.schema.csv_options import CsvOptions
 
 
-def reference_rows(data: bytes, csv: CsvOptions, longest: int) -> list[list[str]]:
-    """The fields of each record of a file, its header among them if it has one."""
+def reference_rows(
+    data: bytes, csv: CsvOptions, longest: int, *, most: int | None = None
+) -> list[list[str]]:
+    """The fields of each record of a file, its header among them if it has one.
+
+    With `most`, at least so many fields of a line: what stands behind them is not looked at.
+    """
     lines = _lines(data, csv.encoding)
     if csv.quoted_line_breaks and csv.quote:
         return _records("\n".join([*lines, ""]) if lines else "", csv, longest)
-    return [_fields(line, csv) if _size(line) <= longest else [] for line in lines]
+    return [_fields(line, csv, most) if _size(line) <= longest else [] for line in lines]
 
 
 def reference_counts(
     data: bytes, schema: Schema, names: tuple[str, ...], longest: int
 ) -> tuple[int, dict[tuple[int | None, ...], int]]:
     """The number of rows, and how many fall into each joint cell of all declared columns."""
-    rows = reference_rows(data, schema.csv, longest)[1 if schema.csv.header else 0 :]
+    read = reference_rows(data, schema.csv, longest, most=len(names))
+    rows = read[1 if schema.csv.header else 0 :]
     places = [names.index(column.name) for column in schema.columns]
     counts: dict[tuple[int | None, ...], int] = {}
     for row in rows:
@@ -63,14 +69,16 @@ def _lines(data: bytes, encoding: str) -> list[str]:
     return [text.removesuffix("\r").removeprefix("\ufeff") for text in texts]
 
 
-def _fields(line: str, csv: CsvOptions) -> list[str]:
-    fields, at = [], 0
-    while True:
+def _fields(line: str, csv: CsvOptions, most: int | None = None) -> list[str]:
+    fields: list[str] = []
+    at = 0
+    while most is None or len(fields) < most:
         field, at, _ = _field(line, at, csv)
         fields.append(field)
         if at == len(line):
-            return fields
+            break
         at += 1
+    return fields
 
 
 def _field(text: str, at: int, csv: CsvOptions, ends: str = "") -> tuple[str, int, bool]:
@@ -80,21 +88,19 @@ def _field(text: str, at: int, csv: CsvOptions, ends: str = "") -> tuple[str, in
         while start < len(text) and text[start] == " ":
             start += 1
     if csv.quote and start < len(text) and text[start] == csv.quote:
-        at = start + 1
+        pieces, at = [], start + 1
         while True:
-            if at >= len(text):
-                return taken, at, False
-            if text[at] == csv.quote:
-                if text[at + 1 : at + 2] != csv.quote:
-                    break
-                at += 1
-            taken += text[at]
-            at += 1
-        at += 1
-    while at < len(text) and text[at] != csv.delimiter and text[at] not in ends:
-        taken += text[at]
-        at += 1
-    return taken, at, True
+            closing = text.find(csv.quote, at)
+            if closing < 0:
+                return "".join([*pieces, text[at:]]), len(text), False
+            if text[closing + 1 : closing + 2] != csv.quote:
+                break
+            pieces.append(text[at : closing + 1])
+            at = closing + 2
+        taken, at = "".join([*pieces, text[at:closing]]), closing + 1
+    found = [place for mark in (csv.delimiter, *ends) if (place := text.find(mark, at)) >= 0]
+    end = min([*found, len(text)])
+    return taken + text[at:end], end, True
 
 
 def _records(text: str, csv: CsvOptions, longest: int) -> list[list[str]]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audits.oddities.arrow import arrow_array, arrow_values
-from discreet.audits.oddities.values import CANARY, NAMES, TEXTS, Case, can, one_of_width, patterns
+from tests.harness.oddities.arrow import arrow_array, arrow_values
+from tests.harness.oddities.values import CANARY, NAMES, TEXTS, Case, can, one_of_width, patterns
 
 
 class Raises:

@@ -8,24 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audits.material.most_frequent import MostFrequent
-from discreet.audits.threads.curator_drills import one_above
-from discreet.audits.threads.drill_questions import (
-    ONE,
-    TREE,
-    UNIT,
-    count_in,
-)
-from discreet.audits.threads.drills import Drill, exactly, only
-from discreet.audits.threads.interleaving import Outcome
-from discreet.audits.threads.shared_world import (
-    BANDS,
-    CHARGED_WELL,
-    World,
-    rows_in,
-    schema_of,
-    without_noise,
-)
 from discreet.core.mechanisms import (
     AboveThreshold,
     DiscreteLaplace,
@@ -43,6 +25,24 @@ from discreet.queries.measurable import Marginal
 from discreet.queries.tallies import Cells, Rows, Tally, WeightedCounts
 from discreet.questions.curator_sql import parse_curator_question
 from discreet.questions.expressions import TRUE
+from tests.harness.material.most_frequent import MostFrequent
+from tests.harness.threads.curator_drills import one_above
+from tests.harness.threads.drill_questions import (
+    ONE,
+    TREE,
+    UNIT,
+    count_in,
+)
+from tests.harness.threads.drills import Drill, exactly, only
+from tests.harness.threads.interleaving import Outcome
+from tests.harness.threads.shared_world import (
+    BANDS,
+    CHARGED_WELL,
+    World,
+    rows_in,
+    schema_of,
+    without_noise,
+)
 
 
 def _vault(world: World, cap: Budget) -> Vault:
@@ -134,7 +134,7 @@ def vault_drills() -> Iterator[Drill]:
         if len({each.result for each in outcomes if each.is_well}) != CHARGED_WELL:
             yield "two charges are one entry of the ledger"
 
-    yield Drill("Vault", "charge", prepare, charge, charged)
+    yield Drill("Vault", "charge", prepare, charge, charged, across=True)
     yield Drill("Vault", "schema", prepare, lambda vault, _: vault.schema.names)
     for verb, (call, right) in _verbs().items():
         yield Drill("Grant", verb, _grant, call, _grant_spent(right))

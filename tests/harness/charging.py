@@ -16,13 +16,14 @@ lose, at distance d:
 
 and anything at all where no path exists. A loss that grows with the size of the tables shows at four rows.
 
-    python -m discreet.audits.charging --sequences 2000
+    python -m tests.harness.charging --sequences 2000
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
@@ -32,6 +33,7 @@ from itertools import combinations_with_replacement, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.audits.progress import Progress
 from discreet.core.vault import Vault
 from discreet.curator import Curator, learn_schema
 from discreet.errors import BadInput, Refused
@@ -46,7 +48,7 @@ from discreet.releases import release
 from discreet.schema import IntegerColumn, Schema
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    from numpy.random import Generator
 
 IDENTIFIERS = ("person", "household")
 ROWS = tuple(product("ab", "xy"))
@@ -342,6 +344,8 @@ def public_doors(folder: Path) -> tuple[Door, ...]:
 class Report:
     """What was tried, and every cap that did not hold."""
 
+    progress: Progress | None = None
+
     sequences: int = 0
     attempts: int = 0
     granted: int = 0
@@ -350,9 +354,9 @@ class Report:
     @property
     def text(self) -> str:
         lines = [
-            f"{self.sequences} sequences, {self.attempts} charges asked for, {self.granted} granted, "
-            f"{len(self.found)} caps that did not hold.",
             *map(str, self.found),
+            f"{self.sequences:,} sequences, {self.attempts:,} charges asked for, {self.granted:,} granted, "
+            f"{len(self.found)} caps that did not hold.",
         ]
         return "\n".join(lines)
 
@@ -388,6 +392,8 @@ class Spending:
     def settle(self, report: Report) -> None:
         """Add what was found to the report."""
         report.sequences += 1
+        if report.progress is not None:
+            report.progress.advance()
         report.attempts += self.attempts
         report.granted += len(self._granted)
         if self._kind is None:
@@ -466,7 +472,8 @@ def _part(notion: Notion, door: Door, eighths: int, other: bool) -> Budget:
 
 def audit(folder: Path, *, sequences: int, seed: int | None = None) -> Report:
     """Every pair, and as many random sequences by the ledger itself as by the public API four times over."""
-    random, report = generator(seed), Report()
+    fixed = len(KINDS) ** 2 * 4  # three notions by the ledger, and one by the vault
+    random, report = generator(seed), Report(Progress("sequences", fixed + 5 * sequences))
     with Ledger.open(folder / "ledger.db") as ledger:
         every_pair(ledger, report)
         random_sequences(
@@ -488,11 +495,12 @@ def main(words: Sequence[str]) -> int:
     if len(words) not in (0, 2) or (
         words and (words[0] != "--sequences" or not words[1].isdigit())
     ):
-        sys.stderr.write("Usage: python -m discreet.audits.charging [--sequences N]\n")
+        sys.stderr.write("Usage: python -m tests.harness.charging [--sequences N]\n")
         return 2
+    started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         report = audit(Path(folder), sequences=int(words[1]) if words else 100)
-    sys.stdout.write(report.text + "\n")
+    sys.stdout.write(f"{report.text} {time.monotonic() - started:.0f} s.\n")
     return 1 if report.found else 0
 
 

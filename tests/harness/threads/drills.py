@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audits.threads.interleaving import Outcome
-from discreet.audits.threads.shared_world import World, plain
+from tests.harness.threads.interleaving import Outcome
+from tests.harness.threads.shared_world import World, plain
 
 Call = Callable[[Any, int], Any]
 Judge = Callable[[World, Any, Sequence[Outcome]], Iterator[str]]
@@ -32,6 +32,9 @@ class Drill:
     """What the lone call is made on; `None`: something else that `prepare` makes."""
     times: int = 1
     """How often it is repeated in a round: more where a race is met in some of the tries only."""
+    across: bool = False
+    """Whether threads of several processes make the calls together: what they share lies in a file, `prepare` charges
+    nothing, and what a call returns can be sent to another process."""
 
     @property
     def name(self) -> str:

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.answering.reader import open_release
 from discreet.answering.verification.signing import content_digest
-from discreet.artifacts.files import release_members
+from discreet.artifacts.files import release_members, write_release
 from discreet.artifacts.release import Release
-from discreet.audits.threads.interleaving import Outcome
 from discreet.core.mechanisms.partition_selection import Keeping
 from discreet.core.noise import NoiseSource
 from discreet.core.test_door import observed_vaults
@@ -40,6 +40,7 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
+from tests.harness.threads.interleaving import Outcome
 
 BANDS = 8
 COLUMNS = ("person", "band", "town", "score", "kind", "even")
@@ -129,6 +130,10 @@ class World:
     """A release of the table, for readers of it."""
     small: Release
     """One of a single table: synthetic rows of the other take a second."""
+    prefix: str = ""
+    """Before every number: of a process that has datasets of its own in a shared ledger."""
+    sources: Path | None = None
+    """Where the table is, if not in `folder`."""
     number: int = 0
     opened: list[Any] = field(default_factory=list)
     paid: dict[str, dict[str, Fraction]] = field(default_factory=dict)
@@ -159,25 +164,42 @@ class World:
             ).release
             for schema, workload in ((schema_of("released"), WORKLOAD), (of_two, WORKLOAD[:1]))
         )  # fmt: skip
+        for name, each in (("made", made), ("small", small)):
+            write_release(each, folder / f"{name}.release")
         return cls(folder, table, ledger, made, small)
+
+    @classmethod
+    def join(cls, folder: Path, *, prefix: str) -> World:
+        """The world that another process made in `folder`: the same table, releases and ledger file.
+
+        With a prefix, its datasets and the files that it writes are its own. Without one, they are those of every
+        other process that makes the same calls in the same order.
+        """
+        made, small = (
+            open_release(folder / f"{name}.release").release for name in ("made", "small")
+        )
+        own = folder / f"own {prefix}" if prefix else folder
+        own.mkdir(exist_ok=True)
+        ledger = Ledger.open(folder / "ledger.db")
+        return cls(own, people(), ledger, made, small, prefix=prefix, sources=folder)
 
     def close(self) -> None:
         for each in self.opened:
             each.close()
         self.ledger.close()
 
-    def next_number(self) -> int:
+    def next_number(self) -> str:
         """A number that no other drill of this world has."""
         with self.lock:
             self.number += 1
-            return self.number
+            return f"{self.prefix}{self.number}"
 
     def source(self, form: int) -> Any:
         """The table as Parquet, as CSV, or in memory."""
         if form % 3 == 0:
-            return self.folder / "people.parquet"
+            return (self.sources or self.folder) / "people.parquet"
         if form % 3 == 1:
-            return self.folder / "people.csv"
+            return (self.sources or self.folder) / "people.csv"
         import pyarrow
 
         return pyarrow.table(self.table)

@@ -1,11 +1,11 @@
 """Value fuzz: no value of any type stops a run, speaks, or moves an exact number further than declared.
 
-    python -m discreet.audits.value_fuzz            every type; every odd value also in a table of its own
-    python -m discreet.audits.value_fuzz --quick    types that some package converts, in a few seconds
-    python -m discreet.audits.value_fuzz parquet    types whose name this pattern is found in
+    python -m tests.harness.value_fuzz            every type; every odd value also alone; under every verb
+    python -m tests.harness.value_fuzz --quick    types that some package converts, in a few seconds
+    python -m tests.harness.value_fuzz parquet    types whose name this pattern is found in
 
-For each type of `odd_values` there is a table of plain values, and neighbours of it in which one row
-holds an odd value. Every verb of the engine runs on both. All that can be seen must be alike: whether
+For each type of `oddities` there is a table of plain values, and neighbours of it in which one row
+holds an odd value, or is missing. Every verb of the engine runs on both. All that can be seen must be alike: whether
 the table is refused, the class and the words of every error, the number and the text of the engine's
 queries. The exact numbers may differ by the rows that differ. A type is refused by itself, so the plain
 table is refused as well, in the same words and before any verb. No text of the table stands in any message,
@@ -31,17 +31,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audits.material.engine_rows import encoded_rows
-from discreet.audits.oddities.arrow import arrow_cases, parquet_cases, untried_arrow_ids
-from discreet.audits.oddities.duckdb import duckdb_cases
-from discreet.audits.oddities.frames import pandas_cases, polars_cases
-from discreet.audits.oddities.values import CANARY, ROWS, Case
-from discreet.audits.oddities.watched_sources import STOPS, source_findings
+from discreet.audits.progress import Progress
 from discreet.engines import SumRequest, open_engine
+from discreet.engines.duckdb.sql import render
 from discreet.errors import BadSource, DiscreetError
 from discreet.queries.tallies import Cells, Persons, Present, Rows, Tally, Total
 from discreet.questions.expressions import TRUE
 from discreet.schema import Schema
+from tests.harness.material.engine_rows import encoded_rows
+from tests.harness.oddities.arrow import arrow_cases, parquet_cases, untried_arrow_ids
+from tests.harness.oddities.duckdb import duckdb_cases
+from tests.harness.oddities.frames import pandas_cases, polars_cases
+from tests.harness.oddities.values import CANARY, ROWS, Case
+from tests.harness.oddities.watched_sources import STOPS, source_findings
 
 _COLUMNS = """
 [columns.category]
@@ -133,10 +135,10 @@ def _recorded(
     method: Callable[[Any], Any], queries: list[str], source: object
 ) -> Callable[[Any], Any]:
     def noted(query: Any) -> Any:
-        text = query if isinstance(query, str) else query.sql(dialect="duckdb")
+        text = query if isinstance(query, str) else render(query)
         if "rowid" not in text:  # batches are as many as the rows need
             queries.append(text.replace(source, "the source") if isinstance(source, str) else text)
-        return method(query)
+        return method(text)  # not rendered again
 
     return noted
 
@@ -196,18 +198,38 @@ def _flat(arrays: Sequence[Any]) -> dict[Any, int]:
     }
 
 
-_MOST: dict[str, int] = {"sums": 15 + 16 + 25567, "tally": 2 * 6 + 15}
-"""How far a changed row moves the numbers of a verb, in L1; 2 for each column or table else."""
+_CHANGED = {"sums": 15 + 16 + 25567, "tally": 2 * 6 + 15, "rows": 0}
+"""How far a changed row moves the numbers of a verb, in L1."""
+_REMOVED = {"sums": 8 + 8 + 21914, "tally": 6 + 8, "rows": 1}
+"""How far a row that is missing does."""
+_ONE_TABLE = ("keys", "encoded", "nodes", "leaves")
+"""Verbs that count a row in one cell; others count it in one of each column or table."""
+
+
+def _most(verb: str, *, removed: bool) -> int:
+    """How far one row moves the numbers of a verb, in L1."""
+    listed = (_REMOVED if removed else _CHANGED).get(verb)
+    if listed is not None:
+        return listed
+    return (1 if removed else 2) * (1 if verb in _ONE_TABLE else 6)
 
 
 def differences(
-    name: str, plain: Seen, odd: Seen, rows_changed: int, kept_rows: int = 1
+    name: str,
+    plain: Seen,
+    odd: Seen,
+    rows_changed: int,
+    kept_rows: int = 1,
+    *,
+    removed: bool = False,
 ) -> list[str]:
     """What tells an odd table from its plain neighbour beyond what is declared.
 
     A changed row leaves one person and enters another: of each, so many rows as are kept may change.
+    With `removed`, the rows are missing from the plain table.
     """
-    changed = rows_changed if kept_rows == 1 else 2 * kept_rows * rows_changed
+    moved_persons = 1 if kept_rows == 1 else kept_rows if removed else 2 * kept_rows
+    changed = rows_changed * moved_persons
     found = []
     if plain.leaks or odd.leaks:
         found.append(f"{name}: a message, or what stands behind it, holds what it may not")
@@ -220,11 +242,10 @@ def differences(
     for verb in plain.numbers.keys() & odd.numbers.keys():
         one, other = plain.numbers[verb], odd.numbers[verb]
         moved = sum(abs(one.get(key, 0) - other.get(key, 0)) for key in one.keys() | other.keys())
-        most = changed * _MOST.get(verb, 2 * 6)
-        if verb in ("keys", "encoded", "nodes", "leaves"):
-            most = 2 * changed
-        if verb == "rows":
-            most = 0 if changed <= rows_changed else changed
+        if verb == "rows" and kept_rows > 1:
+            most = changed
+        else:
+            most = changed * _most(verb, removed=removed)
         if moved > most:
             found.append(
                 f"{name}: {verb} moved by more than the {changed} rows that differ pay for"
@@ -240,18 +261,24 @@ def _first(plain: Sequence[str], odd: Sequence[str]) -> str:
 
 
 def long_findings(case: Case) -> list[str]:
-    """All odd values of a type together under every verb and kind, by row and by person; then each alone."""
+    """All odd values of a type together, by row and by person; then each alone. Every verb runs each time.
+
+    Each odd table is compared with one in which its odd rows are plain, and with one that lacks them.
+    """
     found = []
     for schema in (BY_ROW, BY_PERSON):
-        rows = [*case.odd, *[case.plain] * (ROWS - len(case.odd))]
-        plain = observe(case.made([case.plain] * len(rows)), schema)
-        odd = observe(case.made(rows), schema)
-        found += differences(case.name, plain, odd, len(case.odd), schema.unit.max_rows)
-    schema = BY_KIND[_kind(case)]
-    plain = observe(case.made([case.plain] * ROWS), schema, every_verb=False)
-    for place, value in enumerate(case.odd):
-        odd = observe(case.made([value, *[case.plain] * (ROWS - 1)]), schema, every_verb=False)
-        found += differences(f"{case.name}, odd value {place}", plain, odd, 1)
+        rows, kept = [case.plain] * ROWS, schema.unit.max_rows
+        plain, less = (observe(case.made(one), schema) for one in (rows, rows[: -len(case.odd)]))
+        odd = observe(case.made([*case.odd, *rows[len(case.odd) :]]), schema)
+        found += differences(case.name, plain, odd, len(case.odd), kept)
+        found += differences(f"{case.name}, removed", less, odd, len(case.odd), kept, removed=True)
+        if schema is BY_ROW:
+            one_less = observe(case.made(rows[1:]), schema)
+            for place, value in enumerate(case.odd):
+                odd = observe(case.made([value, *rows[1:]]), schema)
+                alone = f"{case.name}, odd value {place}"
+                found += differences(alone, plain, odd, 1)
+                found += differences(f"{alone}, removed", one_less, odd, 1, removed=True)
     return found
 
 
@@ -281,20 +308,25 @@ def findings(
     quick: bool,
     packages: Sequence[str] = PACKAGES,
     only: str = "",
-    progress: Callable[[str], None] | None = None,
+    tried: list[str] | None = None,
 ) -> Iterator[str]:
-    """The findings of all types of some packages; with `only`, of those in whose name this pattern is found."""
+    """The findings of all types of some packages; with `only`, of those in whose name this pattern is found.
+
+    The names of the types are added to `tried`.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        for case in _cases(Path(folder), packages, quick=quick):
-            if not re.search(only, case.name):
-                continue
-            if progress is not None:
-                progress(case.name)
+        listed = _cases(Path(folder), packages, quick=quick)
+        cases = [case for case in listed if re.search(only, case.name)]
+        progress = Progress("odd values", sum(len(case.odd) for case in cases))
+        for case in cases:
+            if tried is not None:
+                tried.append(case.name)
             try:
                 found = quick_findings(case) if quick else long_findings(case)
             except STOPS as error:  # of the package, while it makes the table
                 found = [f"{case.name}: a table cannot be made of it: {error!r}"[:300]]
             yield from found
+            progress.advance(len(case.odd), last=case.name)
 
 
 def other_findings() -> Iterator[str]:
@@ -339,7 +371,7 @@ def main(words: Sequence[str]) -> int:
     started = time.monotonic()
     tried: list[str] = []
     wrong = []
-    by_type = findings(quick=bool(options), only="".join(only), progress=tried.append)
+    by_type = findings(quick=bool(options), only="".join(only), tried=tried)
     for one in chain(by_type, other_findings()):
         wrong.append(one)
         sys.stdout.write(one + "\n")

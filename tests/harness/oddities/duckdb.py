@@ -10,8 +10,8 @@ from typing import Any
 
 import duckdb
 
-from discreet.audits.oddities.arrow import arrow_table
-from discreet.audits.oddities.values import CANARY, NAMES, Case, can, one_of_width, patterns
+from tests.harness.oddities.arrow import arrow_table
+from tests.harness.oddities.values import CANARY, NAMES, Case, can, one_of_width, patterns
 
 _SPELLED = (
     *("0", "1", "-1", "127", "-128", "255", "32767", "-32768", "65535", "2147483647", "-2147483648"),

@@ -18,20 +18,6 @@ import numpy as np
 import discreet
 from discreet.answering.reader import ReleaseReader, open_release
 from discreet.artifacts.files import write_release
-from discreet.audits.threads.curator_drills import curator_drills
-from discreet.audits.threads.drill_questions import UNIT
-from discreet.audits.threads.drills import Drill, exactly
-from discreet.audits.threads.engine_drills import engine_drills
-from discreet.audits.threads.interleaving import Outcome
-from discreet.audits.threads.ledger_drills import ledger_drills
-from discreet.audits.threads.public_objects import (
-    needs_arguments,
-    public_classes,
-    public_functions,
-    public_members,
-)
-from discreet.audits.threads.shared_world import BANDS, CHARGED_WELL, World, rows_in, without_noise
-from discreet.audits.threads.vault_drills import vault_drills
 from discreet.core.test_door import observed_vaults
 from discreet.errors import BudgetExceeded, DiscreetError
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
@@ -45,6 +31,20 @@ from discreet.releases import release, release_to_file
 from discreet.releases.planning import plan
 from discreet.schema.impossible import CellTest, Impossible
 from discreet.schema.views import View
+from tests.harness.threads.curator_drills import curator_drills
+from tests.harness.threads.drill_questions import UNIT
+from tests.harness.threads.drills import Drill, exactly
+from tests.harness.threads.engine_drills import engine_drills
+from tests.harness.threads.interleaving import Outcome
+from tests.harness.threads.ledger_drills import ledger_drills
+from tests.harness.threads.public_objects import (
+    needs_arguments,
+    public_classes,
+    public_functions,
+    public_members,
+)
+from tests.harness.threads.shared_world import BANDS, CHARGED_WELL, World, rows_in, without_noise
+from tests.harness.threads.vault_drills import vault_drills
 
 WORKLOAD = ("marginals(band, kind)", "halfspaces(band, score)")
 HELD_BACK = frozenset({"Curator", "CuratorAlert", "Ledger", "ReleaseReader"})
@@ -134,23 +134,23 @@ def _releases(write: bool) -> Iterator[Drill]:
         }
         with observed_vaults(without_noise):
             if not write:
-                return release(world.source(0), schema, **asked)
-            place = world.folder / f"{schema.dataset} {number}.release"
-            release_to_file(world.source(0), schema, place, **asked)
-            return open_release(place)
+                made = release(world.source(0), schema, **asked)
+            else:
+                place = world.folder / f"{schema.dataset} {number}.release"
+                release_to_file(world.source(0), schema, place, **asked)
+                made = open_release(place)
+        return made.noisy_table(("band",))[0].tolist()[:BANDS]
 
     def judge(world: World, shared: Any, outcomes: Sequence[Outcome]) -> Iterator[str]:
         world.pay(shared[1].dataset, "all of it", Budget(epsilon=CHARGED_WELL))
         yield from exactly(outcomes, CHARGED_WELL, BudgetExceeded)
         right = [rows_in(band) for band in range(BANDS)]
         for each in outcomes:
-            if each.is_well:
-                found = each.result.noisy_table(("band",))[0].tolist()[:BANDS]
-                if found != right:
-                    yield f"the release of thread {each.thread} holds {found}"
+            if each.is_well and each.result != right:
+                yield f"the release of thread {each.thread} holds {each.result}"
 
     name = "release_to_file" if write else "release"
-    yield Drill("discreet", name, prepare, call, judge)
+    yield Drill("discreet", name, prepare, call, judge, across=True)
 
 
 def _function_drills() -> Iterator[Drill]:
@@ -337,13 +337,24 @@ def all_drills(world: World) -> list[Drill]:
     ]
 
 
+def drills_across() -> list[Drill]:
+    """Those that several processes take part in, always in the same order."""
+    everything = (*curator_drills(), *vault_drills(), *ledger_drills(), *_function_drills())
+    return [each for each in everything if each.across]
+
+
+def wanted(behind: Sequence[type]) -> list[str]:
+    """Every public function, and every public method of every public class and of those behind them."""
+    found = [f"discreet.{name}" for name in public_functions()]
+    for owner in (*public_classes(), *behind):
+        found += [f"{owner.__name__}.{member}" for member in public_members(owner)]
+    return found
+
+
 def unknown(drills: Sequence[Drill], behind: Sequence[type]) -> list[str]:
     """Public methods and functions that no drill calls: add one for each of them."""
     known = {f"{each.owner}.{each.member}" for each in drills}
-    wanted = [f"discreet.{name}" for name in public_functions()]
-    for owner in (*public_classes(), *behind):
-        wanted += [f"{owner.__name__}.{member}" for member in public_members(owner)]
-    return [name for name in wanted if name not in known]
+    return [name for name in wanted(behind) if name not in known]
 
 
-__all__ = ["all_drills", "specimens", "unknown", "value_drills"]
+__all__ = ["all_drills", "drills_across", "specimens", "unknown", "value_drills", "wanted"]

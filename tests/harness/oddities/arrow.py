@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from discreet.audits.oddities.values import (
+from tests.harness.oddities.values import (
     LONGEST,
     NAMES,
     PLAIN_TEXT,

@@ -5,15 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from discreet.audits.threads.drill_questions import (
-    UNIT,
-)
-from discreet.audits.threads.drills import Drill, exactly, only
-from discreet.audits.threads.interleaving import Outcome
-from discreet.audits.threads.shared_world import (
-    CHARGED_WELL,
-    World,
-)
 from discreet.errors import (
     AlreadyAsked,
     BadInput,
@@ -24,6 +15,15 @@ from discreet.errors import (
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
+from tests.harness.threads.drill_questions import (
+    UNIT,
+)
+from tests.harness.threads.drills import Drill, exactly, only
+from tests.harness.threads.interleaving import Outcome
+from tests.harness.threads.shared_world import (
+    CHARGED_WELL,
+    World,
+)
 
 
 def _dataset(world: World) -> Any:
@@ -60,7 +60,7 @@ def ledger_drills() -> Iterator[Drill]:
         if len({each.result for each in outcomes if each.is_well}) != CHARGED_WELL:
             yield "two charges are one entry of the ledger"
 
-    yield Drill("Ledger", "charge", _dataset, charge, charged)
+    yield Drill("Ledger", "charge", _dataset, charge, charged, across=True)
 
     def once(shared: Any, number: int) -> Any:
         return (
@@ -81,7 +81,7 @@ def ledger_drills() -> Iterator[Drill]:
         world.pay(shared[2], "once", UNIT)
         yield from exactly(outcomes, 1, AlreadyAsked)
 
-    yield Drill("Ledger", "charge", _dataset, once, charged_once, "once")
+    yield Drill("Ledger", "charge", _dataset, once, charged_once, "once", across=True)
 
     yield Drill(
         "Ledger", "begin_reading", _entries, lambda shared, _: shared[0].begin_reading(shared[2][8]),
@@ -125,9 +125,9 @@ def ledger_drills() -> Iterator[Drill]:
             yield f"the cap is {shared[1].cap(shared[2])}, and {most} was the highest"
         yield from only(outcomes, BadInput)
 
-    yield Drill("Ledger", "declare", _dataset, declare)
-    yield Drill("Ledger", "declare_analyst_cap", _dataset, of_analysts)
-    yield Drill("Ledger", "raise_cap", _dataset, raised, highest)
+    yield Drill("Ledger", "declare", _dataset, declare, across=True)
+    yield Drill("Ledger", "declare_analyst_cap", _dataset, of_analysts, across=True)
+    yield Drill("Ledger", "raise_cap", _dataset, raised, highest, across=True)
     looks: dict[str, Callable[[Any, int], Any]] = {
         "spent": lambda shared, _: shared[0].spent(shared[1]),
         "cap": lambda shared, _: shared[0].cap(shared[1]),
@@ -174,10 +174,10 @@ def ledger_drills() -> Iterator[Drill]:
                 yield f"{well} charges succeeded, and the ledger says {ledger.spent('drill')}"
         yield from only(outcomes, LedgerError)
 
-    yield Drill("Ledger", "close", own_file, charge_or_close, all_there)
+    yield Drill("Ledger", "close", own_file, charge_or_close, all_there, across=True)
 
     def all_open(world: World, shared: Any, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield from only(outcomes)
         yield from all_there(world, shared, outcomes)
 
-    yield Drill("Ledger", "open", own_file, open_and_charge, all_open)
+    yield Drill("Ledger", "open", own_file, open_and_charge, all_open, across=True)

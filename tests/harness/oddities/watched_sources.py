@@ -13,14 +13,14 @@ from typing import Any
 
 from polars.exceptions import PanicException
 
-from discreet.audits.oddities.values import CANARY, NAMES, ROWS
 from discreet.engines import open_engine
 from discreet.errors import BadSource, DiscreetError, EngineFailed
 from discreet.schema import Schema
+from tests.harness.oddities.values import CANARY, NAMES, ROWS
 
 STOPS = (Exception, PanicException)
 """What a reading can stop with; a panic of Polars is no `Exception`."""
-_OWN_STEPS = (
+OWN_STEPS = (
     "polars step in Python",
     "polars failing cast",
     "polars step that panics",
@@ -34,11 +34,11 @@ Maker = Callable[[list[str], list[int]], Any]
 
 def source_findings(folder: Path, schema: Schema) -> Iterator[str]:
     """What is wrong with how watched sources are read."""
-    for name, made in _makers(folder).items():
+    for name, made in watched_sources(folder).items():
         for row in ("7", CANARY, f"{CANARY}-2"):
             touched: list[int] = []
             source = made([row] + ["1"] * (ROWS - 1), touched)
-            yield from _findings(name, source, schema, touched, name in _OWN_STEPS)
+            yield from _findings(name, source, schema, touched, name in OWN_STEPS)
 
 
 def _findings(
@@ -89,7 +89,8 @@ class Touched:
     __str__ = __repr__ = __hash__ = __eq__ = __ne__ = __float__ = __int__ = _note
 
 
-def _makers(folder: Path) -> dict[str, Maker]:
+def watched_sources(folder: Path) -> dict[str, Maker]:
+    """What makes each source, by name; files of theirs go into `folder`."""
     import pandas as pd
     import polars as pl
     import pyarrow as pa

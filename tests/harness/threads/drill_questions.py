@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.audits.threads.shared_world import (
+from discreet.privacy.budget import Budget
+from discreet.queries.tree import Tree
+from tests.harness.threads.shared_world import (
     BANDS,
     rows_in,
 )
-from discreet.privacy.budget import Budget
-from discreet.queries.tree import Tree
 
 ONE = Fraction(1)
 UNIT = Budget(epsilon=1)

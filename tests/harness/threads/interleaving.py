@@ -66,11 +66,15 @@ class Locked(Exception):
 
 
 def at_once(
-    calls: Sequence[Callable[[int], Any]], *, chance: float, seed: int | None = None
+    calls: Sequence[Callable[[int], Any]],
+    *,
+    chance: float,
+    seed: int | None = None,
+    patience: float = PATIENCE,
 ) -> list[Outcome]:
     """Each call in a thread of its own, all let go at the same moment; the n-th is given n.
 
-    `chance` is that of a pause at a line. Each thread works in a copy of this context, so that what
+    `chance` is that of a pause at a line. Threads that need more than `patience` seconds count as locked. Each thread works in a copy of this context, so that what
     the test door holds open here is open there.
     """
     outcomes: list[Outcome | None] = [None] * len(calls)
@@ -92,7 +96,7 @@ def at_once(
     with _switching_often():
         for each in threads:
             each.start()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         for each in threads:
             each.join(max(0.0, deadline - time.monotonic()))
     found = [each for each in outcomes if each is not None]
