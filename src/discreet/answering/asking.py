@@ -20,7 +20,7 @@ from discreet.answering.source import Found, Refusal, Source
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.privacy.exact import confidence_level
 from discreet.questions.question import Question
-from discreet.questions.undeclared import undeclared_in_condition
+from discreet.questions.undeclared import undeclared_values
 from discreet.schema import Schema
 
 Integers = npt.NDArray[np.int64]
@@ -54,7 +54,7 @@ class Asking:
         """The columns of one question side by side."""
         groups = [self._schema.column(name) for name in question.group_by]
         codes = _common(found, question, self._schema)
-        notes = dict.fromkeys(undeclared_in_condition(question.condition, self._schema))
+        notes = dict.fromkeys(undeclared_values(question.condition, self._schema))
         columns = []
         for aggregate, own in zip(question.aggregates, found, strict=True):
             notes |= dict.fromkeys(own.notes)

@@ -45,7 +45,7 @@ from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
 from discreet.questions.curator_sql import parse_curator_question
 from discreet.questions.expressions import TRUE
-from discreet.questions.undeclared import undeclared_in_expression
+from discreet.questions.undeclared import undeclared_values
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.schema import Schema
 
@@ -180,7 +180,7 @@ class Curator:
                 accounting=planned.accounting,
                 measure=lambda grant: _measure(planned, grant),
             )
-        notes = undeclared_in_expression(planned.question.condition, self.schema)
+        notes = undeclared_values(planned.question.condition, self.schema)
         return answers_from(planned, measured, confidence=confidence, notes=notes)
 
     def cost(self, sql: str, *, accuracy: str | float, confidence: float = 0.95) -> Budget:

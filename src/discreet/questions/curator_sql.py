@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 from discreet.errors import BadInput, BadQuestion
 from discreet.questions.aggregates import AGGREGATES
-from discreet.questions.curator_conditions import ConditionReader
 from discreet.questions.expressions import TRUE, Expression, canonical
 from discreet.questions.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
+from discreet.questions.reading import ExpressionReader
 from discreet.questions.statement import (
     StatementReader,
     construct,
@@ -125,7 +125,7 @@ class _Reader(StatementReader):
         where = select.args.get("where")
         condition: Expression = TRUE
         if where is not None:
-            condition = ConditionReader(self.schema, self.tables).condition(where.this)
+            condition = ExpressionReader(self.schema, self.tables).condition(where.this)
         found: list[Aggregate] = []
         for one in select.expressions:
             aggregate = self._aggregate(one, named)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from discreet.questions.conditions import ALWAYS, Condition
+from discreet.questions.expressions import TRUE, Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,6 @@ class Question:
     """What is asked, as plain data; column names are the schema's own."""
 
     aggregates: tuple[Aggregate, ...]
-    condition: Condition = ALWAYS
+    condition: Expression = TRUE
     group_by: tuple[str, ...] = ()
     text: str = ""

@@ -183,7 +183,11 @@ def column_name(node: Any, schema: Schema, tables: tuple[str, ...]) -> str:
     try:
         return schema.column(node.name).name
     except BadInput as error:
-        raise BadQuestion(str(error)) from None
+        hint = ""
+        if node.this.args.get("quoted"):
+            text = node.name.replace("'", "''")
+            hint = f" Double quotes are for names; a text stands in single quotes: '{text}'."
+        raise BadQuestion(f"{error}{hint}") from None
 
 
 def distinctly_named(aggregates: Iterable[Named], groups: Sequence[str]) -> tuple[Named, ...]:
@@ -228,14 +232,36 @@ def number(text: str) -> int | Decimal:
 
 
 def construct(node: Any) -> str:
-    """A construct as a person would call it, never its content."""
+    """A construct as a person would call it, in words of SQL, never its content."""
+    from sqlglot import exp
+
     names = {
         "Subquery": "subquery", "Select": "subquery", "Exists": "EXISTS", "Star": "*",
-        "Literal": "literal", "Column": "column", "Anonymous": "function", "Placeholder": "parameter",
-        "Parameter": "parameter", "Union": "UNION", "Values": "VALUES",
+        "Literal": "literal", "Column": "column", "Placeholder": "parameter", "Window": "OVER",
+        "Parameter": "parameter", "Union": "UNION", "Values": "VALUES", "Tuple": "list",
+        "Any": "ANY", "All": "ALL", "Cast": "CAST", "Interval": "INTERVAL", "Between": "BETWEEN",
+        "Distinct": "DISTINCT", "Alias": "AS", "Escape": "ESCAPE", "Filter": "FILTER", "Case": "CASE",
+        "BitwiseAnd": "operator &", "BitwiseOr": "operator |", "BitwiseXor": "operator ^",
+        "BitwiseNot": "operator ~", "Bracket": "brackets", "Array": "ARRAY", "Lambda": "lambda",
+        "Intersect": "INTERSECT", "Except": "EXCEPT", "Null": "NULL", "Boolean": "TRUE or FALSE",
+        "Add": "operator +", "Sub": "operator -", "Mul": "operator *", "Div": "operator /",
+        "Mod": "operator %", "Neg": "minus sign", "Paren": "parentheses", "IntDiv": "operator DIV",
+        "RegexpLike": "regular expression", "SimilarTo": "SIMILAR TO", "Glob": "GLOB",
+        "WithinGroup": "WITHIN GROUP", "Ordered": "ORDER BY", "AtTimeZone": "AT TIME ZONE",
+        "And": "AND", "Or": "OR", "Not": "NOT", "Is": "IS", "In": "IN", "Like": "LIKE", "ILike": "ILIKE",
+        "JSONExtract": "JSON path", "JSONExtractScalar": "JSON path", "Xor": "XOR", "Pow": "function power()",
     }  # fmt: skip
     kind = type(node).__name__
-    return names.get(kind, kind)
+    if kind in names:
+        return names[kind]
+    if kind == "Anonymous":
+        name = str(node.this).lower()
+        return f"function {name}()" if name.isidentifier() and len(name) < 64 else "such function"
+    if isinstance(node, exp.Func):
+        return f"function {node.sql_name().lower()}()"
+    return (
+        "comparison of this kind" if isinstance(node, exp.Condition) else "construct of this kind"
+    )
 
 
 def sql_name(name: str) -> str:

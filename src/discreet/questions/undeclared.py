@@ -9,32 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from discreet.errors import did_you_mean
-from discreet.questions.conditions import Comparison, Condition, Membership, leaves_of
-from discreet.questions.expressions import Call, ColumnValue, Expression
-from discreet.questions.expressions import Constant as Literal
+from discreet.questions.expressions import Call, ColumnValue, Constant, Expression
 from discreet.schema import Schema
 from discreet.schema.columns.named import CategoryColumn
 
 MOST_NOTED = 3
 
 
-def undeclared_in_condition(condition: Condition, schema: Schema) -> tuple[str, ...]:
-    """A note for each undeclared value in a question to a release."""
-    return _notes(_compared(condition), schema)
-
-
-def undeclared_in_expression(condition: Expression, schema: Schema) -> tuple[str, ...]:
-    """A note for each undeclared value in a question to a curator."""
+def undeclared_values(condition: Expression, schema: Schema) -> tuple[str, ...]:
+    """A note for each undeclared value in a condition."""
     return _notes(_equated(condition), schema)
-
-
-def _compared(condition: Condition) -> Iterator[tuple[str, object]]:
-    for leaf in leaves_of(condition):
-        if isinstance(leaf, Comparison):
-            yield leaf.column, leaf.literal
-        elif isinstance(leaf, Membership):
-            for literal in leaf.literals:
-                yield leaf.column, literal
 
 
 def _equated(condition: Expression) -> Iterator[tuple[str, object]]:
@@ -43,7 +27,7 @@ def _equated(condition: Expression) -> Iterator[tuple[str, object]]:
     if condition.name in ("=", "!=", "in"):
         columns = [one.column for one in condition.arguments if isinstance(one, ColumnValue)]
         for one in condition.arguments:
-            if len(columns) == 1 and isinstance(one, Literal) and one.type == "text":
+            if len(columns) == 1 and isinstance(one, Constant) and one.type == "text":
                 yield columns[0], one.value
     for argument in condition.arguments:
         yield from _equated(argument)

@@ -14,7 +14,6 @@ from discreet.errors import BadInput
 from discreet.families.predicates.queries.predicates import (
     MOST_EXACT,
     check_cells,
-    columns_of,
     doubled_middles,
     integer_inequality,
     partition,
@@ -124,7 +123,8 @@ class InequalityCounts:
 
     @classmethod
     def of(cls, schema: Schema, asked: Sequence[Inequality]) -> InequalityCounts:
-        columns = columns_of(schema, asked)
+        named = {name for each in asked for name in each.columns}
+        columns = tuple(name for name in schema.names if name in named)
         check_cells(schema, columns, MOST_CELLS)
         coefficients, bounds = [], []
         for each in asked:
