@@ -38,7 +38,7 @@ from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.linear_tables import CombinedTable
 from discreet.families.tables.answer.table_source import not_counted_note
 from discreet.questions.conditions import asks_for_a_value, atoms, normal_form, simple_of
-from discreet.questions.inequality import NUMERIC_KINDS, Inequality, lone_inequality
+from discreet.questions.inequality import NUMERIC_KINDS, Inequality, inequality_of, lone_inequality
 from discreet.questions.spelling import quoted
 from discreet.reference.halfspaces.net import lifted, nearest_median
 from discreet.schema.columns.completeness import keeps_every_row
@@ -228,11 +228,16 @@ class HalfspaceSource(Source):
         )
 
     def _is_on_one_column(self, region: Region) -> bool:
-        """Whether it is an inequality such as 2*x + 1 > 7, and halfspaces of that column were released."""
-        measured = {each.query.columns for each in self._library.grids}
-        if tuple(region.names) not in measured or not region.is_one_count:
+        """Whether it has an inequality such as 2*x + 1 > 7, and neither tables nor trees know its columns."""
+        library = self._library
+        schema, names = library.schema, region.names
+        asked = atoms(normal_form(region.condition))
+        if not any(inequality_of(atom, schema) is not None for atom in asked):
             return False
-        return lone_inequality(region.condition, self._library.schema) is not None
+        columns = tuple(name for name in schema.names if name in names)
+        return not library.usable(columns) and columns not in [
+            one.columns for one in library.joined
+        ]
 
     def _columns(self, region: Region) -> tuple[str, ...]:
         """All columns of the question, in the schema's order; each must be numeric."""
