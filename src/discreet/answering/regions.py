@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
+from math import prod
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.ends import whole_codes
-from discreet.errors import BadInput
+from discreet.errors import BadInput, BadQuestion
 from discreet.questions.conditions import columns_named, normal_form
 from discreet.questions.expressions import (
     TRUE,
@@ -29,12 +31,16 @@ from discreet.questions.expressions import (
     opposite,
 )
 from discreet.questions.inequality import has_inequality
+from discreet.questions.keys import ComputedKey
 from discreet.questions.question import Aggregate, Question
 from discreet.schema import Column, OrderedColumn, Schema
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
+
+MOST_COMPUTED = 1 << 12
+"""Groups of computed keys: each is read for itself."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,10 @@ class Region:
     """The level, for a quantile."""
 
     @classmethod
-    def of(cls, aggregate: Aggregate, question: Question) -> Region:
+    def of(cls, aggregate: Aggregate, condition: Expression, groups: tuple[str, ...]) -> Region:
         return cls(
-            question.condition,
-            question.group_by,
+            condition,
+            groups,
             aggregate.kind,
             aggregate.column,
             aggregate.level,
@@ -196,8 +202,43 @@ def _numbers(array: npt.NDArray[np.generic], name: str) -> Floats:
     return found
 
 
-def regions_of(question: Question, schema: Schema) -> list[Region]:
-    """A region for each aggregate of the question's list."""
-    for name in question.group_by:
-        schema.column(name)
-    return [Region.of(each, question) for each in question.aggregates]
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question as regions: one for each aggregate, for each combination of computed keys."""
+
+    question: Question
+    keys: tuple[tuple[int, ...], ...]
+    """The numbers of the computed keys' values; one empty combination where there are no such keys."""
+    regions: tuple[tuple[Region, ...], ...]
+
+    @classmethod
+    def of(cls, question: Question, schema: Schema) -> Asked:
+        plain = plain_groups(question)
+        for name in plain:
+            schema.column(name)
+        computed = [key for key in question.group_by if isinstance(key, ComputedKey)]
+        if prod(len(key.values) for key in computed) > MOST_COMPUTED:
+            raise BadQuestion(
+                f"GROUP BY makes more than {MOST_COMPUTED:,} groups of computed keys; group by fewer, or "
+                "by coarser ones."
+            )
+        kept = [
+            [
+                code
+                for code in range(len(key.values))
+                if key.is_possible(code, question.condition, schema)
+            ]
+            for key in computed
+        ]
+        codes = tuple(product(*kept))
+        regions = []
+        for each in codes:
+            parts = [key.condition(code, schema) for key, code in zip(computed, each, strict=True)]
+            condition = both(question.condition, *parts)
+            regions.append(tuple(Region.of(one, condition, plain) for one in question.aggregates))
+        return cls(question, codes, tuple(regions))
+
+
+def plain_groups(question: Question) -> tuple[str, ...]:
+    """The columns of GROUP BY, without the computed keys."""
+    return tuple(key for key in question.group_by if isinstance(key, str))

@@ -71,6 +71,10 @@ class AnswerRow:
         return self.answers[name]
 
 
+def _unknown(axis: int, code: int) -> object:
+    raise BadInput("These answers have labels for their groups, and no values.")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
     """The answers to a question, every number with its interval. Thread safe: it never changes."""
@@ -85,6 +89,8 @@ class Answers:
     confidence: float
     question: str = ""
     notes: tuple[str, ...] = ()
+    value: Callable[[int, int], object] = field(default=_unknown, repr=False)
+    """The key of (place in `groups`, code) as a Python value; of a cell with two bounds, the pair."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -135,6 +141,7 @@ class Answers:
             groups=self.groups,
             codes=self.codes[mine],
             label=self.label,
+            value=self.value,
             columns=columns,
             confidence=1 - ((1 - self.confidence) + (1 - other.confidence)),
             question=f"{self.question}  MINUS  {other.question}",

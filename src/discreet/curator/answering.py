@@ -24,6 +24,7 @@ from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.registry import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.aggregates import AGGREGATES
+from discreet.questions.keys import key_label, key_name, key_size, key_value
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -77,7 +78,7 @@ def answers_from(
     if planned.choice is not None:
         return _chosen(planned, measured, confidence, notes)
     groups, unlisted, keys = planned.groups, planned.question.unlisted, measured.keys or ()
-    shape = tuple(schema.column(name).cells for name in groups)
+    shape = tuple(key_size(key, schema) for key in groups)
     shape = (len(keys), *shape) if unlisted else shape
     codes = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
     reader = AnswerReader(planned, measured, Fraction(str(confidence)), prod(shape))
@@ -86,14 +87,20 @@ def answers_from(
     def label(axis: int, code: int) -> str:
         if axis < len(unlisted):
             return keys[code][axis]
-        return schema.column(groups[axis - len(unlisted)]).label(code)
+        return key_label(groups[axis - len(unlisted)], code, schema)
+
+    def value(axis: int, code: int) -> object:
+        if axis < len(unlisted):
+            return keys[code][axis]
+        return key_value(groups[axis - len(unlisted)], code, schema)
 
     if unlisted:  # one number for the key, spelled out in as many columns as it has texts
         codes = codes[:, [0] * len(unlisted) + list(range(1, len(shape)))]
     return Answers(
-        groups=(*unlisted, *groups),
+        groups=(*unlisted, *map(key_name, groups)),
         codes=codes,
         label=label,
+        value=value,
         columns=columns,
         confidence=confidence,
         question=planned.question.text,
@@ -120,6 +127,7 @@ def _chosen(
         groups=(aggregate.name,),
         codes=np.array(measured.chosen, dtype=np.int64).reshape(-1, 1),
         label=lambda axis, code: column.label(code),
+        value=lambda axis, code: key_value(column.name, code, planned.schema),
         columns=(
             AnswerColumn(
                 name="rows behind the best",

@@ -131,7 +131,7 @@ def asks_for_a_value(condition: Expression, column: str) -> bool:
 def _without(normal: Normal, column: str) -> Normal:
     """What is left of the condition for a row whose `column` is null."""
     if isinstance(normal, Leaf) and column in (names := set(columns_of(normal.atom))):
-        truth = reach_of(normal.atom, _anywhere(normal.atom) | {column: NULL})
+        truth = reach_of(normal.atom, anywhere(normal.atom) | {column: NULL})
         if normal.positive not in truth.options:
             return False
         return True if len(names) == 1 else normal
@@ -144,13 +144,14 @@ def _without(normal: Normal, column: str) -> Normal:
     return Node(normal.every, left) if left else normal.every
 
 
-def _anywhere(expression: Expression) -> dict[str, Reach]:
+def anywhere(expression: Expression) -> dict[str, Reach]:
+    """Every column of an expression, with all that it may hold."""
     if isinstance(expression, ColumnValue):
         return {expression.column: anything(expression.type)}
     found: dict[str, Reach] = {}
     if isinstance(expression, Call):
         for argument in expression.arguments:
-            found |= _anywhere(argument)
+            found |= anywhere(argument)
     return found
 
 

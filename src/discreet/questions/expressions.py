@@ -87,7 +87,27 @@ class Call:
 
 
 Expression = ColumnValue | Constant | Call
+Unit = int | float
 TRUE = Constant(True, "boolean")
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Which group a row is in, as plain numbers: all that an engine and the core see of a key.
+
+    Of one ordered column, `starts` are the first units of its bins, in order, and `codes` their groups; a
+    value is clamped as the schema says. Otherwise `starts` is empty, and `codes` has a group for every
+    combination of cells of `columns`, the last column running fastest. A group of -1 is none.
+    """
+
+    columns: tuple[str, ...]
+    codes: tuple[int, ...]
+    size: int
+    starts: tuple[Unit, ...] = ()
+    other: int = -1
+    """With `starts`: the group of values outside the declared domain, where they have a cell."""
+    null: int = -1
+    """With `starts`: the group of nulls."""
 
 
 def both(*parts: Expression) -> Expression:

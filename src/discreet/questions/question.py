@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.questions.expressions import TRUE, Expression
+from discreet.questions.keys import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,5 +28,6 @@ class Question:
 
     aggregates: tuple[Aggregate, ...]
     condition: Expression = TRUE
-    group_by: tuple[str, ...] = ()
+    group_by: tuple[Key, ...] = ()
+    """Plain columns by their names, and computed keys."""
     text: str = ""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from discreet.errors import BadQuestion
 from discreet.questions.expressions import TRUE
+from discreet.questions.keys import Key
 from discreet.questions.question import Aggregate, Question
 from discreet.questions.reading import ExpressionReader
 from discreet.questions.statement import (
@@ -52,7 +53,7 @@ class _Reader(StatementReader):
     def question(self, select: Any) -> Question:
         groups = self.read_frame(select)
         where = select.args.get("where")
-        condition = self._reader().condition(where.this) if where else TRUE
+        condition = self.expressions("WHERE").condition(where.this) if where else TRUE
         aggregates = tuple(
             made for one in select.expressions if (made := self._aggregate(one, groups)) is not None
         )
@@ -60,7 +61,7 @@ class _Reader(StatementReader):
             raise BadQuestion(f"The question has no count, sum, avg or quantile. {SHAPE}")
         return Question(distinctly_named(aggregates, groups), condition, groups, self.text)
 
-    def _aggregate(self, node: Any, groups: tuple[str, ...]) -> Aggregate | None:
+    def _aggregate(self, node: Any, groups: tuple[Key, ...]) -> Aggregate | None:
         exp = self.exp
         node, alias = self.unaliased(node, groups)
         if node is None:
@@ -112,11 +113,12 @@ class _Reader(StatementReader):
         name = alias or f"quantile({column}, {level})"
         return Aggregate("quantile", column, name, Fraction(level))
 
-    def _reader(self) -> ExpressionReader:
+    def expressions(self, clause: str) -> ExpressionReader:
         """A release is asked offline, so its questions may be long."""
         return ExpressionReader(
             self.schema,
             self.tables,
+            clause=clause,
             most_terms=MOST_LITERALS,
             most_listed=MOST_LITERALS,
             deepest=DEEPEST,

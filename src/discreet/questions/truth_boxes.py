@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
-from discreet.questions.expressions import Expression
+from discreet.questions.expressions import Expression, Unit
 from discreet.questions.reach import GREATEST, NULL, Reach, numbers, reach_of, texts
 from discreet.schema import BooleanColumn, CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.columns.column import CodeSelection, Range, merged
 from discreet.schema.columns.numeric import double_at, rank_of
 
 Bits = npt.NDArray[np.uint8]
-Unit = int | float
 
 TRUE, FALSE, UNKNOWN = 1, 2, 4
 SINGLE = (TRUE, FALSE, UNKNOWN)
