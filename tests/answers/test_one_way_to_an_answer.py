@@ -28,7 +28,7 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
 from discreet.queries.measurable import Marginal
 from discreet.queries.registry import Family, register, registered
-from discreet.questions.boxes import boxes_of
+from discreet.questions.cells.boxes import boxes_of
 from discreet.releases import release
 from discreet.schema import Schema
 from tests.parts_by_hand import (

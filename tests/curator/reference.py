@@ -6,8 +6,8 @@ import math
 from datetime import date, timedelta
 from typing import Any
 
+from discreet.questions.cells.functions import matches
 from discreet.questions.expressions import COMPARED, Call, ColumnValue, Constant, Expression
-from discreet.questions.reach import matches
 from discreet.schema import Schema
 from discreet.schema.columns.values import (
     MICROSECONDS_PER_DAY,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import NotAnswerable
+from discreet.questions.cells.pieces import extents, pieces_of
 from discreet.questions.expressions import TYPE_OF_KIND, Call, ColumnValue, Constant, Expression
-from discreet.questions.pieces import extents, pieces_of
 from discreet.schema import (
     CategoryColumn,
     Column,

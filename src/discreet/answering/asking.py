@@ -30,8 +30,8 @@ from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
 from discreet.privacy.exact import confidence_level
 from discreet.questions.keys import ComputedKey, Key, key_label, key_name, key_value
+from discreet.questions.notes import divided_cells, undeclared_values
 from discreet.questions.question import Question
-from discreet.questions.undeclared import undeclared_values
 from discreet.schema import Schema
 
 Integers = npt.NDArray[np.int64]
@@ -106,6 +106,8 @@ class Asking:
                     each[0].unit,
                 )
             )
+        if any(column.covers is Covers.NOISE_AND_CELLS for column in columns):
+            notes |= dict.fromkeys(divided_cells(question.condition, keys, schema))
         return Answers(
             groups=tuple(map(key_name, keys)),
             codes=np.concatenate([codes for codes, _ in blocks]),

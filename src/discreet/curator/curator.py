@@ -45,7 +45,7 @@ from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
 from discreet.questions.curator_sql import parse_curator_question
 from discreet.questions.expressions import TRUE
-from discreet.questions.undeclared import undeclared_values
+from discreet.questions.notes import undeclared_values
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.schema import Schema
 

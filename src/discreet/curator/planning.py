@@ -34,8 +34,8 @@ from discreet.queries.tallies import (
 from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.curator_sql import Aggregate, CuratorQuestion
 from discreet.questions.keys import Key, key_size, tally_groups
-from discreet.questions.limits import MOST_CELLS, MOST_GROUPS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS, MOST_GROUPS
 
 MOST_KEYS = 100_000
 """Found keys of one question."""

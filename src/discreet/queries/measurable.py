@@ -21,8 +21,8 @@ from discreet.privacy.adjacency import (
     sensitivity_of_disjoint_counts,
 )
 from discreet.queries.registry import query_kinds
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 Counts = npt.NDArray[np.int64]
 

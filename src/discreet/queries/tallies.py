@@ -28,8 +28,8 @@ from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.queries.measurable import Counts
 from discreet.questions.expressions import TRUE, Bins, Expression, canonical
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 MOST_ROWS = 1 << 40
 """Rows that a sum's rounding is bounded for."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, reach_of
 from discreet.questions.expressions import (
     COMPARED,
     COMPLEMENTS,
@@ -24,7 +25,6 @@ from discreet.questions.expressions import (
     Type,
     columns_of,
 )
-from discreet.questions.reach import GREATEST, NULL, Reach, numbers, reach_of
 from discreet.schema.columns.values import Instant, day_of
 
 

@@ -18,7 +18,6 @@ from discreet.errors import BadInput, BadQuestion
 from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.expressions import TRUE, Expression, canonical
 from discreet.questions.keys import ComputedKey, Key, key_size
-from discreet.questions.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
 from discreet.questions.statement import (
     StatementReader,
     construct,
@@ -27,6 +26,7 @@ from discreet.questions.statement import (
 )
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
+from discreet.schema.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
 
 SHAPE = (
     "Ask SELECT count(*), count(col), count(DISTINCT unit), sum, avg, variance, stddev, median, "

@@ -15,6 +15,15 @@ from itertools import pairwise, product
 from math import inf, nextafter, prod
 
 from discreet.errors import BadQuestion, NotAnswerable
+from discreet.questions.cells.halving import (
+    boxes,
+    joined_stretches,
+    reach_of_cells,
+    reach_outside,
+    special_cells,
+    stretches,
+)
+from discreet.questions.cells.reach import NULL, Reach, Scalar, numbers, reach_of
 from discreet.questions.conditions import anywhere
 from discreet.questions.expressions import (
     TYPE_OF_KIND,
@@ -27,15 +36,6 @@ from discreet.questions.expressions import (
     both,
     columns_of,
     opposite,
-)
-from discreet.questions.reach import NULL, Reach, Scalar, numbers, reach_of
-from discreet.questions.truth_boxes import (
-    boxes,
-    joined_stretches,
-    reach_of_cells,
-    reach_outside,
-    special_cells,
-    stretches,
 )
 from discreet.schema import BooleanColumn, CategoryColumn, Column, OrderedColumn, Schema
 from discreet.schema.columns.column import NULL_LABEL, OTHER_LABEL

@@ -7,8 +7,6 @@ here too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date
-from decimal import Decimal
 from typing import Any, NoReturn
 
 from discreet.errors import BadQuestion
@@ -26,7 +24,19 @@ from discreet.questions.expressions import (
     Expression,
     Type,
 )
-from discreet.questions.reach import value_of
+from discreet.questions.literals import (
+    as_moment,
+    converted,
+    described,
+    double,
+    family,
+    folded_constant,
+    months_later,
+    negated,
+    temporal,
+    text_of,
+    type_named,
+)
 from discreet.questions.statement import bare, column_name, construct, number, unrolled
 from discreet.schema import CategoryColumn, Schema
 from discreet.schema.columns.values import (
@@ -34,8 +44,6 @@ from discreet.schema.columns.values import (
     boolean_of,
     category_text_of,
     day_of,
-    days_of,
-    microseconds_of,
 )
 
 MOST_TERMS = 1_000
@@ -187,7 +195,7 @@ class ExpressionReader:
         """Functions that the parser does not know by name."""
         name, inside = str(node.this).lower(), node.expressions
         if name in ("date_part", "datepart") and len(inside) == 2:
-            return self._dated(_text_of(inside[0]), self.read(inside[1], depth))
+            return self._dated(text_of(inside[0]), self.read(inside[1], depth))
         if name in ("weekday", "isodow") and len(inside) == 1:
             part = "dayofweek" if name == "weekday" else name
             return self._dated(part, self.read(inside[0], depth))
@@ -292,11 +300,11 @@ class ExpressionReader:
     def _moved(self, start: Expression, interval: Any, name: str) -> Expression:
         """A literal date plus or minus an INTERVAL."""
         if isinstance(start, Constant) and start.type == "text":
-            start = _temporal(str(start.value), "date")
+            start = temporal(str(start.value), "date")
         if not isinstance(start, Constant) or start.type not in TEMPORAL:
             self._refuse(interval)
         unit = str(getattr(interval.args.get("unit"), "name", "")).lower().rstrip("s")
-        amount = number(_text_of(interval.this)) if interval.this is not None else None
+        amount = number(text_of(interval.this)) if interval.this is not None else None
         if not isinstance(amount, int) or abs(amount) > 10**6:
             raise BadQuestion("An INTERVAL is written as INTERVAL '3 days', with a whole number.")
         steps = amount if name == "+" else -amount
@@ -304,7 +312,7 @@ class ExpressionReader:
         is_date = start.type == "date"
         try:
             if unit in _MONTHS:
-                return _months_later(start, steps * _MONTHS[unit])
+                return months_later(start, steps * _MONTHS[unit])
             if unit in _DAY_SIZES:
                 size = 1 if is_date else MICROSECONDS_PER_DAY
                 return Constant(start.value + steps * _DAY_SIZES[unit] * size, start.type)
@@ -326,7 +334,7 @@ class ExpressionReader:
         wanted: tuple[Type, ...] = ("text",) if name in ("lower", "upper", "length") else NUMERIC
         self._check(name, value, wanted)
         if name == "negative" and isinstance(value, Constant) and value.value is not None:
-            return _negated(value)
+            return negated(value)
         result: Type = "integer" if name == "length" else value.type
         return Call(name, (value,), result)
 
@@ -466,7 +474,7 @@ class ExpressionReader:
         name = _PART_NAMES.get(name, name)
         if name not in DATE_PARTS:
             raise BadQuestion(f"extract() takes one of {', '.join(DATE_PARTS)}.")
-        value = _as_moment(value)
+        value = as_moment(value)
         if value.type not in (*TEMPORAL, "null"):
             raise BadQuestion(f"{name}() takes a date, and {described(value)} is not one.")
         return Call(name, (value,), "integer")
@@ -476,28 +484,28 @@ class ExpressionReader:
         unit = str(getattr(node.args.get("unit"), "name", "")).lower()
         if unit not in TRUNCATED or node.args.get("zone"):
             raise BadQuestion(f"date_trunc() takes one of {', '.join(TRUNCATED)} in quotes, first.")
-        value = _as_moment(self.read(node.this, depth))
+        value = as_moment(self.read(node.this, depth))
         if value.type not in (*TEMPORAL, "null"):
             raise BadQuestion(f"date_trunc() takes a date, and {described(value)} is not one.")
         return Call("date_trunc", (Constant(unit, "text"), value), value.type)
 
     def _dated_cast(self, node: Any, depth: int) -> Expression:
         self._plain(node, "this")
-        return _converted(self.read(node.this, depth), "date")
+        return converted(self.read(node.this, depth), "date")
 
     def _cast(self, node: Any, depth: int) -> Expression:
         """CAST(x AS ...), x::..., DATE '2020-01-31'."""
         to = node.args["to"]
         self._plain(node, "this", "to", "safe")
-        wanted = _type_named(str(getattr(to.this, "name", "")))
+        wanted = type_named(str(getattr(to.this, "name", "")))
         if wanted is None or to.expressions:
             raise BadQuestion(
                 "CAST takes INTEGER, DOUBLE, VARCHAR, DATE and TIMESTAMP, without a length."
             )
         inside = self.read(node.this, depth)
         if isinstance(inside, Constant) and inside.type == "text" and wanted in TEMPORAL:
-            return _temporal(str(inside.value), wanted)
-        return _converted(inside, wanted)
+            return temporal(str(inside.value), wanted)
+        return converted(inside, wanted)
 
     def _plain(self, node: Any, *known: str) -> None:
         if any(value for key, value in node.args.items() if key not in known):
@@ -516,7 +524,7 @@ class ExpressionReader:
         value = number(str(node.this))
         if isinstance(value, int) and SMALLEST_INTEGER <= value <= LARGEST_INTEGER:
             return Constant(value, "integer")
-        return _double(value)
+        return double(value)
 
     def _alike(self, parts: Sequence[Expression]) -> list[Expression]:
         """Parts that can be compared: literals take the type of what they stand beside."""
@@ -528,7 +536,7 @@ class ExpressionReader:
         families: dict[str, Expression] = {}
         for one in fitted:
             if one.type != "null":
-                families.setdefault(_family(one.type), one)
+                families.setdefault(family(one.type), one)
         if len(families) > 1:
             one, other = list(families.values())[:2]
             hint = ""
@@ -552,7 +560,7 @@ class ExpressionReader:
         if not isinstance(part, Constant) or part.value is None:
             return part
         if leading.type in TEMPORAL and part.type == "text":
-            return _temporal(str(part.value), leading.type)
+            return temporal(str(part.value), leading.type)
         if leading.type == "boolean" and part.type != "boolean":
             truth = boolean_of(part.value)
             return part if truth is None else Constant(truth, "boolean")
@@ -576,96 +584,3 @@ class ExpressionReader:
             ):
                 return column.values[code]
         return f"{value:g}"
-
-
-def folded_constant(made: Expression) -> Expression:
-    """What has no column in it, worked out."""
-    if not isinstance(made, Call) or not all(isinstance(one, Constant) for one in made.arguments):
-        return made
-    value = value_of(made, {})
-    return Constant(value, "null" if value is None else made.type)
-
-
-def _months_later(start: Constant, months: int) -> Constant:
-    """The same day of a later month, or its last day where it has no such day."""
-    assert isinstance(start.value, int)
-    size = 1 if start.type == "date" else MICROSECONDS_PER_DAY
-    day = day_of(start.value // size)
-    total = day.year * 12 + day.month - 1 + months
-    year, month = divmod(total, 12)
-    following = date(year + (month == 11), (month + 1) % 12 + 1, 1)
-    last = (following - date(year, month + 1, 1)).days
-    moved = days_of(date(year, month + 1, min(day.day, last)))
-    return Constant(moved * size + start.value % size, start.type)
-
-
-def _converted(value: Expression, wanted: Type) -> Expression:
-    pairs: dict[Type, tuple[Type, ...]] = {
-        "integer": ("number", "text", "boolean"),
-        "number": ("integer", "text"),
-        "text": ("integer", "boolean", "date"),
-        "date": ("datetime", "text"),
-        "datetime": ("date", "text"),
-    }
-    if value.type == wanted:
-        return value
-    if value.type not in (*pairs.get(wanted, ()), "null"):
-        raise BadQuestion(f"CAST cannot make {described(value)} a {wanted}.")
-    return Call("cast", (value,), wanted)
-
-
-def _type_named(name: str) -> Type | None:
-    names: dict[str, Type] = {
-        **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "integer"),
-        **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "number"),
-        **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NVARCHAR"), "text"),
-        "DATE": "date",
-        **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), "datetime"),
-        "BOOLEAN": "boolean",
-    }
-    return names.get(name)
-
-
-def _as_moment(value: Expression) -> Expression:
-    if isinstance(value, Constant) and value.type == "text":
-        return _temporal(str(value.value), "date")
-    return value
-
-
-def _text_of(node: Any) -> str:
-    """A literal's text, or a name."""
-    return str(getattr(node, "name", "") or getattr(node, "this", ""))
-
-
-def _temporal(text: str, wanted: Type) -> Constant:
-    moment = microseconds_of(text)
-    if moment is None:
-        raise BadQuestion("A date in the question is not readable; write DATE '2020-01-31'.")
-    if wanted == "date" and moment % MICROSECONDS_PER_DAY == 0:
-        return Constant(moment // MICROSECONDS_PER_DAY, "date")
-    return Constant(moment, "datetime")
-
-
-def _double(value: int | Decimal) -> Constant:
-    number = float(value)
-    if number in (float("inf"), float("-inf")):
-        raise BadQuestion("A number in the question is too large.")
-    return Constant(number, "number")
-
-
-def _negated(value: Constant) -> Constant:
-    assert isinstance(value.value, (int, float))
-    return Constant(-value.value, value.type)
-
-
-def _family(type_: Type) -> str:
-    return "numeric" if type_ in NUMERIC else "temporal" if type_ in TEMPORAL else type_
-
-
-def described(part: Expression) -> str:
-    """An expression as a person would call it."""
-    if isinstance(part, ColumnValue):
-        return f"column {part.column!r} ({part.type})"
-    if isinstance(part, Constant):
-        return f"a {part.type} literal" if part.type != "null" else "NULL"
-    return f"{part.name}(...) ({part.type})"

@@ -167,7 +167,9 @@ class StatementReader:
         if isinstance(expression, Constant):
             raise BadQuestion("GROUP BY takes an expression with a column in it.")
         named = [alias for alias, inside in aliases.items() if self._reads_as(inside) == expression]
-        text = self._own_alias(named, aliases) or " ".join(node.sql().split())
+        text = self._own_alias(named, aliases) or " ".join(
+            node.sql(normalize_functions="lower").split()
+        )
         return computed_key(expression, text, self.schema)
 
     def _own_alias(self, named: list[str], aliases: dict[str, Any]) -> str | None:

@@ -21,10 +21,10 @@ import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
 from discreet.families.shared.estimate.public_random import generator
+from discreet.questions.cells.pieces import extents, pieces_of
 from discreet.questions.conditions import Leaf, Node, Normal, normal_form, simple_of
 from discreet.questions.expressions import Expression, columns_of
 from discreet.questions.inequality import Inequality, inequality_of
-from discreet.questions.pieces import extents, pieces_of
 from discreet.schema import OrderedColumn, Schema
 
 Floats = npt.NDArray[np.float64]

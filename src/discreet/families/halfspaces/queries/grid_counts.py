@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity, sensitivity_of_disjoint_counts
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 Counts = npt.NDArray[np.int64]
 

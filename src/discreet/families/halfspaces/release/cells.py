@@ -31,8 +31,8 @@ from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Marginal
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 USUAL_PEOPLE = 1_000_000
 """Where the schema does not say how many people there are."""

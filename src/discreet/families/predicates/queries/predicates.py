@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput, BadQuestion
+from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, cell_bits
+from discreet.questions.cells.pieces import Pieces, extents, pieces_of
 from discreet.questions.conditions import (
     Leaf,
     Normal,
@@ -29,9 +31,7 @@ from discreet.questions.conditions import (
 from discreet.questions.expressions import Expression
 from discreet.questions.expressions import columns_of as columns_in
 from discreet.questions.inequality import Inequality, inequality_of
-from discreet.questions.pieces import Pieces, extents, pieces_of
 from discreet.questions.spelling import checked_weight
-from discreet.questions.truth_boxes import FALSE, SINGLE, TRUE, cell_bits
 from discreet.schema import OrderedColumn, Schema, keeps_every_row
 
 Bools = npt.NDArray[np.bool_]

@@ -20,8 +20,8 @@ from discreet.families.predicates.queries.predicates import (
 )
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.questions.inequality import Inequality
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 Counts = npt.NDArray[np.int64]
 Integers = npt.NDArray[np.int64]

@@ -21,6 +21,7 @@ from discreet.families.ranges.answer.joining import total_of
 from discreet.families.tables.answer.aggregates import aggregate_table
 from discreet.families.tables.answer.batches import TableBatches
 from discreet.families.tables.answer.counting import DECLARED_NOTE, count_rows, nothing_left
+from discreet.families.tables.answer.linear_tables import CombinedTable
 from discreet.families.tables.answer.summing import both, direct_mean, direct_sum, quotient
 from discreet.families.tables.answer.table_readings import (
     combined_sum,
@@ -30,8 +31,8 @@ from discreet.families.tables.answer.table_readings import (
 from discreet.questions.expressions import TRUE
 from discreet.questions.impossible import impossible_cells
 from discreet.questions.inequality import NUMERIC_KINDS
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema.limits import MOST_CELLS
 
 Bools = npt.NDArray[np.bool_]
 
@@ -71,7 +72,9 @@ class TableSource(Source):
         columns = tuple(name for name in self._schema.names if name in region.names)
         if any(self._schema.column(name).kind not in NUMERIC_KINDS for name in columns):
             return False
-        return self._library.has_linear(columns) or not self._library.usable(columns)
+        if not self._library.usable(columns):
+            return True
+        return isinstance(self._library.table(columns), CombinedTable)
 
     def read_ranges(self, asked: RangeRegions, confidence: float) -> Found:
         return self._tried(self._batches.ranges, asked, confidence)

@@ -26,11 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadQuestion, NotAnswerable
-from discreet.questions.conditions import Simple, simple_of
-from discreet.questions.expressions import Expression
-from discreet.questions.limits import MOST_CELLS
-from discreet.questions.reach import NULL, Reach, matches, one, reach_of
-from discreet.questions.truth_boxes import (
+from discreet.questions.cells.functions import matches
+from discreet.questions.cells.halving import (
     FALSE,
     SINGLE,
     TRUE,
@@ -40,10 +37,14 @@ from discreet.questions.truth_boxes import (
     reach_of_cells,
     reach_outside,
     special_cells,
-    stretches,
+    truth_stretches,
 )
+from discreet.questions.cells.reach import NULL, Reach, one, reach_of
+from discreet.questions.conditions import Simple, simple_of
+from discreet.questions.expressions import Expression
 from discreet.schema import CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.columns.values import category_text_of
+from discreet.schema.limits import MOST_CELLS
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -193,7 +194,7 @@ class OrderedPieces(Pieces):
             for literal in _literals(each)
         }
         general = {
-            atom: [(first, bits_of(truth)) for first, _, truth in stretches(atom, column)]
+            atom: [(first, bits_of(truth)) for first, _, truth in truth_stretches(atom, column)]
             for atom, each in asked.items()
             if each is None
         }

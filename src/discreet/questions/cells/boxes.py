@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
+from discreet.questions.cells.halving import FALSE, TRUE, bits_of, selections, truth_boxes
 from discreet.questions.conditions import (
     Leaf,
     Normal,
@@ -28,8 +29,6 @@ from discreet.questions.conditions import (
     simple_of,
 )
 from discreet.questions.expressions import Expression, columns_of
-from discreet.questions.truth_boxes import FALSE, TRUE, bits_of, selections
-from discreet.questions.truth_boxes import boxes as truth_boxes
 from discreet.schema import Column, Schema
 from discreet.schema.columns.column import CodeSelection, Range
 
@@ -115,7 +114,7 @@ def _truth(atom: Expression, schema: Schema) -> _Truth:
     names = tuple(dict.fromkeys(columns_of(atom)))
     columns = [schema.column(name) for name in names]
     if len(columns) > 1:
-        found = [(ranges, bits_of(truth)) for ranges, truth in truth_boxes(atom, columns)]
+        found = [(ranges, bits_of(truth)) for ranges, truth in truth_boxes(atom, tuple(columns))]
 
         def where(truth: int) -> tuple[tuple[Ranges, ...], tuple[Ranges, ...]]:
             surely = tuple(ranges for ranges, bits in found if bits == truth)

@@ -9,14 +9,15 @@ ever listed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
+from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, reach_of, texts
 from discreet.questions.expressions import Expression, Unit
-from discreet.questions.reach import GREATEST, NULL, Reach, numbers, reach_of, texts
 from discreet.schema import BooleanColumn, CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.columns.column import CodeSelection, Range, merged
 from discreet.schema.columns.numeric import double_at, rank_of
@@ -60,10 +61,18 @@ def reach_outside(column: Column) -> Reach:
     return Reach(any_text=True)
 
 
+@lru_cache(maxsize=64)
+def truth_boxes(
+    atom: Expression, columns: tuple[Column, ...]
+) -> tuple[tuple[tuple[Range, ...], Reach], ...]:
+    """The value cells of `columns` in boxes, each with one truth or a single cell. Kept: sources ask again."""
+    return tuple(boxes(atom, columns, has_one_truth))
+
+
 def boxes(
     expression: Expression,
     columns: Sequence[Column],
-    is_settled: Callable[[Reach], bool] = has_one_truth,
+    is_settled: Callable[[Reach], bool],
     others: Mapping[str, Reach] | None = None,
 ) -> Iterator[tuple[tuple[Range, ...], Reach]]:
     """The value cells of `columns` in boxes (half-open ranges of codes), each settled or a single cell.
@@ -101,7 +110,7 @@ def boxes(
 
 def selections(atom: Expression, column: Column) -> tuple[CodeSelection, CodeSelection]:
     """The value cells of one column where the atom is true, and those where it is false."""
-    found = [(ranges[0], bits_of(truth)) for ranges, truth in boxes(atom, [column])]
+    found = [(ranges[0], bits_of(truth)) for ranges, truth in truth_boxes(atom, (column,))]
 
     def where(truth: int) -> CodeSelection:
         return CodeSelection(
@@ -119,7 +128,8 @@ def cell_bits(atom: Expression, columns: Sequence[Column]) -> Bits:
         pairs = list(zip(columns, chosen, strict=True))
         free = [column for column, cell in pairs if cell is None]
         others = {column.name: cell[1] for column, cell in pairs if cell is not None}
-        for ranges, truth in boxes(atom, free, others=others):
+        known = boxes(atom, free, has_one_truth, others) if others else truth_boxes(atom, (*free,))
+        for ranges, truth in known:
             open_ranges = iter(ranges)
             place = tuple(
                 slice(*next(open_ranges)) if cell is None else cell[0] for _, cell in pairs
@@ -138,10 +148,18 @@ def special_cells(column: Column) -> list[tuple[int, Reach]]:
     return found
 
 
+@lru_cache(maxsize=64)
+def truth_stretches(
+    atom: Expression, column: OrderedColumn
+) -> tuple[tuple[Unit, Unit, Reach], ...]:
+    """The stretches of a column's units on which an atom has one truth. Kept: sources ask again."""
+    return tuple(stretches(atom, column, has_one_truth))
+
+
 def stretches(
     expression: Expression,
     column: OrderedColumn,
-    is_settled: Callable[[Reach], bool] = has_one_truth,
+    is_settled: Callable[[Reach], bool],
 ) -> Iterator[tuple[Unit, Unit, Reach]]:
     """The units of a column's value cells, first and last of each stretch, in their order.
 
