@@ -283,3 +283,14 @@ def test_a_note_names_the_edges_of_a_divided_cell() -> None:
 def test_a_key_that_makes_no_groups_is_refused(text: str, says: str) -> None:
     with pytest.raises(BadQuestion, match=says):
         parse_question(f"SELECT count(*) FROM t GROUP BY {text}", SCHEMA)
+
+
+def test_two_columns_are_compared_on_the_product_of_their_cells() -> None:
+    """All rows lie in a combination that the comparison cuts: it may be all of them, or none."""
+    rows = [{**rows_of(Random(1), 1)[0], "x": 1, "z": 1} for _ in range(50)]
+    reader = ReleaseReader(release_of_tables(SCHEMA, [SCHEMA.names], rows))
+    for text in ("x <> z", "x > z OR b AND NOT b", "x * z = 2", "abs(x) > z"):
+        found = reader.ask(f"SELECT count(*) FROM t WHERE {text}").only
+        assert (found.lower, found.upper) == (0, 50), text
+    assert reader.ask("SELECT count(*) FROM t WHERE x + 2 >= z").only.estimate == 50
+    assert reader.ask("SELECT count(*) FROM t WHERE x > z + 9 OR x = z - 9").only.estimate == 0

@@ -209,6 +209,7 @@ def _on_cells(expression: Expression, name: str, columns: Sequence[Column]) -> C
             f"{MOST_KEY_CELLS:,} are mapped. Compute it of one column, or declare wider cells."
         )
     found: dict[tuple[int, ...], Reach | None] = {}
+    outside: list[tuple[int, ...]] = []
     for chosen in product(*([None, *special_cells(column)] for column in columns)):
         pairs = list(zip(columns, chosen, strict=True))
         free = [column for column, cell in pairs if cell is None]
@@ -221,6 +222,10 @@ def _on_cells(expression: Expression, name: str, columns: Sequence[Column]) -> C
             sides = [range(*next(left)) if cell is None else (cell[0],) for _, cell in pairs]
             for place in product(*sides):
                 found[place] = reach if reach.is_one else None
+                if is_other:
+                    outside.append(place)
+    if any(reach is None for reach in found.values()):
+        found |= dict.fromkeys(outside)  # together in one group, as it is written: (other)
     seen = [reach.only for reach in found.values() if reach is not None]
     values, other = _listed(seen, any(reach is None for reach in found.values()))
     code_of = {_typed(value): code for code, value in enumerate(values) if code != other}
