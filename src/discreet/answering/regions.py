@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from discreet.answering.ends import whole_codes
 from discreet.errors import BadInput, BadQuestion
-from discreet.questions.conditions import columns_named, normal_form
+from discreet.questions.conditions import both, columns_named, normal_form, null_test, opposite
 from discreet.questions.expressions import (
     TRUE,
     TYPE_OF_KIND,
@@ -26,9 +26,6 @@ from discreet.questions.expressions import (
     ColumnValue,
     Constant,
     Expression,
-    both,
-    null_test,
-    opposite,
 )
 from discreet.questions.inequality import has_inequality
 from discreet.questions.keys import ComputedKey

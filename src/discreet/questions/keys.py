@@ -24,7 +24,7 @@ from discreet.questions.cells.halving import (
     stretches,
 )
 from discreet.questions.cells.reach import NULL, Reach, Scalar, numbers, reach_of
-from discreet.questions.conditions import anywhere
+from discreet.questions.conditions import anywhere, both, opposite
 from discreet.questions.expressions import (
     TYPE_OF_KIND,
     Bins,
@@ -33,9 +33,7 @@ from discreet.questions.expressions import (
     Constant,
     Expression,
     Unit,
-    both,
     columns_of,
-    opposite,
 )
 from discreet.schema import BooleanColumn, CategoryColumn, Column, OrderedColumn, Schema
 from discreet.schema.columns.column import NULL_LABEL, OTHER_LABEL
