@@ -18,11 +18,11 @@ from discreet.families.halfspaces.answer.cells import Grid
 from discreet.families.halfspaces.estimate.cells import Boxes, Sweep
 from discreet.families.halfspaces.estimate.grid import boxes_of
 from discreet.families.halfspaces.estimate.prior import random_halfspaces, uniform_share
-from discreet.families.halfspaces.queries.grid_counts import GridCounts
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.shared.estimate.simplex import nearest_counts
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.blocks import GridCounts
 from discreet.queries.classes import parse_class
 from discreet.questions.inequality import Inequality, lone_inequality
 from discreet.questions.sql import parse_question

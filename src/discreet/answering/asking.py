@@ -112,7 +112,7 @@ class Asking:
             groups=tuple(map(key_name, keys)),
             codes=np.concatenate([codes for codes, _ in blocks]),
             label=lambda axis, code: key_label(keys[axis], code, schema),
-            value=lambda axis, code: key_value(keys[axis], code, schema),
+            typed=lambda axis, code: key_value(keys[axis], code, schema),
             columns=tuple(columns),
             confidence=confidence,
             question=question.text,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise, product
 from math import inf, nextafter, prod
 
@@ -24,7 +24,8 @@ from discreet.questions.cells.halving import (
     stretches,
 )
 from discreet.questions.cells.reach import NULL, Reach, Scalar, numbers, reach_of
-from discreet.questions.conditions import anywhere, both, opposite
+from discreet.questions.cells.values import cell_value
+from discreet.questions.conditions import anything, anywhere, both, opposite
 from discreet.questions.expressions import (
     TYPE_OF_KIND,
     Bins,
@@ -35,7 +36,7 @@ from discreet.questions.expressions import (
     Unit,
     columns_of,
 )
-from discreet.schema import BooleanColumn, CategoryColumn, Column, OrderedColumn, Schema
+from discreet.schema import CategoryColumn, Column, OrderedColumn, Schema
 from discreet.schema.columns.column import NULL_LABEL, OTHER_LABEL
 from discreet.schema.columns.values import day_of
 
@@ -126,6 +127,32 @@ def tally_groups(keys: Sequence[Key]) -> tuple[str | Bins, ...]:
     return tuple(key if isinstance(key, str) else key.bins for key in keys)
 
 
+def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]:
+    """The groups of a key that some row could be in and satisfy a condition; the schema decides, and no row.
+
+    The condition looks at raw values. A cell at the end of a line may hold values beyond the declared bounds.
+    """
+    if isinstance(key, ComputedKey):
+        return list(range(key.bins.size))
+    column = schema.column(key)
+    everything = list(range(column.cells))
+    if key not in columns_of(condition) or column.cells > MOST_VALUES:
+        return everything
+    elsewhere = anywhere(condition)
+    special = dict(special_cells(column))
+    last = column.value_cells - 1
+    possible: list[int] = []
+    for code in everything:
+        reach = special.get(code)
+        if reach is None and isinstance(column, OrderedColumn) and code in (0, last):
+            reach = anything(TYPE_OF_KIND[column.kind], null=False)
+        elif reach is None:
+            reach = reach_of_cells(column, code, code + 1)
+        if True in reach_of(condition, elsewhere | {column.name: reach}).options:
+            possible.append(code)
+    return possible
+
+
 def key_name(key: Key) -> str:
     return key if isinstance(key, str) else key.name
 
@@ -140,20 +167,10 @@ def key_label(key: Key, code: int, schema: Schema) -> str:
 
 
 def key_value(key: Key, code: int, schema: Schema) -> object:
-    """A group's key as a Python value; for a cell with two bounds, the pair."""
+    """A group's key as a Python value; for a cell of several values, a `Span` of them."""
     if isinstance(key, ComputedKey):
         return key.value(code)
-    column = schema.column(key)
-    if code == column.null_cell:
-        return None
-    if isinstance(column, OrderedColumn) and code != column.other_cell:
-        first, last = column.value_in(code, 0), column.bounds(code)[1]
-        if column.extent(code)[0] == column.extent(code)[1]:
-            return first
-        if isinstance(last, date) and getattr(column, "granularity", "") == "day":
-            return first
-        return column.bounds(code)
-    return bool(code) if isinstance(column, BooleanColumn) else column.label(code)
+    return cell_value(schema.column(key), code)
 
 
 def computed_key(expression: Expression, name: str, schema: Schema) -> ComputedKey:

@@ -6,6 +6,7 @@ executed by a database: it is read into plain data, and the data is answered.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -21,11 +22,14 @@ from discreet.questions.statement import (
     construct,
     distinctly_named,
     number,
+    parsed,
 )
 from discreet.schema import Schema
 
 MOST_LITERALS = 100_000
 """Literals that one question may compare with."""
+MOMENT = "discreet moment"
+"""How whoever splits a statement asks for a moment. No function that people write has such a name."""
 DEEPEST = 200
 """How deep a condition may be nested."""
 
@@ -38,9 +42,30 @@ SHAPE = (
 def parse_question(text: str, schema: Schema) -> Question:
     """The question that `text` asks, or a `BadQuestion` with one clear sentence."""
     try:
-        return _Reader(schema, text).question(_Reader.parsed(text))
+        return _Reader(schema, text).question(parsed(text, shape=SHAPE))
     except RecursionError:
         raise BadQuestion("The question is nested too deeply to be read; flatten it.") from None
+
+
+class ReleaseDialect:
+    """How questions are put to a release, for whoever splits a statement into questions."""
+
+    shape: ClassVar[str] = SHAPE
+    functions: ClassVar[tuple[str, ...]] = ()
+    is_free: ClassVar[bool] = True
+    splits_sums: ClassVar[bool] = True
+
+    def __init__(self, schema: Schema, text: str) -> None:
+        self._schema, self._text = schema, text
+        self.names = (schema.dataset, *_Reader.other_names)
+
+    def question(self, select: Any) -> Question:
+        """The question that a plain SELECT asks."""
+        return _Reader(self._schema, self._text).question(select)
+
+    def names_of(self, question: Question) -> Sequence[str]:
+        """What its aggregates are called."""
+        return [each.name for each in question.aggregates]
 
 
 class _Reader(StatementReader):
@@ -68,6 +93,8 @@ class _Reader(StatementReader):
             return None
         if type(node) in (exp.Median, exp.Quantile):
             return self._quantile(node, alias)
+        if type(node) is exp.Anonymous and str(node.this).lower() == MOMENT:
+            return self._moment(node)
         kinds: dict[type[Any], Literal["count", "sum", "avg"]] = {
             exp.Count: "count",
             exp.Sum: "sum",
@@ -92,6 +119,18 @@ class _Reader(StatementReader):
                 f"{kind}() takes columns of kind {', '.join(SUMMED_KINDS)}."
             )
         return Aggregate(kind, column, alias or f"{kind}({column})")
+
+    def _moment(self, node: Any) -> Aggregate:
+        """The sum of a column less its middle, or of the product of two such: what spreads are made of."""
+        names = [self.column(each) for each in node.expressions]
+        for name in names:
+            if self.schema.column(name).kind not in SUMMED_KINDS:
+                raise BadQuestion(
+                    f"Column {name!r} is of kind {self.schema.column(name).kind}; spreads and correlations "
+                    f"take columns of kind {', '.join(SUMMED_KINDS)}."
+                )
+        shown = f"{MOMENT}({', '.join(names)})"
+        return Aggregate("moment", names[0], shown, second=names[1] if names[1:] else None)
 
     def _quantile(self, node: Any, alias: str | None) -> Aggregate:
         exp = self.exp

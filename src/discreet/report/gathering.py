@@ -245,7 +245,7 @@ def _numbers(reader: ReleaseReader, confidence: float) -> Table:
 
 
 def _histograms(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
-    """Of single columns whose tables were released."""
+    """Histograms of single columns whose tables were released."""
     schema = reader.release.schema
     sets = [
         each.query.columns

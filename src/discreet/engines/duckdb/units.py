@@ -66,11 +66,11 @@ class FieldType:
 
     family: str
     digits: int = 0
-    """Of a decimal, how many it has."""
+    """How many digits a decimal has."""
     scale: int = 0
-    """Of a decimal, how many of them stand behind the point."""
+    """How many digits of a decimal stand behind the point."""
     per_second: int = 0
-    """Of an instant, how many of its units a second has."""
+    """How many units of an instant make a second."""
 
     @classmethod
     def of(cls, type_name: str) -> FieldType:

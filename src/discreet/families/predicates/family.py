@@ -25,7 +25,7 @@ FAMILY = Family(
     queries=(StrategyCounts, InequalityCounts),
     algorithms={
         "predicates": (
-            f"{_RELEASE}.strategy:BestPredicates",
+            f"{_RELEASE}.strategy:StrategyPredicates",
             f"{_RELEASE}.strategy:IndependentPredicates",
             f"{_RELEASE}.mwem:MwemPredicates",
         ),

@@ -49,12 +49,12 @@ FAMILY = Family(
     algorithms={
         "marginals": (
             f"{_RELEASE}.automatic:AutomaticMarginals",
-            f"{_RELEASE}.automatic:EvenAutomaticMarginals",
+            f"{_RELEASE}.automatic:AutomaticMarginals(even)",
             f"{_RELEASE}.direct:DirectMarginals",
             f"{_RELEASE}.residual:ResidualMarginals",
-            f"{_RELEASE}.residual:EvenResidualMarginals",
+            f"{_RELEASE}.residual:ResidualMarginals(even)",
             f"{_RELEASE}.adaptive:AdaptiveMarginals",
-            f"{_RELEASE}.adaptive:EvenAdaptiveMarginals",
+            f"{_RELEASE}.adaptive:AdaptiveMarginals(even)",
             f"{_RELEASE}.fourier:FourierMarginals",
         ),
         "parities": (

@@ -53,9 +53,6 @@ class IntegerColumn(OrderedColumn):
     outside: Outside = "edge"
     nulls: Nulls = "cell"
 
-    def __post_init__(self) -> None:
-        self._refuse_mistakes()
-
     def mistakes(self) -> list[str]:
         found = outside_mistakes(self.outside)
         for what, number in (("low", self.low), ("high", self.high), ("width", self.width)):
@@ -167,7 +164,7 @@ class NumberColumn(OrderedColumn):
     """The formula, where there are too many cells to list their edges."""
 
     def __post_init__(self) -> None:
-        self._refuse_mistakes()
+        OrderedColumn.__post_init__(self)
         for name in ("low", "high"):
             object.__setattr__(self, name, float(getattr(self, name)) + 0.0)  # -0.0 is 0.0
         edges: tuple[float, ...] | None = None

@@ -39,7 +39,7 @@ Asked = Normal | Inequality
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """Of each box: surely satisfied, possibly satisfied, and which part of it."""
+    """For each box: surely satisfied, possibly satisfied, and which part of it."""
 
     inner: Bools
     outer: Bools
@@ -129,7 +129,7 @@ class Boxed:
         return inside == many, touched > 0
 
     def _cells(self, leaf: Leaf) -> tuple[Bools, Bools, Floats]:
-        """Of each value cell of the atom's column: surely true, possibly true, in what part."""
+        """For each value cell of the atom's column: surely true, possibly true, in what part."""
         column = self._columns[self._axis(leaf)]
         cells = column.value_cells
         asked = simple_of(leaf.atom)

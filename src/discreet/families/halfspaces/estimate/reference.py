@@ -33,7 +33,7 @@ MOST_NODES = 1 << 14
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foreseen:
-    """Of each canonical halfspace: the noise's standard deviation, and the rows in leaves it cuts."""
+    """What is foreseen of each canonical halfspace: the noise's deviation, and the rows in leaves that it cuts."""
 
     deviation: Floats
     cut: Floats

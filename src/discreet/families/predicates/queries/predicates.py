@@ -80,16 +80,11 @@ class Predicates:
         check_rows_are_kept(schema, read_conditions(schema, self.conditions))
 
 
-def read_conditions(schema: Schema, conditions: Sequence[str]) -> tuple[Expression, ...]:
-    """The conditions as plain data; refuses what the schema cannot decide."""
-    return _read(schema.dumps(), tuple(conditions))
-
-
 @lru_cache(maxsize=16)
-def _read(text: str, conditions: tuple[str, ...]) -> tuple[Expression, ...]:
+def read_conditions(schema: Schema, conditions: tuple[str, ...]) -> tuple[Expression, ...]:
+    """The conditions as plain data; refuses what the schema cannot decide."""
     from discreet.questions.sql import parse_question
 
-    schema = Schema.loads(text)
     name = '"' + schema.dataset.replace('"', '""') + '"'
     found = []
     for each in conditions:
@@ -287,14 +282,9 @@ class Partition:
         return int(self.workload.shape[1])
 
 
-def partition(schema: Schema, conditions: Sequence[str]) -> Partition:
-    """The parts, in a fixed order: by the predicates that they satisfy, the first one foremost."""
-    return _partition(schema.dumps(), tuple(conditions))
-
-
 @lru_cache(maxsize=16)
-def _partition(text: str, conditions: tuple[str, ...]) -> Partition:
-    schema = Schema.loads(text)
+def partition(schema: Schema, conditions: tuple[str, ...]) -> Partition:
+    """The parts, in a fixed order: by the predicates that they satisfy, the first one foremost."""
     read = read_conditions(schema, conditions)
     columns = columns_of(schema, read)
     shape = tuple(schema.column(name).cells for name in columns)

@@ -71,7 +71,7 @@ class StrategyCounts:
         return len(self.matrix)
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
-        l1, l2 = _moves(schema.dumps(), self.conditions, self.matrix)
+        l1, l2 = _moves(schema, self.conditions, self.matrix)
         rows = schema.unit.max_rows
         return Sensitivity(l1=max(1, l1) * rows, l2_squared=max(1, l2) * rows * rows)
 
@@ -190,10 +190,9 @@ class InequalityCounts:
 
 @lru_cache(maxsize=64)
 def _moves(
-    text: str, conditions: tuple[str, ...], matrix: tuple[tuple[int, ...], ...] | None
+    schema: Schema, conditions: tuple[str, ...], matrix: tuple[tuple[int, ...], ...] | None
 ) -> tuple[int, int]:
     """The largest L1 and squared L2 size of a column, or of a difference of two columns."""
-    schema = Schema.loads(text)
     if matrix is None:
         array = partition(schema, conditions).workload.astype(np.int64)
     else:

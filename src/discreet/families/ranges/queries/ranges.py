@@ -25,7 +25,7 @@ STEP_BITS, DEEP_STEP_BITS = 4, 5
 """Halvings between two measured levels, in domains up to `DEEP` bits and beyond."""
 DEEP = 32
 MOST_COLUMNS = 4
-"""Of a rectangle; trees for halfspaces have more."""
+"""The most columns of a rectangle; trees for halfspaces have more."""
 MOST_PIECES = 1000
 """Ranges in one union."""
 
