@@ -133,6 +133,19 @@ def test_a_curators_groups_are_named_typed_and_have_one_noise_each(tmp_path: Pat
     assert [plain.value(0, code) for code in range(3)] == [False, True, None]
 
 
+def test_groups_that_no_row_could_be_in_are_left_out_and_raw_values_count() -> None:
+    """A condition of the curator sees raw values: those beyond the bounds are in the groups at the ends."""
+    key = key_of("x % 4 = 0 OR x < -3")
+    condition = parse_curator_question("SELECT count(*) FROM t WHERE x > 100", SCHEMA).condition
+    assert [key.values[code] for code in key.possible(condition, SCHEMA, raw=True)] == [False]
+    assert key.possible(condition, SCHEMA) == []
+    months = key_of("date_trunc('month', d)")
+    asked = "SELECT count(*) FROM t WHERE d BETWEEN '2012-01-05' AND '2012-02-02'"
+    condition = parse_curator_question(asked, SCHEMA).condition
+    kept = months.possible(condition, SCHEMA, raw=True)
+    assert [months.label(code) for code in kept] == ["2012-01-01", "2012-02-01"]
+
+
 def test_a_computed_key_of_undeclared_values_is_refused_unread() -> None:
     schema = dc.Schema.loads('dataset = "t"\n[columns.s]\nkind = "category"\nundeclared = true\n')
     with pytest.raises(dc.BadQuestion, match=r"declares no values.*Nothing was read or charged"):

@@ -221,14 +221,7 @@ class Asked:
                 f"GROUP BY makes more than {MOST_COMPUTED:,} groups of computed keys; group by fewer, or "
                 "by coarser ones."
             )
-        kept = [
-            [
-                code
-                for code in range(len(key.values))
-                if key.is_possible(code, question.condition, schema)
-            ]
-            for key in computed
-        ]
+        kept = [key.possible(question.condition, schema) for key in computed]
         codes = tuple(product(*kept))
         regions = []
         for each in codes:
