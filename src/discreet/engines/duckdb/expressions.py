@@ -132,7 +132,7 @@ def _wide(arguments: Sequence[Sql]) -> list[Sql]:
 
 def _arithmetic(node: Call, arguments: list[Sql]) -> Sql:
     kind = _ARITHMETIC[node.name]
-    if node.type == "integer":
+    if node.type != "number":
         return s.try_cast(s.binary(kind, *_wide(arguments)), "BIGINT")
     return _finite(s.binary(kind, *_doubles(arguments)))
 

@@ -38,7 +38,7 @@ from discreet.families.tables.answer.table_readings import (
 )
 from discreet.questions.expressions import TRUE
 from discreet.questions.impossible import impossible_cells
-from discreet.questions.inequality import NUMERIC_KINDS
+from discreet.questions.inequality import NUMERIC_KINDS, is_of_halfspaces
 from discreet.schema.columns.completeness import keeps_every_row
 from discreet.schema.limits import MOST_CELLS
 
@@ -78,10 +78,10 @@ class TableSource(Source):
         if not region.has_inequality or region.kind != "count" or region.column is not None:
             return False
         columns = tuple(name for name in self._schema.names if name in region.names)
-        if any(self._schema.column(name).kind not in NUMERIC_KINDS for name in columns):
-            return False
         if not self._library.usable(columns):
-            return True
+            return all(self._schema.column(name).kind in NUMERIC_KINDS for name in columns)
+        if not is_of_halfspaces(region.condition, region.groups, self._schema):
+            return False
         return isinstance(self._library.table(columns), CombinedTable)
 
     def read_ranges(self, asked: RangeRegions, confidence: float) -> Found:
