@@ -109,9 +109,9 @@ MARGINALS = (
     Mutant(
         name="rows-without-a-cell-spread-unasked",
         trap=42,
-        file="src/discreet/families/tables/release/adaptive.py",
-        old="spreads: ClassVar[bool] = False",
-        new="spreads: ClassVar[bool] = True",
+        file="src/discreet/families/tables/release/residual.py",
+        old="    if losing and not even:\n",
+        new="    if losing and even:\n",
         tests=(
             "tests/marginals/test_awkward_tables.py::test_rows_without_a_cell_are_in_no_answer_about_that_column",
         ),
