@@ -32,8 +32,7 @@ from discreet.questions.conditions import (
 from discreet.questions.conditions import atoms as atoms_of
 from discreet.questions.limits import MOST_CELLS
 from discreet.questions.pieces import Pieces, pieces_of
-from discreet.schema import Column, Schema
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import Column, Schema, keeps_every_row
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

@@ -99,10 +99,6 @@ def _constant(node: Constant) -> Sql:
     return s.cast(s.whole(int(value)), "BIGINT")
 
 
-def _finite(value: Sql) -> Sql:
-    return s.choose([(s.call("isfinite", value), value)], s.null())
-
-
 def _doubles(arguments: Sequence[Sql]) -> list[Sql]:
     return [s.cast(argument, "DOUBLE") for argument in arguments]
 
@@ -115,13 +111,13 @@ def _arithmetic(node: Call, arguments: list[Sql]) -> Sql:
     kind = _ARITHMETIC[node.name]
     if node.type == "integer":
         return s.try_cast(s.binary(kind, *_wide(arguments)), "BIGINT")
-    return _finite(s.binary(kind, *_doubles(arguments)))
+    return s.finite(s.binary(kind, *_doubles(arguments)))
 
 
 def _divided(node: Call, arguments: list[Sql]) -> Sql:
     dividend, divisor = _doubles(arguments)
     known = s.call("nullif", divisor, s.double(0.0))
-    return _finite(s.binary(exp.Div, dividend, known))
+    return s.finite(s.binary(exp.Div, dividend, known))
 
 
 def _modulo(node: Call, arguments: list[Sql]) -> Sql:
@@ -130,7 +126,7 @@ def _modulo(node: Call, arguments: list[Sql]) -> Sql:
         zero = s.cast(s.whole(0), "HUGEINT")
         return s.try_cast(s.call("mod", dividend, s.call("nullif", divisor, zero)), "BIGINT")
     dividend, divisor = _doubles(arguments)
-    return _finite(s.call("mod", dividend, s.call("nullif", divisor, s.double(0.0))))
+    return s.finite(s.call("mod", dividend, s.call("nullif", divisor, s.double(0.0))))
 
 
 def _negative(node: Call, arguments: list[Sql]) -> Sql:
@@ -181,14 +177,6 @@ def _is(truth: Sql) -> Callable[[Call, list[Sql]], Sql]:
     return lambda node, arguments: s.binary(exp.Is, s.cast(arguments[0], "BOOLEAN"), truth.copy())
 
 
-def _floor_divided(value: Sql, size: int) -> Sql:
-    """floor(value / size) in 64 bits: the rest is brought to 0 .. size - 1 first."""
-    by = s.cast(s.whole(size), "HUGEINT")
-    wide = s.cast(value, "HUGEINT")
-    rest = s.call("mod", s.add(s.call("mod", wide, by), by), by)
-    return s.try_cast(s.divide_whole(s.subtract(wide, rest), by), "BIGINT")
-
-
 def _part(node: Call, arguments: list[Sql]) -> Sql:
     source = node.arguments[0].type
     value, name = arguments[0], node.name
@@ -198,10 +186,12 @@ def _part(node: Call, arguments: list[Sql]) -> Sql:
         size, count = {"hour": (3_600_000_000, 24), "minute": (60_000_000, 60)}.get(
             name, (1_000_000, 60)
         )
-        passed = _floor_divided(value, size)
+        passed = s.try_cast(s.divided_down(value, size), "BIGINT")
         by = s.cast(s.whole(count), "BIGINT")
         return s.call("mod", s.add(s.call("mod", passed, by), by), by)
-    days = _floor_divided(value, MICROSECONDS_PER_DAY) if source == "datetime" else value
+    days = value
+    if source == "datetime":
+        days = s.try_cast(s.divided_down(value, MICROSECONDS_PER_DAY), "BIGINT")
     day = s.add(s.cast(s.text("1970-01-01"), "DATE"), s.try_cast(days, "INTEGER"))
     return s.cast(s.call(name, day), "BIGINT")
 

@@ -102,6 +102,11 @@ class Column:
         return False
 
     @property
+    def keeps_outside(self) -> bool:
+        """Whether values outside the domain have a cell, of their own or at an edge."""
+        return True
+
+    @property
     def other_cell(self) -> int | None:
         return self.value_cells if self.has_other else None
 
@@ -205,6 +210,11 @@ class Column:
         found += self.mistakes()
         if found:
             raise BadSchema([f"Column {self.name!r}: {mistake}" for mistake in found])
+
+
+def keeps_every_row(column: Column) -> bool:
+    """Whether every row has a cell in `column`: nulls and outside values are not left out."""
+    return column.nulls == "cell" and column.keeps_outside
 
 
 def name_mistakes(name: object) -> list[str]:

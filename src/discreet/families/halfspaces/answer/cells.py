@@ -43,8 +43,7 @@ from discreet.families.shared.estimate.combination import Terms, half_widths, va
 from discreet.privacy.exact import exact
 from discreet.privacy.laws.sums import spread_factor
 from discreet.questions.pieces import extents
-from discreet.schema import Column, OrderedColumn, Schema
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import Column, OrderedColumn, Schema, keeps_every_row
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

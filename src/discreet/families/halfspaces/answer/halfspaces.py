@@ -41,7 +41,7 @@ from discreet.questions.conditions import NullTest, leaves_of
 from discreet.questions.inequality import NUMERIC_KINDS, Inequality
 from discreet.questions.spelling import quoted
 from discreet.reference.halfspaces.net import lifted, nearest_median
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import keeps_every_row
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -35,8 +35,7 @@ from discreet.families.predicates.queries.strategy import InequalityCounts, Stra
 from discreet.families.shared.estimate.combination import Terms
 from discreet.questions.conditions import Condition
 from discreet.questions.inequality import Inequality
-from discreet.schema import Schema
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import Schema, keeps_every_row
 
 MODEL_NOTE = "The interval is the bound that holds for all declared predicates at once."
 

@@ -17,8 +17,7 @@ from discreet.families.tables.answer.linear_tables import WeightedTable, below_a
 from discreet.questions.impossible import impossible_rows
 from discreet.questions.limits import MOST_CELLS
 from discreet.questions.pieces import extents
-from discreet.schema import NumberColumn, OrderedColumn
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import NumberColumn, OrderedColumn, keeps_every_row
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -31,7 +31,7 @@ from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.exact import Exactable
 from discreet.questions.conditions import Condition
 from discreet.questions.inequality import Inequality
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import keeps_every_row
 
 if TYPE_CHECKING:
     from discreet.answering.library import Library

@@ -30,7 +30,7 @@ from discreet.families.tables.answer.table_readings import (
 from discreet.questions.conditions import ALWAYS
 from discreet.questions.impossible import impossible_cells
 from discreet.questions.limits import MOST_CELLS
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import keeps_every_row
 
 Bools = npt.NDArray[np.bool_]
 
