@@ -40,7 +40,7 @@ from discreet.families.ranges.answer.joint_estimates import ends_of
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.estimate.combination import Terms, half_widths, variance_of
-from discreet.privacy.exact import exact
+from discreet.privacy.exact import at_part_of_risk
 from discreet.privacy.laws.sums import spread_factor
 from discreet.questions.pieces import extents
 from discreet.schema import Column, OrderedColumn, Schema, keeps_every_row
@@ -92,7 +92,7 @@ class Cells(Protocol):
 
 def careful(confidence: float) -> Fraction:
     """The confidence of each end, with something kept back."""
-    return 1 - (1 - exact(confidence, name="confidence")) * (1 - RESERVE)
+    return at_part_of_risk(confidence, 1 - RESERVE)
 
 
 @dataclass(eq=False)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
-from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.exact import Exactable, at_part_of_risk
 from discreet.privacy.laws import NoiseLaw, miss_probability
 from discreet.privacy.laws.exact_sums import Term, Terms, cumulants_of
 from discreet.privacy.laws.sums import (
@@ -166,4 +166,4 @@ def half_widths(cell: Terms, cells: npt.NDArray[np.int64], confidence: Exactable
 
 def halved(confidence: Exactable) -> Fraction:
     """The level at which two intervals hold together at `confidence` (union bound)."""
-    return 1 - (1 - exact(confidence, name="confidence")) / 2
+    return at_part_of_risk(confidence, Fraction(1, 2))

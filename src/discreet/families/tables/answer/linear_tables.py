@@ -33,7 +33,7 @@ from discreet.families.shared.estimate.linear_widths import (
     variance_of_repeated,
 )
 from discreet.families.tables.estimate.consistent import ConsistentTables
-from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.exact import Exactable, at_part_of_risk, exact
 from discreet.privacy.laws import NoiseLaw
 
 Floats = npt.NDArray[np.float64]
@@ -338,8 +338,7 @@ class ModelTable(WeightedTable):
     margins: dict[int, WeightedTable] = field(default_factory=dict, init=False)
 
     def model_level(self, confidence: Exactable) -> Fraction:
-        level = exact(confidence, name="confidence")
-        return 1 - (1 - level) * (1 - CEILING_RISK) if self.margins else level
+        return at_part_of_risk(confidence, 1 - CEILING_RISK if self.margins else Fraction(1))
 
     def ceilings(
         self, selected: npt.NDArray[np.bool_], group_axes: tuple[int, ...], confidence: Exactable
@@ -389,18 +388,16 @@ class ModelTable(WeightedTable):
         return max(0.0, float((margin.counts * weights).sum())) + reach
 
     def _one_sided(self, confidence: Exactable) -> Fraction:
-        risk = CEILING_RISK * (1 - exact(confidence, name="confidence")) / len(self.margins)
-        return 1 - 2 * risk
+        return at_part_of_risk(confidence, 2 * CEILING_RISK / len(self.margins))
 
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
-        level = exact(confidence, name="confidence")
         largest = float(np.abs(weights).max(initial=0.0))
-        width = largest * self._most_off(level)
+        width = largest * self._most_off(exact(confidence, name="confidence"))
         if self.total is not None:
             off = abs(self.total - float(self.counts.sum()))
             if self.total_law is not None:
-                off += self.total_law.half_width(float(1 - TOTAL_RISK * (1 - level)))
-            within = self._most_off(1 - (1 - TOTAL_RISK) * (1 - level))
+                off += self.total_law.half_width(float(at_part_of_risk(confidence, TOTAL_RISK)))
+            within = self._most_off(at_part_of_risk(confidence, 1 - TOTAL_RISK))
             top, bottom = float(weights.max(initial=0.0)), float(weights.min(initial=0.0))
             width = min(width, (top - bottom) / 2 * within + abs(top + bottom) / 2 * off)
         # Half the measured distance is what a random half of the cells is off by, about.

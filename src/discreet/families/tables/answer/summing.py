@@ -12,7 +12,6 @@ also lies between the least and the greatest value that the condition allows, wh
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +23,11 @@ from discreet.errors import NotAnswerable
 from discreet.families.shared.estimate.combination import (
     Term,
     half_width,
-    halved,
     inverse_variance_weights,
 )
 from discreet.families.tables.answer.counting import DECLARED_NOTE, nothing_left
 from discreet.families.tables.answer.linear_tables import WeightedTable
-from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.exact import Exactable
 from discreet.schema import Column
 
 Floats = npt.NDArray[np.float64]
@@ -205,8 +203,3 @@ def direct_mean(
         notes=(note,) if note else (),
         leaves_no_row_out=measured.count is None,
     )
-
-
-def both(confidence: Exactable) -> Fraction:
-    """The level of each of two intervals."""
-    return halved(exact(confidence, name="confidence"))

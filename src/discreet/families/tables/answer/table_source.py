@@ -18,10 +18,11 @@ from discreet.answering.source import Found, Source
 from discreet.errors import NotAnswerable
 from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.answer.joining import total_of
+from discreet.families.shared.estimate.combination import halved
 from discreet.families.tables.answer.aggregates import aggregate_table
 from discreet.families.tables.answer.batches import TableBatches
 from discreet.families.tables.answer.counting import DECLARED_NOTE, count_rows, nothing_left
-from discreet.families.tables.answer.summing import both, direct_mean, direct_sum, quotient
+from discreet.families.tables.answer.summing import direct_mean, direct_sum, quotient
 from discreet.families.tables.answer.table_readings import (
     combined_sum,
     count_reading,
@@ -222,7 +223,7 @@ class TableSource(Source):
         """A measured sum over a count from elsewhere in the release, if it has one."""
         if not plain or not self._library.usable((column,)):
             return None
-        level = both(confidence)
+        level = halved(confidence)
         selection = select(ALWAYS, self._schema, keep=[column], in_domain=column)
         table = self._library.table((column,))
         counts = count_rows(table, selection, confidence=level, public_rows=self._public_rows)
