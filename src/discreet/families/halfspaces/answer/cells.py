@@ -20,11 +20,11 @@ from itertools import product
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.public_total import counted_down
 from discreet.answering.readings import Reading
+from discreet.arrays import Bools, Floats, Integers
 from discreet.families.halfspaces.answer.conditions import Boxed, Chosen
 from discreet.families.halfspaces.estimate.cells import Boxes, Sweep
 from discreet.families.halfspaces.estimate.grid import CANONICAL, UNEVENNESS, boxes_of
@@ -44,10 +44,6 @@ from discreet.privacy.exact import at_part_of_risk
 from discreet.privacy.laws.sums import spread_factor
 from discreet.questions.pieces import extents
 from discreet.schema import Column, OrderedColumn, Schema, keeps_every_row
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 EVERY_LADDER, LADDER_STEP = 64, 1.01
 MASKS = 16

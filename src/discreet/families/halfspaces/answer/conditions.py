@@ -17,8 +17,8 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import NotAnswerable
 from discreet.families.shared.estimate.public_random import generator
 from discreet.questions.conditions import (
@@ -34,10 +34,6 @@ from discreet.questions.conditions import (
 from discreet.questions.inequality import Inequality
 from discreet.questions.pieces import extents, pieces_of
 from discreet.schema import OrderedColumn, Schema
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 POINTS = 64
 """Public points in each cut box at which a condition is looked at, to place the estimate."""

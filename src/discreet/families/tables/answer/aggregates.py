@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from discreet.answering.estimates import Estimates
 from discreet.answering.selecting import Selection
+from discreet.arrays import Bools
 from discreet.families.shared.estimate.combination import halved
 from discreet.families.tables.answer.counting import count_rows
 from discreet.families.tables.answer.linear_tables import ModelTable, WeightedTable
@@ -29,7 +27,7 @@ def aggregate_table(
     group_axes: tuple[int, ...],
     confidence: Exactable,
     public_rows: int | None,
-    impossible: npt.NDArray[np.bool_] | None,
+    impossible: Bools | None,
 ) -> Estimates:
     """The sum (`kind` "sum") or the average of the column on `axis` over the selected rows."""
 

@@ -18,14 +18,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.selecting import Selection
+from discreet.arrays import Floats
 from discreet.families.tables.answer.linear_tables import ModelTable
 from discreet.privacy.exact import Exactable, at_part_of_risk
-
-Floats = npt.NDArray[np.float64]
 
 MARGIN_RISK = Fraction(2, 10)
 """The part of an interval's risk that goes to the column's own table."""

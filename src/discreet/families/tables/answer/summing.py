@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import NoisySum
 from discreet.answering.selecting import Selection
+from discreet.arrays import Bools, Floats
 from discreet.errors import NotAnswerable
 from discreet.families.shared.estimate.combination import (
     Term,
@@ -29,8 +29,6 @@ from discreet.families.tables.answer.counting import DECLARED_NOTE, nothing_left
 from discreet.families.tables.answer.linear_tables import WeightedTable
 from discreet.privacy.exact import Exactable
 from discreet.schema import Column
-
-Floats = npt.NDArray[np.float64]
 
 MOST_WEIGHTED = 1 << 24
 """Cells of a table that are weighted one by one."""
@@ -45,7 +43,7 @@ def sum_rows(
     confidence: Exactable,
     public_rows: int | None,
     center: float = 0.0,
-    impossible: npt.NDArray[np.bool_] | None = None,
+    impossible: Bools | None = None,
 ) -> Estimates:
     """The sum of (column on `axis` - center) over the selected rows; see `count_rows`."""
     if table.cells > MOST_WEIGHTED:

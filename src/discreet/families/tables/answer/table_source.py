@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import NoisyCount, NoisySum
@@ -15,6 +14,7 @@ from discreet.answering.readings import Reading
 from discreet.answering.regions import CellRegions, RangeRegions, Region
 from discreet.answering.selecting import Selection, select
 from discreet.answering.source import Found, Source
+from discreet.arrays import Bools
 from discreet.errors import NotAnswerable
 from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.answer.joining import total_of
@@ -32,8 +32,6 @@ from discreet.questions.conditions import ALWAYS
 from discreet.questions.impossible import impossible_cells
 from discreet.questions.limits import MOST_CELLS
 from discreet.schema import keeps_every_row
-
-Bools = npt.NDArray[np.bool_]
 
 MOST_GROUPS = 1 << 20
 MOST_LISTED = 1 << 12
