@@ -110,11 +110,17 @@ def finite(value: Sql) -> Sql:
     return choose([(call("isfinite", value), value)], null())
 
 
+def rest(value: Sql, size: int, type_: str = "BIGINT") -> Sql:
+    """value modulo size, from 0 on: SQL's own rest has the sign of the value."""
+    by = cast(whole(size), type_)
+    return call("mod", add(call("mod", value, by), by), by)
+
+
 def divided_down(value: Sql, size: int) -> Sql:
     """floor(value / size): SQL divides toward zero. In 128 bits, so that nothing overflows."""
-    wide, by = cast(value, "HUGEINT"), cast(whole(size), "HUGEINT")
-    rest = call("mod", add(call("mod", wide, by), by), by)
-    return divide_whole(subtract(wide, rest), by)
+    wide = cast(value, "HUGEINT")
+    below = subtract(wide, rest(wide, size, "HUGEINT"))
+    return divide_whole(below, cast(whole(size), "HUGEINT"))
 
 
 def choose(cases: Sequence[tuple[Sql, Sql]], otherwise: Sql) -> Sql:

@@ -45,10 +45,8 @@ _FAMILIES = (
     (r"TIMESTAMP|TIMESTAMP WITH TIME ZONE", "timestamp"),
     (r"TIMESTAMP_S|TIMESTAMP_MS", "coarse"),  # reaches beyond what microseconds hold
     (r"TIMESTAMP_NS|TIMESTAMPTZ_NS", "nanoseconds"),
-    (
-        r"INSTANT_S|INSTANT_MS|INSTANT_US|INSTANT_NS",
-        "instant",
-    ),  # a BIGINT that counts such units since 1970-01-01
+    # a BIGINT that counts such units since 1970-01-01
+    (r"INSTANT_S|INSTANT_MS|INSTANT_US|INSTANT_NS", "instant"),
     (r"VARCHAR|JSON|UUID|ENUM\(.*\)", "text"),
     (r"UHUGEINT|BIGNUM|VARINT", "digits"),  # wider than any declared range: read by their text
     (r'"NULL"|BLOB|BIT|INTERVAL|TIME|TIME_NS|TIME WITH TIME ZONE|GEOMETRY.*', "unreadable"),

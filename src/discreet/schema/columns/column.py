@@ -140,7 +140,9 @@ class Column:
         code = self._checked(code)
         if not 0 <= fraction < 1:
             raise BadInput(f"A place inside a cell is at least 0 and below 1, not {fraction}.")
-        return None if code == self.null_cell else self._value_in(code, Fraction(fraction))
+        if code == self.null_cell or (self.is_ordered and code == self.other_cell):
+            return None  # outside of an order there is no value to draw
+        return self._value_in(code, Fraction(fraction))
 
     def codes_where(self, operator: str, literal: object = None) -> CodeSelection:
         """The cells that satisfy `column operator literal`; see `OPERATORS`.
