@@ -110,8 +110,9 @@ MARGINALS = (
         name="rows-without-a-cell-spread-unasked",
         trap=42,
         file="src/discreet/families/tables/release/adaptive.py",
-        old="spreads: ClassVar[bool] = False",
-        new="spreads: ClassVar[bool] = True",
+        old="refused_sets(sets, schema, even=self.even)",
+        new="refused_sets(sets, schema, even=True)",
+        more=(("ResidualMarginals(even=self.even)", "ResidualMarginals(even=True)"),),
         tests=(
             "tests/marginals/test_awkward_tables.py::test_rows_without_a_cell_are_in_no_answer_about_that_column",
         ),
