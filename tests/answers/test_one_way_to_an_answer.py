@@ -25,7 +25,7 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
 from discreet.queries.measurable import Marginal
 from discreet.queries.registry import Family, register, registered
-from discreet.questions.boxes import boxes_of
+from discreet.questions.cells.boxes import boxes_of
 from discreet.schema import Schema
 from tests.no_noise import without_noise
 from tests.parts_by_hand import (

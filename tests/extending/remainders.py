@@ -31,9 +31,9 @@ from discreet.privacy.adjacency import Sensitivity, sensitivity_of_disjoint_coun
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.registry import ClassReader, Family
-from discreet.questions.boxes import asks_for_a_value, boxes_of
-from discreet.questions.samples import sql_name, sql_value
-from discreet.questions.spelling import checked_weight, quoted
+from discreet.questions.cells.boxes import boxes_of
+from discreet.questions.conditions import asks_for_a_value
+from discreet.questions.spelling import checked_weight, quoted, sql_name, sql_value
 from discreet.report.content import Figure, Table
 from discreet.schema import IntegerColumn, Schema
 

@@ -10,7 +10,6 @@ from typing import Any
 import duckdb
 import pytest
 
-from discreet.answering import ReleaseReader
 from discreet.artifacts.answers import Answers
 from discreet.curator import Curator
 from discreet.privacy.budget import Budget
@@ -96,7 +95,7 @@ def exact_release(
             algorithms=dict.fromkeys(TABLES, "direct"),
             ledger=tmp_path_factory.mktemp("ledger") / "ledger.db",
         )
-    return ReleaseReader(made).ask
+    return made.ask
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from discreet.artifacts.answers import Answers
-from discreet.artifacts.cell_values import Span
+from discreet.questions.cells.values import Span
 from tests.postprocessing.corpus import CORPUS
 
 CASES = [

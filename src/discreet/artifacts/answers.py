@@ -157,6 +157,7 @@ class Answers:
             groups=self.groups,
             codes=self.codes[mine],
             label=self.label,
+            typed=self.typed,
             columns=columns,
             confidence=1 - ((1 - self.confidence) + (1 - other.confidence)),
             question=f"{self.question}  MINUS  {other.question}",

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
-from discreet.artifacts.cell_values import cell_value
 from discreet.curator.needed import Needed
 from discreet.curator.planning import Planned
 from discreet.errors import LedgerDamaged
@@ -26,6 +25,7 @@ from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.registry import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.aggregates import AGGREGATES
+from discreet.questions.keys import key_label, key_name, key_size, key_value
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -91,7 +91,7 @@ def answers_from(
     if planned.choice is not None:
         return _chosen(planned, measured, confidence, notes)
     groups, unlisted, keys = planned.groups, planned.question.unlisted, measured.keys or ()
-    shape = tuple(schema.column(name).cells for name in groups)
+    shape = tuple(key_size(key, schema) for key in groups)
     shape = (len(keys), *shape) if unlisted else shape
     codes = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
     reader = AnswerReader(planned, measured, Fraction(str(confidence)), prod(shape))
@@ -100,24 +100,24 @@ def answers_from(
     def label(axis: int, code: int) -> str:
         if axis < len(unlisted):
             return keys[code][axis]
-        return schema.column(groups[axis - len(unlisted)]).label(code)
+        return key_label(groups[axis - len(unlisted)], code, schema)
 
-    def typed(axis: int, code: int) -> object:
+    def value(axis: int, code: int) -> object:
         if axis < len(unlisted):
             return keys[code][axis]
-        return cell_value(schema.column(groups[axis - len(unlisted)]), code)
+        return key_value(groups[axis - len(unlisted)], code, schema)
 
     if unlisted:  # one number for the key, spelled out in as many columns as it has texts
         codes = codes[:, [0] * len(unlisted) + list(range(1, len(shape)))]
     return Answers(
-        groups=(*unlisted, *groups),
+        groups=(*unlisted, *map(key_name, groups)),
         codes=codes,
         label=label,
         columns=columns,
         confidence=confidence,
         question=planned.question.text,
         notes=(*notes, *reader.notes()),
-        typed=typed,
+        typed=value,
     )
 
 
@@ -140,6 +140,7 @@ def _chosen(
         groups=(aggregate.name,),
         codes=np.array(measured.chosen, dtype=np.int64).reshape(-1, 1),
         label=lambda axis, code: column.label(code),
+        typed=lambda axis, code: key_value(column.name, code, planned.schema),
         columns=(
             AnswerColumn(
                 name="rows behind the best",

@@ -27,7 +27,6 @@ from discreet.queries.registry import loaded
 from discreet.queries.tallies import (
     Cells,
     FoundKeys,
-    Key,
     Tally,
     Term,
     WeightedCounts,
@@ -35,8 +34,9 @@ from discreet.queries.tallies import (
 )
 from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.curator_sql import Aggregate, CuratorQuestion
-from discreet.questions.limits import MOST_CELLS, MOST_GROUPS
+from discreet.questions.keys import Key, key_size, tally_groups
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS, MOST_GROUPS
 
 MOST_KEYS = 100_000
 """Found keys of one question."""
@@ -59,15 +59,15 @@ class Planned:
     """How keys that no schema lists are named, before anything else is read."""
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        """The columns of declared cells that tell the answer's rows apart."""
+    def groups(self) -> tuple[Key, ...]:
+        """The columns of declared cells, and the computed keys, that tell the answer's rows apart."""
         (first, *_) = self.needed
         if AGGREGATES[first.aggregate.kind].is_by_cell:
             assert first.aggregate.column is not None
             return (*self.question.groups, first.aggregate.column)
         return self.question.groups
 
-    def requests_for(self, keys: tuple[Key, ...]) -> tuple[TallyRequest, ...]:
+    def requests_for(self, keys: tuple[tuple[str, ...], ...]) -> tuple[TallyRequest, ...]:
         """The requests, once the keys are known."""
         found = FoundKeys(self.question.unlisted, keys)
         return tuple(
@@ -79,7 +79,7 @@ class Planned:
     def most_keys(self) -> int:
         """As many found keys as can be answered; further ones, in order, are left out."""
         cells = [prod(request.query.shape(self.schema)[1:]) for request in self.requests]
-        groups = prod(self.schema.column(name).cells for name in self.groups)
+        groups = prod(key_size(key, self.schema) for key in self.groups)
         return min(MOST_KEYS, MOST_GROUPS // groups, *(MOST_CELLS // each for each in cells))
 
     @property
@@ -209,7 +209,7 @@ def _requests(
     requests: list[TallyRequest] = []
     laws: list[NoiseLaw] = []
     for term, part in parts.items():
-        tally = Tally(term, question.groups, question.condition)
+        tally = Tally(term, tally_groups(question.groups), question.condition)
         if question.unlisted:
             tally = replace(tally, found=FoundKeys(question.unlisted))
         moved = tally.sensitivity(schema)

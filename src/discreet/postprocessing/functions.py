@@ -13,6 +13,7 @@ from discreet.errors import BadQuestion
 from discreet.postprocessing import arithmetic, logic
 from discreet.postprocessing.arithmetic import constant_of, increasing, numbers_of
 from discreet.postprocessing.values import Floats, Labels, Levels, Numbers, Value, joined_origins
+from discreet.questions.cells.functions import matches
 from discreet.schema.columns.column import OTHER_LABEL
 
 Work = Callable[[Sequence[Value], Levels], Value]
@@ -149,9 +150,7 @@ def _part_of_text(text: str, start: float, length: float | None = None) -> str:
 
 
 def _like(ignores_case: bool) -> Work:
-    from discreet.questions.conditions import Pattern
-
-    return _texts(lambda text, pattern: Pattern("", pattern, ignores_case).matches(text))
+    return _texts(lambda text, pattern: matches(pattern, text, ignores_case))
 
 
 def _as_number(arguments: Sequence[Value], levels: Levels) -> Value:

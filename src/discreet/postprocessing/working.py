@@ -13,7 +13,6 @@ from itertools import product
 import numpy as np
 
 from discreet.artifacts.answers import Answers
-from discreet.artifacts.cell_values import cell_value
 from discreet.errors import BadQuestion
 from discreet.postprocessing import logic
 from discreet.postprocessing.across import Groups, across
@@ -47,6 +46,7 @@ from discreet.postprocessing.rows import (
 )
 from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value, joined_origins
 from discreet.postprocessing.windows import over
+from discreet.questions.cells.values import cell_value
 from discreet.schema import Schema
 
 EMPTY_GROUPS = "Every group that the schema declares is a row of the subquery, also one that no row of the table is in."

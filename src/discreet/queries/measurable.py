@@ -22,8 +22,8 @@ from discreet.privacy.adjacency import (
     sensitivity_of_one_count,
 )
 from discreet.queries.registry import query_kinds
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 Counts = npt.NDArray[np.int64]
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from discreet.questions.conditions import ALWAYS, Condition
+from discreet.questions.expressions import TRUE, Expression
+from discreet.questions.keys import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Question:
     """What is asked, as plain data; column names are the schema's own."""
 
     aggregates: tuple[Aggregate, ...]
-    condition: Condition = ALWAYS
-    group_by: tuple[str, ...] = ()
+    condition: Expression = TRUE
+    group_by: tuple[Key, ...] = ()
+    """Plain columns by their names, and computed keys."""
     text: str = ""

@@ -158,6 +158,13 @@ def unit(column: Column, value: Sql, type_: FieldType) -> Sql:
     return s.try_cast(read(value, type_), unit_type(column, type_))
 
 
+def read_text(kind: str, value: Sql) -> Sql:
+    """The unit of a text that a question casts: as of a column of text."""
+    trimmed = s.call("trim", s.cast(value, "VARCHAR"), s.text(WHITESPACE))
+    read = {"integer": _integer, "number": _double, "date": _days, "datetime": _microseconds}[kind]
+    return read(trimmed, FieldType.of("VARCHAR"))
+
+
 def _finite(value: Sql) -> Sql:
     return s.choose([(s.call("isfinite", value), value)], s.null())
 

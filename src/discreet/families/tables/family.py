@@ -10,8 +10,7 @@ from discreet.families.tables.queries.parities import Parity, parse_parities, pa
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.queries.class_arguments import one_column, plain_names
 from discreet.queries.registry import ClassReader, Family
-from discreet.questions.samples import conditions
-from discreet.questions.spelling import quoted
+from discreet.questions.spelling import conditions, quoted
 from discreet.schema import Schema
 
 _RELEASE = "discreet.families.tables.release"

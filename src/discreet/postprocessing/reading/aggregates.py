@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet.errors import BadQuestion
 from discreet.postprocessing.plan import Call, Expression, Literal
+from discreet.postprocessing.reading.syntax import QUANTILES
 from discreet.questions.statement import bare, number
 from discreet.schema import Schema
 
@@ -58,7 +59,7 @@ class AggregateRewriter:
         if type(node) in (exp.PercentileCont, exp.PercentileDisc) and node.args.get("expression"):
             return exp.Quantile(this=node.this, quantile=node.expression)
         named = type(node) is exp.Anonymous and str(node.this).lower()
-        if named in ("quantile_cont", "quantile_disc") and len(node.expressions) == 2:
+        if named in QUANTILES and len(node.expressions) == 2:
             return exp.Quantile(this=node.expressions[0], quantile=node.expressions[1])
         return node
 

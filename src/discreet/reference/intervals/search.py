@@ -48,10 +48,10 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.blocks import CutCounts
 from discreet.queries.classes import QueryClass
-from discreet.questions.limits import MOST_CELLS
 from discreet.reference.intervals.range_count import RangeCount
 from discreet.reference.intervals.theorem import Promise, Search
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 THEOREM = "Blum, Ligett, Roth 2008, theorem 4.2, with the size bound solved from its proof"
 GRID_THEOREM = (

@@ -263,14 +263,14 @@ class NumberColumn(OrderedColumn):
         if self.inner_edges is not None:
             return self.inner_edges[code - 1]
         # The formula never decreases, so its steps are found by halving among all doubles.
-        below, above = _rank(self.low), _rank(self.high)
+        below, above = rank_of(self.low), rank_of(self.high)
         while above - below > 1:
             middle = (below + above) // 2
-            if self.code_of_unit(_double(middle)) >= code:
+            if self.code_of_unit(double_at(middle)) >= code:
                 above = middle
             else:
                 below = middle
-        return _double(above if self.closed == "left" else below)
+        return double_at(above if self.closed == "left" else below)
 
     def extent(self, code: int) -> tuple[float, float]:
         code = self._value_code(code)
@@ -330,13 +330,13 @@ def _cuts_mistakes(cuts: list[float], low: float, high: float) -> list[str]:
     return found
 
 
-def _rank(number: float) -> int:
+def rank_of(number: float) -> int:
     """Doubles numbered in their order, so that neighbours differ by 1."""
     bits: int = struct.unpack("<q", struct.pack("<d", number))[0]
     return bits if bits >= 0 else -(bits & (2**63 - 1))
 
 
-def _double(rank: int) -> float:
+def double_at(rank: int) -> float:
     bits = rank if rank >= 0 else -rank - 2**63
     number: float = struct.unpack("<d", struct.pack("<q", bits))[0]
     return number

@@ -42,7 +42,7 @@ from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.estimate.combination import Terms, half_widths, variance_of
 from discreet.privacy.exact import exact
 from discreet.privacy.laws.sums import spread_factor
-from discreet.questions.pieces import extents
+from discreet.questions.cells.pieces import extents
 from discreet.schema import Column, OrderedColumn, Schema
 from discreet.schema.columns.completeness import keeps_every_row
 

@@ -28,8 +28,8 @@ from discreet.privacy.cost import Accounting
 from discreet.queries.blocks import GridCounts
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Marginal
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 MOST_COLUMNS = 6
 """Above, a grid that a budget can pay for is too coarse to be of use."""

@@ -14,15 +14,14 @@ from discreet.errors import BadInput
 from discreet.families.predicates.queries.predicates import (
     MOST_EXACT,
     check_cells,
-    columns_of,
     doubled_middles,
     integer_inequality,
     partition,
 )
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.questions.inequality import Inequality
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 Counts = npt.NDArray[np.int64]
 Integers = npt.NDArray[np.int64]
@@ -124,7 +123,8 @@ class InequalityCounts:
 
     @classmethod
     def of(cls, schema: Schema, asked: Sequence[Inequality]) -> InequalityCounts:
-        columns = columns_of(schema, asked)
+        named = {name for each in asked for name in each.columns}
+        columns = tuple(name for name in schema.names if name in named)
         check_cells(schema, columns, MOST_CELLS)
         coefficients, bounds = [], []
         for each in asked:

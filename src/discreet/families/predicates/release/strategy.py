@@ -40,7 +40,7 @@ from discreet.families.shared.release.protocol import Algorithm, ClassError, Pre
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
-from discreet.questions.inequality import Inequality
+from discreet.questions.inequality import Inequality, lone_inequality
 from discreet.schema import Schema
 
 ONE = "exact noise law of one answer's combination of draws"
@@ -187,7 +187,8 @@ def _inequalities(asked: Predicates, schema: Schema) -> InequalityCounts:
     found: list[Inequality] = []
     read = read_conditions(schema, asked.conditions)
     for text, condition in zip(asked.conditions, read, strict=True):
-        if not isinstance(condition, Inequality):
+        inequality = lone_inequality(condition, schema)
+        if inequality is None:
             columns = columns_of(schema, read)
             cells = math.prod(schema.sizes(columns))
             raise BadInput(
@@ -195,8 +196,8 @@ def _inequalities(asked: Predicates, schema: Schema) -> InequalityCounts:
                 f"{MOST_CELLS:,} are told apart, as {text!r} needs. Declare the conditions on fewer "
                 "columns as a class of their own, or wider cells. Nothing was read or charged."
             )
-        check_single_values(schema, condition)
-        found.append(condition)
+        check_single_values(schema, inequality)
+        found.append(inequality)
     return InequalityCounts.of(schema, found)
 
 

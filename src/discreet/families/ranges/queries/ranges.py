@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import BadInput
 from discreet.queries.tree import MOST_BITS, Tree, bits_of, halvings
-from discreet.questions.samples import sql_name, sql_value
-from discreet.questions.spelling import checked_weight, quoted
+from discreet.questions.spelling import checked_weight, quoted, sql_name, sql_value
 from discreet.schema import OrderedColumn, Schema
 
 if TYPE_CHECKING:

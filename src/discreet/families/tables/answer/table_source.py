@@ -21,16 +21,18 @@ from discreet.families.ranges.answer.joining import total_of
 from discreet.families.tables.answer.aggregates import aggregate_table
 from discreet.families.tables.answer.batches import TableBatches
 from discreet.families.tables.answer.counting import DECLARED_NOTE, count_rows, nothing_left
+from discreet.families.tables.answer.linear_tables import CombinedTable
 from discreet.families.tables.answer.summing import both, direct_mean, direct_sum, quotient
 from discreet.families.tables.answer.table_readings import (
     combined_sum,
     count_reading,
     table_reading,
 )
-from discreet.questions.conditions import ALWAYS
+from discreet.questions.expressions import TRUE
 from discreet.questions.impossible import impossible_cells
-from discreet.questions.limits import MOST_CELLS
+from discreet.questions.inequality import NUMERIC_KINDS
 from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema.limits import MOST_CELLS
 
 Bools = npt.NDArray[np.bool_]
 
@@ -53,7 +55,7 @@ class TableSource(Source):
         self._batches = TableBatches(library)
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
-        if region.has_inequality or region.kind == "quantile":
+        if region.kind == "quantile" or self._is_of_halfspaces(region):
             return None
         self._check_columns(region)
         selection = select(region.condition, self._schema, keep=region.groups)
@@ -62,6 +64,17 @@ class TableSource(Source):
         notes = () if np.all(found.is_exact) else (CELL_NOTE,)
         found = replace(found, notes=(*notes, *found.notes), parts=self._library.table_parts)
         return found.noted(*self._notes(region, selection, found))
+
+    def _is_of_halfspaces(self, region: Region) -> bool:
+        """Whether the source of halfspaces reads it, from the same tables and in exact arithmetic."""
+        if not region.has_inequality or region.kind != "count" or region.column is not None:
+            return False
+        columns = tuple(name for name in self._schema.names if name in region.names)
+        if any(self._schema.column(name).kind not in NUMERIC_KINDS for name in columns):
+            return False
+        if not self._library.usable(columns):
+            return True
+        return isinstance(self._library.table(columns), CombinedTable)
 
     def read_ranges(self, asked: RangeRegions, confidence: float) -> Found:
         return self._tried(self._batches.ranges, asked, confidence)
@@ -223,7 +236,7 @@ class TableSource(Source):
         if not plain or not self._library.usable((column,)):
             return None
         level = both(confidence)
-        selection = select(ALWAYS, self._schema, keep=[column], in_domain=column)
+        selection = select(TRUE, self._schema, keep=[column], in_domain=column)
         table = self._library.table((column,))
         counts = count_rows(table, selection, confidence=level, public_rows=self._public_rows)
         counts = counts.plausible(self._public_rows, whole=False)

@@ -6,12 +6,17 @@ cells: a cell is surely selected if all its pieces are, possibly if one is. Equa
 get equal cells. A piece's weight is its share of the cell if values are spread evenly there; the
 weights only place an estimate inside its interval, they never shorten the interval.
 
+An atom that is no plain comparison cuts cells where its truth changes (`truth_boxes`). Where it changes too
+often to follow, or depends on other columns or on undeclared values, a piece is doubled: one copy
+for each truth that is possible there, since rows of either kind may be in it.
+
 Values are meant as the schema counts them: clamped to the edge cells where it says so.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,17 +26,25 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadQuestion, NotAnswerable
-from discreet.questions.conditions import (
-    Atom,
-    Comparison,
-    Membership,
-    NullTest,
-    Pattern,
-    TruthTest,
+from discreet.questions.cells.functions import matches
+from discreet.questions.cells.halving import (
+    FALSE,
+    SINGLE,
+    TRUE,
+    UNKNOWN,
+    Bits,
+    bits_of,
+    reach_of_cells,
+    reach_outside,
+    special_cells,
+    truth_stretches,
 )
-from discreet.questions.limits import MOST_CELLS
+from discreet.questions.cells.reach import NULL, Reach, one, reach_of
+from discreet.questions.conditions import Simple, simple_of
+from discreet.questions.expressions import Expression
 from discreet.schema import CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.columns.values import category_text_of
+from discreet.schema.limits import MOST_CELLS
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -42,18 +55,27 @@ MOST_PATTERNS = 4
 """Patterns that a column with a cell for undeclared values can be asked about at once."""
 
 
-def pieces_of(column: Column, atoms: Sequence[Atom]) -> Pieces:
-    """The cells of `column`, cut as the atoms need it."""
+def pieces_of(
+    column: Column, atoms: Sequence[Expression], hidden: Sequence[tuple[Expression, Bits]] = ()
+) -> Pieces:
+    """The cells of `column`, cut as the atoms need it.
+
+    `hidden` are atoms over several columns that cut some of their cells: with each, the truths that are
+    possible in some cell of this column.
+    """
     if column.cells > MOST_CELLS:
         raise NotAnswerable(
             f"Column {column.name!r} has {column.cells:,} cells; at most {MOST_CELLS:,} are listed "
             "to answer a question. A release of intervals over it would be needed."
         )
-    if column.kind != "boolean" and any(isinstance(atom, TruthTest) for atom in atoms):
-        raise BadQuestion(f"Column {column.name!r} is not boolean; IS takes NULL there.")
+    pieces: Pieces
     if isinstance(column, OrderedColumn):
-        return OrderedPieces(column, atoms)
-    return NamedPieces(column, atoms)
+        pieces = OrderedPieces(column, atoms)
+    else:
+        pieces = NamedPieces(column, atoms)
+    for atom, bits in hidden:
+        pieces.double(atom, bits[pieces.cell])
+    return pieces
 
 
 class Pieces:
@@ -62,9 +84,11 @@ class Pieces:
     column: Column
     cell: Integers
     weight: Floats
+    bits: dict[Expression, Bits]
+    """Of atoms that are no plain comparisons: the truth on each piece."""
 
     def _arrange(self, cell: Integers, weight: Floats) -> None:
-        self.cell, self.weight = cell, weight
+        self.cell, self.weight, self.bits = cell, weight, {}
         self.starts = np.flatnonzero(np.diff(cell, prepend=-1)).astype(np.int64)
 
     @property
@@ -81,24 +105,59 @@ class Pieces:
         """Pieces of value cells: the rows that a sum adds up. Others and nulls add nothing."""
         return self.cell < self.column.value_cells
 
-    def truth(self, atom: Atom, *, positive: bool) -> Bools:
+    def double(self, atom: Expression, bits: Bits) -> None:
+        """Note the truths of an atom on each piece; a piece with several becomes several.
+
+        Undeclared values are presumed not to satisfy it; elsewhere each truth gets an equal share.
+        """
+        truths = np.stack([bits & truth for truth in SINGLE])
+        copies = (truths > 0).sum(axis=0)
+        place = np.repeat(np.arange(len(bits)), copies)
+        first = np.cumsum(copies) - copies
+        rank = np.arange(len(place)) - first[place]
+        order = np.cumsum(truths > 0, axis=0) - 1
+        own = np.zeros(len(place), dtype=np.uint8)
+        for row, truth in zip(order, SINGLE, strict=True):
+            own[((bits[place] & truth) > 0) & (row[place] == rank)] = truth
+        weight = self.weight[place] / copies[place]
+        other = self.cell[place] == self.column.other_cell
+        if self.column.other_cell is not None and other.any():
+            presumed = np.where((bits[place] & FALSE) > 0, FALSE, UNKNOWN)
+            kept = np.where(copies[place] > 1, own == presumed, True)
+            weight = np.where(other, self.weight[place] * kept, weight)
+        held = {each: found[place] for each, found in self.bits.items()}
+        self._take(place)
+        self._arrange(self.cell[place], weight)
+        self.bits = {**held, atom: own}
+
+    def _take(self, place: Integers) -> None:
+        """Copy what a kind of pieces knows of each piece."""
+        raise NotImplementedError
+
+    def truth(self, atom: Expression, *, positive: bool) -> Bools:
         """Where the atom is true, or where it is false: nulls are neither, but for IS tests."""
-        if isinstance(atom, NullTest):
+        known = self.bits.get(atom)
+        if known is not None:
+            return np.asarray(known == (TRUE if positive else FALSE))
+        asked = simple_of(atom)
+        assert asked is not None
+        if asked.sign == "is null":
             if self.column.null_cell is None and positive:
                 raise NotAnswerable(
                     f"The schema leaves nulls of column {self.column.name!r} out of every count, "
                     "so no release of it can tell how many there are."
                 )
             return self.is_null if positive else ~self.is_null
-        if isinstance(atom, TruthTest):
-            found = self._true(Comparison(atom.column, "=", atom.truth)) & ~self.is_null
+        if asked.sign in ("is true", "is false"):
+            equal = Simple(asked.column, "=", (asked.sign == "is true",))
+            found = self._true(equal) & ~self.is_null
             return found if positive else ~found
-        if isinstance(atom, Membership) and atom.has_null and not positive:
+        if asked.has_null and not positive:
             return np.zeros(len(self.cell), dtype=np.bool_)
-        found = self._true(atom)
+        found = self._true(asked)
         return (found if positive else ~found) & ~self.is_null
 
-    def _true(self, atom: Comparison | Membership | Pattern) -> Bools:
+    def _true(self, asked: Simple) -> Bools:
         raise NotImplementedError
 
     def values(self) -> tuple[Floats, Floats]:
@@ -120,10 +179,27 @@ class OrderedPieces(Pieces):
     is Lk itself. Each piece lies in one region, so a comparison with Lk looks at its number only.
     """
 
-    def __init__(self, column: OrderedColumn, atoms: Sequence[Atom]) -> None:
+    region: Integers
+    _low: Floats
+    _high: Floats
+
+    def __init__(self, column: OrderedColumn, atoms: Sequence[Expression]) -> None:
         self.column = self.ordered = column
         self._whole = not isinstance(column, NumberColumn)  # units are integers, not doubles
-        limits = {column._literal(literal) for atom in atoms for literal in _literals(atom)}
+        asked = {atom: simple_of(atom) for atom in atoms}
+        limits = {
+            column._literal(literal)
+            for each in asked.values()
+            if each is not None
+            for literal in _literals(each)
+        }
+        general = {
+            atom: [(first, bits_of(truth)) for first, _, truth in truth_stretches(atom, column)]
+            for atom, each in asked.items()
+            if each is None
+        }
+        for found in general.values():
+            limits |= {Fraction(first) if self._whole else first for first, _ in found[1:]}
         self.limits: list[Number] = sorted(limits)
         self._place = {limit: place for place, limit in enumerate(self.limits)}
         cells = column.value_cells
@@ -139,6 +215,27 @@ class OrderedPieces(Pieces):
             code: self._split(*column.extent(code), places) for code, places in cut.items()
         }
         self._assemble(codes)
+        for atom, found in general.items():
+            self.double(atom, self._bits(atom, found))
+
+    def _bits(self, atom: Expression, found: list[tuple[int | float, int]]) -> Bits:
+        """The truths of an atom on each piece, from the stretches on which it has one."""
+        starts = [first for first, _ in found[1:]]
+        truths = np.array([bits for _, bits in found], dtype=np.uint8)
+        # The stretch below the limit Lk (region 2k) starts at the one before it, or before all of them.
+        passed = [bisect_right(starts, limit) for limit in self.limits]
+        by_region = np.zeros(2 * len(self.limits) + 1, dtype=np.int64)
+        by_region[1::2] = passed
+        by_region[2::2] = passed
+        bits = truths[by_region[np.maximum(self.region, 0)]]
+        for cell, reach in special_cells(self.column):
+            here = self.cell == cell
+            bits[here] = bits_of(reach_of(atom, {self.column.name: reach}))
+        return np.asarray(bits)
+
+    def _take(self, place: Integers) -> None:
+        self.region = self.region[place]
+        self._low, self._high = self._low[place], self._high[place]
 
     def _assemble(self, codes: Integers) -> None:
         column, cells = self.ordered, self.ordered.value_cells
@@ -149,13 +246,13 @@ class OrderedPieces(Pieces):
         region = 2 * np.searchsorted(codes, cell, side="left").astype(np.int64)
         weight = np.ones(len(cell))
         starts = np.cumsum(many) - many
-        self._cut_places: list[tuple[int, _Piece]] = []
+        cut_places: list[tuple[int, _Piece]] = []
         for code, parts in self._cut.items():
             shares = self._shares(parts)
             for offset, (part, share) in enumerate(zip(parts, shares, strict=True)):
                 place = int(starts[code]) + offset
                 region[place], weight[place] = part.region, share
-                self._cut_places.append((place, part))
+                cut_places.append((place, part))
         tail_cells: list[int] = []
         tail_regions: list[int] = []
         tail_weights: list[float] = []
@@ -173,6 +270,9 @@ class OrderedPieces(Pieces):
             np.concatenate([cell, np.array(tail_cells, dtype=np.int64)]),
             np.concatenate([weight, np.array(tail_weights, dtype=np.float64)]),
         )
+        self._low, self._high = (np.full(len(self.cell), np.nan) for _ in range(2))
+        for place, part in cut_places:
+            self._low[place], self._high[place] = float(part.low), float(part.high)
 
     def _outside(self) -> list[tuple[list[_Piece], int]]:
         """Pieces of the values below the domain and above it; the nearest one stands for its side."""
@@ -228,14 +328,12 @@ class OrderedPieces(Pieces):
     def _after(self, limit: Number) -> Number:
         return math.floor(limit) + 1 if self._whole else math.nextafter(float(limit), math.inf)
 
-    def _true(self, atom: Comparison | Membership | Pattern) -> Bools:
-        if isinstance(atom, Pattern):
-            raise BadQuestion(f"Column {atom.column!r} is not of texts; LIKE means nothing there.")
-        if isinstance(atom, Membership):
-            points = [2 * self._place_of(literal) + 1 for literal in atom.literals]
+    def _true(self, asked: Simple) -> Bools:
+        if asked.sign == "in":
+            points = [2 * self._place_of(literal) + 1 for literal in asked.literals]
             return np.isin(self.region, np.array(points, dtype=np.int64))
-        place = 2 * self._place_of(atom.literal)
-        match atom.operator:
+        place = 2 * self._place_of(asked.literals[0])
+        match asked.sign:
             case "<":
                 found = self.region <= place
             case "<=":
@@ -258,8 +356,8 @@ class OrderedPieces(Pieces):
         valued = self.in_domain
         low, high = np.full(len(self.cell), np.nan), np.full(len(self.cell), np.nan)
         low[valued], high[valued] = cell_low[self.cell[valued]], cell_high[self.cell[valued]]
-        for place, part in self._cut_places:
-            low[place], high[place] = float(part.low), float(part.high)
+        known = ~np.isnan(self._low)
+        low[known], high[known] = self._low[known], self._high[known]
         return low, high
 
 
@@ -290,23 +388,23 @@ class NamedPieces(Pieces):
     named one and to fit no pattern: only the estimate depends on that.
     """
 
-    def __init__(self, column: Column, atoms: Sequence[Atom]) -> None:
+    def __init__(self, column: Column, atoms: Sequence[Expression]) -> None:
         self.column = column
         self._found: dict[tuple[str, object], tuple[str, object]] = {}
         named: list[str | float] = []
-        patterns: list[Pattern] = []
+        patterns: list[tuple[str, bool]] = []
+        general: list[Expression] = []
         for atom in atoms:
-            if isinstance(atom, Pattern):
-                if not isinstance(column, CategoryColumn):
-                    raise BadQuestion(
-                        f"Column {column.name!r} is not of texts; LIKE means nothing there."
-                    )
-                plain = Pattern("", atom.text, atom.ignores_case)
-                if plain not in patterns:
-                    patterns.append(plain)
-            if isinstance(atom, Comparison) and atom.operator not in ("=", "!="):
-                column.codes_where(atom.operator, atom.literal)  # says why it is refused
-            for literal in _literals(atom):
+            asked = simple_of(atom)
+            if asked is None:
+                general.append(atom)
+                continue
+            if asked.sign in ("like", "ilike"):
+                pattern = str(asked.literals[0]), asked.sign == "ilike"
+                if pattern not in patterns:
+                    patterns.append(pattern)
+                continue
+            for literal in _literals(asked):
                 found = column.codes_where("=", literal).inner
                 if found:
                     self._found[_key(literal)] = ("cell", found[0][0])
@@ -317,58 +415,85 @@ class NamedPieces(Pieces):
                     named.append(text)
         self._patterns = patterns
         other = column.other_cell
-        if other is not None and len(patterns) > MOST_PATTERNS:
+        if other is not None and len(patterns) + len(general) > MOST_PATTERNS:
             raise BadQuestion(
-                f"Column {column.name!r} is compared with more than {MOST_PATTERNS} LIKE patterns."
+                f"Column {column.name!r} is compared with more than {MOST_PATTERNS} LIKE patterns or "
+                "expressions at once."
             )
         # (which named value it is, which patterns it fits, weight)
         fits = list(product((False, True), repeat=len(patterns)))
         tail: list[tuple[str | float | None, tuple[bool, ...], float]] = []
         if other is not None:
             for text in named:
-                fit = tuple(pattern.matches(_shown(text)) for pattern in patterns)
+                fit = tuple(matches(each, _shown(text), folds) for each, folds in patterns)
                 tail.append((text, fit, 0.0))
             tail += [(None, fit, float(not any(fit))) for fit in fits]
-        self._tail = tail
         cell = list(range(column.value_cells)) + [other or 0] * len(tail)
         weight = [1.0] * column.value_cells + [share for _, _, share in tail]
         if column.null_cell is not None:
             cell.append(column.null_cell)
             weight.append(1.0)
+        places = [-1] * column.value_cells + list(range(len(tail)))
+        places += [-1] * (column.null_cell is not None)
+        self._tail, self._tail_place = tail, np.array(places, dtype=np.int64)
         self._arrange(np.array(cell, dtype=np.int64), np.array(weight, dtype=np.float64))
+        for atom in general:
+            self.double(atom, self._bits(atom))
 
-    def _true(self, atom: Comparison | Membership | Pattern) -> Bools:
-        found = np.zeros(len(self.cell), dtype=np.bool_)
-        first = self.column.value_cells
-        if isinstance(atom, Pattern):
+    def _bits(self, atom: Expression) -> Bits:
+        """The truths of an atom on each piece: of undeclared values, all that are possible."""
+        found: dict[tuple[int, int], int] = {}
+        for key in zip(self.cell.tolist(), self._tail_place.tolist(), strict=True):
+            if key not in found:
+                found[key] = bits_of(reach_of(atom, {self.column.name: self._reach(*key)}))
+        pairs = zip(self.cell.tolist(), self._tail_place.tolist(), strict=True)
+        return np.array([found[key] for key in pairs], dtype=np.uint8)
+
+    def _reach(self, cell: int, tail: int) -> Reach:
+        if cell == self.column.null_cell:
+            return NULL
+        if tail < 0:
+            return reach_of_cells(self.column, cell, cell + 1)
+        text = self._tail[tail][0]
+        return reach_outside(self.column) if text is None else one(_shown(text))
+
+    def _take(self, place: Integers) -> None:
+        self._tail_place = self._tail_place[place]
+
+    def _true(self, asked: Simple) -> Bools:
+        inside = self._tail_place < 0
+        tail = np.zeros(len(self._tail) + 1, dtype=np.bool_)
+        if asked.sign in ("like", "ilike"):
             assert isinstance(self.column, CategoryColumn)
-            which = self._patterns.index(Pattern("", atom.text, atom.ignores_case))
-            found[:first] = [atom.matches(value) for value in self.column.values]
-            for offset, (_, fit, _) in enumerate(self._tail):
-                found[first + offset] = fit[which]
-            return found
-        named = {self._found[_key(literal)] for literal in _literals(atom)}
-        cells = [code for what, code in named if what == "cell" and isinstance(code, int)]
-        found[np.array(cells, dtype=np.int64)] = True
-        for offset, (text, _, _) in enumerate(self._tail):
-            found[first + offset] = text is not None and ("undeclared", text) in named
-        if isinstance(atom, Comparison) and atom.operator == "!=":
-            return ~found
-        return found
+            text, folds = pattern = str(asked.literals[0]), asked.sign == "ilike"
+            which = self._patterns.index(pattern)
+            cells = np.array([matches(text, value, folds) for value in self.column.values])
+            tail[:-1] = [fit[which] for _, fit, _ in self._tail]
+        else:
+            named = {self._found[_key(literal)] for literal in _literals(asked)}
+            chosen = [code for what, code in named if what == "cell" and isinstance(code, int)]
+            cells = np.zeros(self.column.value_cells, dtype=np.bool_)
+            cells[np.array(chosen, dtype=np.int64)] = True
+            tail[:-1] = [
+                text is not None and ("undeclared", text) in named for text, _, _ in self._tail
+            ]
+        known = np.zeros(self.column.cells, dtype=np.bool_)
+        known[: self.column.value_cells] = cells
+        found = np.where(inside, known[self.cell], tail[self._tail_place])
+        return ~found if asked.sign == "!=" else found
 
     def values(self) -> tuple[Floats, Floats]:
         numbers = np.full(len(self.cell), np.nan)
         if self.column.kind == "boolean":
-            numbers[:2] = 0.0, 1.0
+            valued = self.in_domain
+            numbers[valued] = self.cell[valued]
         return numbers, numbers.copy()
 
 
-def _literals(atom: Atom) -> Iterable[object]:
-    if isinstance(atom, Comparison):
-        return (atom.literal,)
-    if isinstance(atom, TruthTest):
-        return (atom.truth,)
-    return atom.literals if isinstance(atom, Membership) else ()
+def _literals(asked: Simple) -> Iterable[object]:
+    if asked.sign in ("is true", "is false"):
+        return (asked.sign == "is true",)
+    return () if asked.sign in ("is null", "like", "ilike") else asked.literals
 
 
 def _key(literal: object) -> tuple[str, object]:

@@ -11,6 +11,7 @@ are not in a tree unless the schema clamps them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -19,23 +20,22 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
+from discreet.questions.cells.halving import FALSE, TRUE, bits_of, selections, truth_boxes
 from discreet.questions.conditions import (
-    Atom,
-    Comparison,
-    Condition,
     Leaf,
-    Membership,
-    Node,
     Normal,
-    NullTest,
     atoms,
     normal_form,
+    simple_of,
 )
+from discreet.questions.expressions import Expression, columns_of
 from discreet.schema import Column, Schema
-from discreet.schema.columns.column import CodeSelection
+from discreet.schema.columns.column import CodeSelection, Range
 
 Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint64]
+Ranges = tuple[Range, ...]
+"""A box: half-open ranges of codes, one for each column of an atom."""
 
 MOST_STRETCHES = 1 << 20
 """Products of stretches that are evaluated."""
@@ -62,38 +62,31 @@ class BoxCondition:
     is_exact: bool
 
 
-def columns_of(condition: Condition) -> set[str]:
-    """The columns that a condition names."""
-    return {atom.column for atom in atoms(normal_form(condition))}
+@dataclass(frozen=True, slots=True)
+class _Truth:
+    """Where an atom is true and where it is false: boxes over its columns, surely and perhaps."""
+
+    columns: tuple[str, ...]
+    true: tuple[tuple[Ranges, ...], tuple[Ranges, ...]]
+    false: tuple[tuple[Ranges, ...], tuple[Ranges, ...]]
+
+    def edges(self, column: str) -> set[int]:
+        if column not in self.columns:
+            return set()
+        axis = self.columns.index(column)
+        sides = (*self.true, *self.false)
+        return {edge for side in sides for box in side for edge in box[axis]}
 
 
-def asks_for_a_value(condition: Condition, column: str) -> bool:
-    """Whether no row without a value in `column` can satisfy the condition."""
-    return _without(normal_form(condition), column) is False
-
-
-def _without(normal: Normal, column: str) -> Normal:
-    """What is left of the condition for a row whose `column` is null."""
-    if isinstance(normal, Leaf) and normal.atom.column == column:
-        return isinstance(normal.atom, NullTest) and normal.positive
-    if not isinstance(normal, Node):
-        return normal
-    parts = [_without(part, column) for part in normal.parts]
-    if any(part is (not normal.every) for part in parts):
-        return not normal.every
-    left = tuple(part for part in parts if part is not normal.every)
-    return Node(normal.every, left) if left else normal.every
-
-
-def boxes_of(condition: Condition, schema: Schema, columns: Sequence[str]) -> BoxCondition:
+def boxes_of(condition: Expression, schema: Schema, columns: Sequence[str]) -> BoxCondition:
     """The boxes of `condition` over `columns`, which must include those it names."""
     normal = normal_form(condition)
+    declared = [schema.column(name) for name in columns]
+    chosen = {atom: _truth(atom, schema) for atom in atoms(normal)}
     if name := _asked_for_nulls(normal):
         raise NotAnswerable(
             f"A release of ranges counts values only, so it cannot tell how many nulls column {name!r} has."
         )
-    declared = [schema.column(name) for name in columns]
-    chosen = {atom: _cells(atom, schema.column(atom.column)) for atom in atoms(normal)}
     edges = [_edges(column, chosen) for column in declared]
     if prod(len(each) - 1 for each in edges) > MOST_STRETCHES:
         raise NotAnswerable(
@@ -109,37 +102,58 @@ def boxes_of(condition: Condition, schema: Schema, columns: Sequence[str]) -> Bo
 
 def _asked_for_nulls(normal: Normal) -> str | None:
     if isinstance(normal, Leaf):
-        asked = isinstance(normal.atom, NullTest) and normal.positive
-        return normal.atom.column if asked else None
-    if isinstance(normal, Node):
-        return next(filter(None, map(_asked_for_nulls, normal.parts)), None)
-    return None
+        asked = simple_of(normal.atom)
+        wanted = asked is not None and asked.sign == "is null" and normal.positive
+        return asked.column if wanted and asked is not None else None
+    if isinstance(normal, bool):
+        return None
+    return next(filter(None, map(_asked_for_nulls, normal.parts)), None)
 
 
-def _cells(atom: Atom, column: Column) -> CodeSelection:
-    if isinstance(atom, Comparison):
-        return column.codes_where(atom.operator, atom.literal)
-    if isinstance(atom, Membership):
-        return column.codes_where("in", list(atom.literals))
-    if isinstance(atom, NullTest):
-        return CodeSelection((), ())  # of the value cells, none
-    raise NotAnswerable(f"A release of ranges of column {column.name!r} answers comparisons only.")
+def _truth(atom: Expression, schema: Schema) -> _Truth:
+    names = tuple(dict.fromkeys(columns_of(atom)))
+    columns = [schema.column(name) for name in names]
+    if len(columns) > 1:
+        found = [(ranges, bits_of(truth)) for ranges, truth in truth_boxes(atom, tuple(columns))]
+
+        def where(truth: int) -> tuple[tuple[Ranges, ...], tuple[Ranges, ...]]:
+            surely = tuple(ranges for ranges, bits in found if bits == truth)
+            return surely, tuple(ranges for ranges, bits in found if bits & truth)
+
+        return _Truth(names, where(TRUE), where(FALSE))
+    true, false = _selected(atom, columns[0])
+    return _Truth(names, _sides(true), _sides(false))
 
 
-def _edges(column: Column, chosen: dict[Atom, CodeSelection]) -> list[int]:
+def _selected(atom: Expression, column: Column) -> tuple[CodeSelection, CodeSelection]:
+    """The value cells where an atom of one column is true, and those where it is false."""
+    asked = simple_of(atom)
+    if asked is None or not column.is_ordered or not asked.literals:
+        if asked is None or asked.sign != "is null":
+            return selections(atom, column)
+        everything = CodeSelection(((0, column.value_cells),), ((0, column.value_cells),))
+        return CodeSelection((), ()), everything
+    literals = list(asked.literals)
+    true = column.codes_where(asked.sign, literals if asked.sign == "in" else literals[0])
+    false = true.within(column.value_cells)
+    return true, CodeSelection((), ()) if asked.has_null else false
+
+
+def _sides(chosen: CodeSelection) -> tuple[tuple[Ranges, ...], tuple[Ranges, ...]]:
+    return tuple((pair,) for pair in chosen.inner), tuple((pair,) for pair in chosen.outer)
+
+
+def _edges(column: Column, chosen: dict[Expression, _Truth]) -> list[int]:
     """Where some atom about the column may change its truth, from 0 to the number of value cells."""
     found = {0, column.value_cells}
-    for atom, cells in chosen.items():
-        if atom.column == column.name:
-            found |= {
-                edge for ranges in (cells.inner, cells.outer) for pair in ranges for edge in pair
-            }
+    for truth in chosen.values():
+        found |= truth.edges(column.name)
     return sorted(edge for edge in found if edge <= column.value_cells)
 
 
 def _evaluated(
     normal: Normal,
-    chosen: dict[Atom, CodeSelection],
+    chosen: dict[Expression, _Truth],
     edges: list[list[int]],
     axes: dict[str, int],
     *,
@@ -149,17 +163,16 @@ def _evaluated(
     if isinstance(normal, bool):
         return np.full(shape, normal)
     if isinstance(normal, Leaf):
-        cells, axis = chosen[normal.atom], axes[normal.atom.column]
-        if not normal.positive:
-            if isinstance(normal.atom, Membership) and normal.atom.has_null:
-                return np.zeros(shape, dtype=np.bool_)
-            cells = CodeSelection(cells.outer, cells.inner)  # surely not, where not even maybe
-        ranges = cells.inner if surely else cells.outer
-        starts = np.array([any(a <= edge < b for a, b in ranges) for edge in edges[axis][:-1]])
-        found = starts if normal.positive else ~starts
-        return np.broadcast_to(
-            found.reshape([-1 if place == axis else 1 for place in range(len(shape))]), shape
-        )
+        truth = chosen[normal.atom]
+        side = (truth.true if normal.positive else truth.false)[0 if surely else 1]
+        own = [axes[name] for name in truth.columns]
+        found = np.zeros([shape[axis] if axis in own else 1 for axis in range(len(shape))], bool)
+        for ranges in side:
+            place = [slice(None)] * len(shape)
+            for axis, (start, stop) in zip(own, ranges, strict=True):
+                place[axis] = slice(bisect_left(edges[axis], start), bisect_left(edges[axis], stop))
+            found[tuple(place)] = True
+        return np.broadcast_to(found, shape)
     parts = [_evaluated(part, chosen, edges, axes, surely=surely) for part in normal.parts]
     return np.asarray((np.logical_and if normal.every else np.logical_or).reduce(parts))
 
