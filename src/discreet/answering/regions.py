@@ -11,7 +11,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +31,7 @@ from discreet.questions.expressions import (
 )
 from discreet.questions.inequality import has_inequality
 from discreet.questions.keys import ComputedKey
-from discreet.questions.question import Aggregate, Question
+from discreet.questions.question import Aggregate, AggregateKind, Question
 from discreet.schema import Column, OrderedColumn, Schema
 
 Floats = npt.NDArray[np.float64]
@@ -49,11 +48,13 @@ class Region:
 
     condition: Expression = TRUE
     groups: tuple[str, ...] = ()
-    kind: Literal["count", "sum", "avg", "quantile"] = "count"
+    kind: AggregateKind = "count"
     column: str | None = None
     """The column that is summed or averaged; of a count, the column that must not be null."""
     level: Fraction | None = None
     """The level, for a quantile."""
+    second: str | None = None
+    """The other column of a moment."""
 
     @classmethod
     def of(cls, aggregate: Aggregate, condition: Expression, groups: tuple[str, ...]) -> Region:
@@ -63,6 +64,7 @@ class Region:
             aggregate.kind,
             aggregate.column,
             aggregate.level,
+            aggregate.second,
         )
 
     @cached_property

@@ -146,12 +146,13 @@ def select(
     *,
     keep: Sequence[str] = (),
     not_null: str | None = None,
-    in_domain: str | None = None,
+    in_domain: str | Sequence[str] = (),
 ) -> Selection:
     """The cells of `condition`; the columns in `keep` stay although the condition may not need them.
 
-    `not_null` adds that a column is not null; `in_domain` that its value is one that sums add up.
+    `not_null` adds that a column is not null; `in_domain` that the values of columns are those that sums add up.
     """
+    summed = (in_domain,) if isinstance(in_domain, str) else tuple(in_domain)
     if not_null is not None and schema.column(not_null).null_cell is not None:
         condition = both(condition, opposite(null_test(not_null)))
     normal = normal_form(condition)
@@ -164,7 +165,7 @@ def select(
         for name in names:
             by_column.setdefault(name, []).extend([atom] if len(names) == 1 else [])
     wanted = {*by_column, *keep}
-    wanted |= {name for name in (not_null, in_domain) if name is not None}
+    wanted |= {name for name in (not_null, *summed) if name is not None}
     columns = [column for column in schema.columns if column.name in wanted]
     together = {
         atom: _Shared.of(atom, [column for column in columns if column.name in names])
@@ -191,8 +192,8 @@ def select(
             f"at most {MOST_CUT if cut else MOST_CELLS:,} are listed. Ask about fewer columns at once."
         )
     mask = _Evaluation(pieces, axes, together).where(normal)
-    if in_domain is not None:
-        axis = axes[in_domain]
+    for name in summed:
+        axis = axes[name]
         mask = mask & _along(pieces[axis].in_domain, axis, len(pieces))
     kept: list[int] = []
     for axis, column in enumerate(columns):

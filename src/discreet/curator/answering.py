@@ -25,7 +25,7 @@ from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.registry import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.aggregates import AGGREGATES
-from discreet.questions.keys import key_label, key_name, key_size, key_value
+from discreet.questions.keys import key_label, key_name, key_size, key_value, possible_codes
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -107,6 +107,9 @@ def answers_from(
             return keys[code][axis]
         return key_value(groups[axis - len(unlisted)], code, schema)
 
+    kept = _possible_rows(planned, codes, first=1 if unlisted else 0)
+    if len(kept) < len(codes):
+        codes, columns = codes[kept], tuple(each.taken(kept) for each in columns)
     if unlisted:  # one number for the key, spelled out in as many columns as it has texts
         codes = codes[:, [0] * len(unlisted) + list(range(1, len(shape)))]
     return Answers(
@@ -119,6 +122,15 @@ def answers_from(
         notes=(*notes, *reader.notes()),
         typed=value,
     )
+
+
+def _possible_rows(planned: Planned, codes: Counts, *, first: int) -> Counts:
+    """The places of the groups that some row could be in: WHERE rules the others out, whatever the rows are."""
+    possible = np.ones(len(codes), dtype=np.bool_)
+    for axis, key in enumerate(planned.groups, start=first):
+        known = possible_codes(key, planned.question.condition, planned.schema)
+        possible &= np.isin(codes[:, axis], known)
+    return np.flatnonzero(possible)
 
 
 def _chosen(

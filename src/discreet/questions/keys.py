@@ -25,7 +25,7 @@ from discreet.questions.cells.halving import (
 )
 from discreet.questions.cells.reach import NULL, Reach, Scalar, numbers, reach_of
 from discreet.questions.cells.values import cell_value
-from discreet.questions.conditions import anywhere
+from discreet.questions.conditions import anything, anywhere
 from discreet.questions.expressions import (
     TYPE_OF_KIND,
     Bins,
@@ -127,6 +127,32 @@ Key = str | ComputedKey
 def tally_groups(keys: Sequence[Key]) -> tuple[str | Bins, ...]:
     """The keys as the core counts them: without the expressions that they were made from."""
     return tuple(key if isinstance(key, str) else key.bins for key in keys)
+
+
+def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]:
+    """The groups of a key that some row could be in and satisfy a condition; the schema decides, and no row.
+
+    The condition looks at raw values. A cell at the end of a line may hold values beyond the declared bounds.
+    """
+    if isinstance(key, ComputedKey):
+        return list(range(key.bins.size))
+    column = schema.column(key)
+    everything = list(range(column.cells))
+    if key not in columns_of(condition) or column.cells > MOST_VALUES:
+        return everything
+    elsewhere = anywhere(condition)
+    special = dict(special_cells(column))
+    last = column.value_cells - 1
+    possible: list[int] = []
+    for code in everything:
+        reach = special.get(code)
+        if reach is None and isinstance(column, OrderedColumn) and code in (0, last):
+            reach = anything(TYPE_OF_KIND[column.kind], null=False)
+        elif reach is None:
+            reach = reach_of_cells(column, code, code + 1)
+        if True in reach_of(condition, elsewhere | {column.name: reach}).options:
+            possible.append(code)
+    return possible
 
 
 def key_name(key: Key) -> str:

@@ -28,6 +28,8 @@ from discreet.schema import Schema
 
 MOST_LITERALS = 100_000
 """Literals that one question may compare with."""
+MOMENT = "discreet moment"
+"""How whoever splits a statement asks for a moment. No function that people write has such a name."""
 DEEPEST = 200
 """How deep a condition may be nested."""
 
@@ -91,6 +93,8 @@ class _Reader(StatementReader):
             return None
         if type(node) in (exp.Median, exp.Quantile):
             return self._quantile(node, alias)
+        if type(node) is exp.Anonymous and str(node.this).lower() == MOMENT:
+            return self._moment(node)
         kinds: dict[type[Any], Literal["count", "sum", "avg"]] = {
             exp.Count: "count",
             exp.Sum: "sum",
@@ -115,6 +119,18 @@ class _Reader(StatementReader):
                 f"{kind}() takes columns of kind {', '.join(SUMMED_KINDS)}."
             )
         return Aggregate(kind, column, alias or f"{kind}({column})")
+
+    def _moment(self, node: Any) -> Aggregate:
+        """The sum of a column less its middle, or of the product of two such: what spreads are made of."""
+        names = [self.column(each) for each in node.expressions]
+        for name in names:
+            if self.schema.column(name).kind not in SUMMED_KINDS:
+                raise BadQuestion(
+                    f"Column {name!r} is of kind {self.schema.column(name).kind}; spreads and correlations "
+                    f"take columns of kind {', '.join(SUMMED_KINDS)}."
+                )
+        shown = f"{MOMENT}({', '.join(names)})"
+        return Aggregate("moment", names[0], shown, second=names[1] if names[1:] else None)
 
     def _quantile(self, node: Any, alias: str | None) -> Aggregate:
         exp = self.exp
