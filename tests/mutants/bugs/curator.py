@@ -49,8 +49,8 @@ CURATOR = (
         name="every-aggregate-gets-the-whole-budget",
         trap=27,
         file="src/discreet/curator/planning.py",
-        old="zip(weights, shares(allowed, list(weights.values())), strict=True)",
-        new="zip(weights, [allowed] * len(weights), strict=True)",
+        old="iter(shares(allowed, [weight for each in weights for weight in each.values()]))",
+        new="iter([allowed] * sum(map(len, weights)))",
         tests=(f"{ANSWERS}::test_one_charge_pays_for_all_the_aggregates_of_a_question",),
     ),
     Mutant(

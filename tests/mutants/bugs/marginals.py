@@ -109,9 +109,10 @@ MARGINALS = (
     Mutant(
         name="rows-without-a-cell-spread-unasked",
         trap=42,
-        file="src/discreet/families/tables/release/residual.py",
-        old="    if losing and not even:\n",
-        new="    if losing and even:\n",
+        file="src/discreet/families/tables/release/adaptive.py",
+        old="refused_sets(sets, schema, even=self.even)",
+        new="refused_sets(sets, schema, even=True)",
+        more=(("ResidualMarginals(even=self.even)", "ResidualMarginals(even=True)"),),
         tests=(
             "tests/marginals/test_awkward_tables.py::test_rows_without_a_cell_are_in_no_answer_about_that_column",
         ),
