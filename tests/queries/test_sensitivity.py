@@ -27,10 +27,10 @@ from discreet.queries.measurable import (
     ClampedSum,
     Marginal,
     PresentCount,
-    RangeCount,
     query_types,
 )
 from discreet.reference.intervals.cut_counts import CutCounts
+from discreet.reference.intervals.range_count import RangeCount
 from discreet.schema import Schema
 
 SCHEMA = """

@@ -16,6 +16,8 @@ _ARGUMENT = re.compile(
 WEIGHTED = re.compile(r"(.*\S)\s*\*\s*" + _WEIGHT, re.DOTALL)
 """A plain name with a weight behind it."""
 
+_WORDS = re.compile(r'"(?:[^"]|"")*"|\bby\b', re.IGNORECASE)
+
 
 class Argument(NamedTuple):
     """One name between the brackets."""
@@ -59,3 +61,12 @@ def arguments_in(inside: str, text: str) -> list[list[Argument]]:
             groups.append([])
         position = argument.end()
     return groups
+
+
+def halves_at_by(inside: str) -> tuple[str, str] | None:
+    """What stands before and after the word `by`, outside quotes; `None` where it stands between nothing."""
+    for found in _WORDS.finditer(inside):
+        before, after = inside[: found.start()], inside[found.end() :]
+        if found[0].lower() == "by" and before.strip() and after.strip():
+            return before, after
+    return None

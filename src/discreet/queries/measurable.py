@@ -6,10 +6,11 @@ A family that measures others names them in its entry of the registry.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
-from typing import Any, ClassVar, Protocol, assert_never, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, assert_never, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,9 @@ from discreet.privacy.adjacency import (
 from discreet.queries.registry import query_kinds
 from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+
+if TYPE_CHECKING:
+    from discreet.queries.tallies import Tally
 
 Counts = npt.NDArray[np.int64]
 
@@ -191,43 +195,6 @@ class BlockCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeCount:
-    """Count the rows in the cells first..last of one column: one number.
-
-    It moves by at most a unit's rows under either adjacency, as any single count does.
-    """
-
-    column: str
-    first: int
-    last: int
-    kind: ClassVar[str] = "range-count"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    def size(self, schema: Schema) -> int:
-        Marginal(self.columns).size(schema)
-        if not 0 <= self.first <= self.last < schema.column(self.column).value_cells:
-            raise BadInput(f"A range of {self.column} is empty, or leaves the column's cells.")
-        return 1
-
-    def sensitivity(self, schema: Schema) -> Sensitivity:
-        rows = schema.unit.max_rows
-        return Sensitivity(l1=rows, l2_squared=rows * rows)
-
-    def evaluate(self, counts: Counts) -> Counts:
-        return np.array([counts[self.first : self.last + 1].sum(dtype=np.int64)], dtype=np.int64)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "column": self.column, "first": self.first, "last": self.last}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RangeCount:
-        return cls(column=data["column"], first=int(data["first"]), last=int(data["last"]))
-
-
-@dataclass(frozen=True, slots=True)
 class ClampedSum:
     """Sum of `column`, each value clamped to the schema's bounds and moved by `center`, in units of 1/grid.
 
@@ -324,13 +291,31 @@ class PresentCount:
         return cls(column=data["column"])
 
 
-Query = CountQuery | ClampedSum | PresentCount
+@runtime_checkable
+class TallyQuery(Protocol):
+    """Integers computed from exact tallies: sums and counts for groups of rows."""
+
+    kind: ClassVar[str]
+
+    def tallies(self, schema: Schema) -> tuple[Tally, ...]: ...
+
+    def size(self, schema: Schema) -> int: ...
+
+    def sensitivity(self, schema: Schema) -> Sensitivity: ...
+
+    def answered(self, tallied: Sequence[Counts], schema: Schema) -> Counts:
+        """The answer, flat, from the tallies in their order."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+Query = CountQuery | TallyQuery | ClampedSum | PresentCount
 
 _OF_THE_CORE: tuple[Any, ...] = (
     Marginal,
     CellCount,
     BlockCounts,
-    RangeCount,
     ClampedSum,
     PresentCount,
 )

@@ -41,9 +41,9 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
-from discreet.queries.measurable import RangeCount
 from discreet.questions.limits import MOST_CELLS
 from discreet.reference.intervals.cut_counts import CutCounts
+from discreet.reference.intervals.range_count import RangeCount
 from discreet.reference.intervals.theorem import Promise, Search
 from discreet.schema import Schema
 

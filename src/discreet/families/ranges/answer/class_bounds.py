@@ -10,11 +10,11 @@ from discreet.answering.library import Library
 from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.box_usefulness import THEOREM as BOX_THEOREM
 from discreet.families.ranges.answer.box_usefulness import box_bound
-from discreet.families.ranges.answer.cell_ranges import THEOREM as CELL_THEOREM
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import THEOREM as RANGE_THEOREM
 from discreet.families.ranges.answer.usefulness import interval_bound
+from discreet.families.ranges.estimate.all_ranges import THEOREM as CELL_THEOREM
 from discreet.families.ranges.queries.ranges import Ranges
 
 
