@@ -32,6 +32,7 @@ from discreet.queries.measurable import (
 from discreet.reference.intervals.cut_counts import CutCounts
 from discreet.reference.intervals.range_count import RangeCount
 from discreet.schema import Schema
+from tests.groups.test_group_sensitivity import QUERIES as BY_GROUP
 
 SCHEMA = """
 dataset = "people"
@@ -123,7 +124,7 @@ TIGHT = (
 
 
 def test_every_registered_query_is_asked_here():
-    asked = (*ASKED, *evaluated(schema_of()))
+    asked = (*ASKED, *evaluated(schema_of()), *BY_GROUP)
     assert {query.kind for query in asked} == set(query_types())
 
 

@@ -17,6 +17,8 @@ from discreet.privacy.exact import decimal_text
 
 LARGE_EPSILON = Fraction(5)
 LARGE_DELTA = Fraction(1, 10**6)
+NEAR_ONE = Fraction(1, 10)
+"""A delta is warned of where, times the number of people, it is above this."""
 LARGE_CAP, HUGE_CAP = Fraction(10), Fraction(100)
 """Epsilons above which a cap is warned of, and above which the command line asks whether it is meant."""
 
@@ -89,12 +91,22 @@ def _about_delta(delta: Fraction, people: int | None) -> list[str]:
             "with such a delta may publish somebody's row outright. Use a delta far below "
             f"1/{people:,}."
         ]
+    if people is not None and delta * people > NEAR_ONE:
+        return [
+            f"delta is {float(delta):.3g}, not far below 1 in {people:,} people, which is {1 / people:.3g}: with "
+            f"up to {_percent(delta * people)} probability somebody's protection may fail. Use a delta of "
+            f"{float(NEAR_ONE / people):.1g} or less."
+        ]
     if delta > LARGE_DELTA:
         return [
             f"delta is {float(delta):.3g}, above 1e-06: with up to this probability the promise "
             "of epsilon does not hold. Use 1e-06 or less."
         ]
     return []
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(100 * share):.0f}%"
 
 
 def _about_rho(rho: Fraction, people: int | None) -> list[str]:

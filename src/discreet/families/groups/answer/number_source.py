@@ -42,7 +42,8 @@ class GroupSource(Source):
             return None
         if not region.names <= set(measured.groups):
             return None
-        left_out(region, measured.groups, self._schema)
+        if region.kind == "count":
+            left_out(region, measured.groups, self._schema)
         taken = TakenGroups(region.condition, region.groups, measured.groups, self._schema)
         sums = measured.over(taken.mask, taken.axes)
         found = self._numbers(region, measured, sums, confidence_level(confidence))

@@ -67,7 +67,6 @@ class GroupRangeSource(Source):
 
     def _quantiles(self, region: Region, measured: GroupedRanges, confidence: float) -> Estimates:
         assert region.level is not None
-        left_out(region, measured.groups, self._schema)
         taken = TakenGroups(region.condition, region.groups, measured.groups, self._schema)
         places = np.flatnonzero(taken.present)
         sources = measured.over(taken.mask, taken.axes)

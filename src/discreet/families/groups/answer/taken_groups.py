@@ -65,11 +65,11 @@ class TakenGroups:
 
 
 def left_out(region: Region, groups: Sequence[str], schema: Schema) -> None:
-    """Refuse a question about rows of which some have no group."""
+    """Refuse a count of rows of which some have no group. A sum or a mean of the others says so in a note."""
     for name in groups:
         if name not in region.names and not keeps_every_row(schema.column(name)):
             raise NotAnswerable(
-                f"The release holds these numbers by group, and rows without a cell in column {name!r} are in no "
+                f"The release holds these counts by group, and rows without a cell in column {name!r} are in no "
                 f"group: ask by {name}, or declare cells for nulls and other values."
             )
 

@@ -48,6 +48,8 @@ class HalfspaceCells:
     kind: ClassVar[str] = "halfspaces"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        if (reason := halfspaces(query_class).of_the_net) is not None:
+            return reason
         columns = halfspaces(query_class).named(schema)
         if len(columns) > MOST_COLUMNS:
             return f"a grid serves at most {MOST_COLUMNS} columns, not {len(columns)}."

@@ -68,6 +68,8 @@ class HalfspaceTree:
     kind: ClassVar[str] = "halfspace-tree"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        if (reason := halfspaces(query_class).of_the_net) is not None:
+            return reason
         columns = [schema.column(name) for name in halfspaces(query_class).named(schema)]
         if len(columns) > MOST_COLUMNS:
             return f"a tree serves at most {MOST_COLUMNS} columns, not {len(columns)}."

@@ -39,6 +39,8 @@ class AutomaticMarginals:
     name: ClassVar[str] = "automatic"
     kind: ClassVar[str] = "marginals"
     chooses: ClassVar[bool] = True
+    solvable: ClassVar[tuple[str, ...]] = ("direct", "residuals")
+    """Of what it chooses among, those whose errors are known before the rows are."""
     residual: ClassVar[ResidualMarginals] = ResidualMarginals()
     adaptive: ClassVar[AdaptiveMarginals] = AdaptiveMarginals()
 
