@@ -26,7 +26,7 @@ from discreet.families.ranges.estimate.cell_strategies import (
     smoothed_cells,
 )
 from discreet.families.ranges.estimate.tree_intervals import IntervalIndex, RangeEstimates
-from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree
+from discreet.families.ranges.estimate.tree_layers import LEAST_VARIANCE, Layer, PrunedTree
 from discreet.families.ranges.estimate.tree_nodes import TreeNodes
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed
 from discreet.privacy.laws import NoiseLaw
@@ -119,7 +119,7 @@ class GroupRange(CountsRanges):
         for place, (each, sums) in enumerate(zip(self.measured.numbers, self.sums, strict=True)):
             assert isinstance(each.query, GroupBuckets)
             nodes = np.arange(len(sums), dtype=np.uint64)[:, np.newaxis]
-            precision = np.full(len(sums), 1 / (each.law.variance * self.many))
+            precision = np.full(len(sums), 1 / max(each.law.variance * self.many, LEAST_VARIANCE))
             ends = np.full(len(sums), place == last)
             layers.append(Layer((bits - each.query.shift,), nodes, sums, precision, ends))
         if layers[0].depth != (0,):

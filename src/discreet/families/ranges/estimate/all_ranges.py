@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
+from discreet.families.ranges.estimate.tree_layers import LEAST_VARIANCE
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.laws import NoiseLaw
 
@@ -77,7 +78,7 @@ def level_leaves(leaves: int, levels: Sequence[tuple[int, NoiseLaw]]) -> LinearL
         belongs = np.zeros((nodes, leaves))
         belongs[np.arange(leaves) >> shift, np.arange(leaves)] = 1.0
         rows.append(belongs)
-        precisions.append(np.full(nodes, 1 / law.variance))
+        precisions.append(np.full(nodes, 1 / max(law.variance, LEAST_VARIANCE)))
         sizes.append(nodes)
     design, precision = np.concatenate(rows), np.concatenate(precisions)
     normal = design.T @ (precision[:, np.newaxis] * design)
