@@ -65,7 +65,7 @@ def test_a_query_by_group_is_stored_and_read_back_and_is_no_table(query):
 def test_where_a_sum_is_clamped_the_other_end_takes_up_what_it_lost():
     """A clamped sum from below, and one row more: both numbers together still move by the width at most."""
     query, schema = GroupEnds("age", ("sex",), 1), schema_of()
-    rows = 8 * SATURATION // 39  # beyond 64 bits, were it multiplied in them
+    rows = (2**63 + SATURATION - 1) // 39  # one row more, and the other end leaves 64 bits
     for added in (0, 17, 39):
         totals = [39 * (rows - 1), 39 * (rows - 1) + added]
         answers = [
