@@ -106,7 +106,9 @@ def test_without_simulation_the_bound_of_walks_is_larger():
 @pytest.mark.parametrize("log_risk", [2.0, 6.0, 14.0])
 def test_the_draws_of_several_levels_are_bounded_together(log_risk):
     """Exact tails by convolution; no chance is involved."""
-    laws = [DiscreteLaplaceLaw(scale=Fraction(2))] * 3 + [DiscreteLaplaceLaw(scale=Fraction(4))] * 60
+    laws = [DiscreteLaplaceLaw(scale=Fraction(2))] * 3 + [
+        DiscreteLaplaceLaw(scale=Fraction(4))
+    ] * 60
     places = np.arange(-300, 301)
     total = np.array([1.0])
     draws = BoxDraws()

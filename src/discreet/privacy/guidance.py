@@ -93,8 +93,8 @@ def _about_delta(delta: Fraction, people: int | None) -> list[str]:
         ]
     if people is not None and delta * people > NEAR_ONE:
         return [
-            f"delta is {float(delta):.3g}, not far below 1 in {people:,} people, which is {1 / people:.3g}: with "
-            f"up to {_percent(delta * people)} probability somebody's protection may fail. Use a delta of "
+            f"delta is {float(delta):.3g}, not far below 1 in {people:,} people: with up to "
+            f"{float(100 * delta * people):.0f}% probability somebody's protection may fail. Use a delta of "
             f"{float(NEAR_ONE / people):.1g} or less."
         ]
     if delta > LARGE_DELTA:
@@ -103,10 +103,6 @@ def _about_delta(delta: Fraction, people: int | None) -> list[str]:
             "of epsilon does not hold. Use 1e-06 or less."
         ]
     return []
-
-
-def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):.0f}%"
 
 
 def _about_rho(rho: Fraction, people: int | None) -> list[str]:
