@@ -10,10 +10,11 @@ import numpy as np
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part
 from discreet.core.noise import DrawnNoise
-from discreet.families.shared.release.measured import law_of
+from discreet.core.vault import Request
 from discreet.families.shared.release.protocol import Prepared
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import parse_class
 from discreet.queries.measurable import TallyQuery
 from discreet.queries.tallies import Cells, Tally, Total
@@ -44,6 +45,12 @@ nulls = "exclude"
 """
 Row = tuple[str, str | None, float | None, int | None]
 """Region, sex, income, age."""
+
+
+def law_of(request: Request, schema: Schema) -> NoiseLaw:
+    """The noise that a request is measured with."""
+    query = request.query
+    return request.mechanism.law(query.sensitivity(schema), size=query.size(schema))
 
 
 def schema_of(adjacency: str = "add-remove", max_rows: int = 1) -> Schema:

@@ -15,20 +15,34 @@ from discreet.errors import BadRelease
 from discreet.families.groups.answer.noisy_ranges import noisy_ranges
 from discreet.families.groups.answer.range_bounds import group_range_bound, noise_bound
 from discreet.families.groups.answer.range_source import GroupRangeSource
-from discreet.families.shared.release.measured import law_of
 from discreet.privacy.budget import Budget
-from discreet.questions.conditions import Comparison, Either, Every
+from discreet.questions.expressions import Call, ColumnValue, Constant, both
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
-from tests.groups.people import drawn_part, exact_numbers, prepared, schema_of, some_rows
+from tests.groups.people import (
+    drawn_part,
+    exact_numbers,
+    law_of,
+    prepared,
+    schema_of,
+    some_rows,
+)
 
 BUDGETS = [Budget(epsilon=1), Budget(rho="1/20")]
 ROWS = some_rows(4000, np.random.default_rng(11))
 WAYS = ["group-trees", "group-strategy"]
 
 
+AGE = ColumnValue("age", "integer")
+MEN = Call("=", (ColumnValue("sex", "text"), Constant("m", "text")), "boolean")
+
+
+def compared(operator, value):
+    return Call(operator, (AGE, Constant(value, "integer")), "boolean")
+
+
 def between(low, high, *more):
-    return Every((Comparison("age", ">=", low), Comparison("age", "<=", high), *more))
+    return both(compared(">=", low), compared("<=", high), *more)
 
 
 def source_of(way, *, noisy, by="region, sex", budget=BUDGETS[0]):
@@ -49,14 +63,13 @@ def test_without_noise_ranges_of_groups_and_of_unions_are_exact(way):
     assert one.codes.tolist() == [[0], [1], [2]]
     truth = [rows_in(7, 22, lambda row, r=region: row[0] == r) for region in "nes"]
     np.testing.assert_allclose((one.lower + one.upper) / 2, truth, atol=1e-6)
-    men = Comparison("sex", "=", "m")
     two = source_of(way, noisy=False, by="sex").read_one(Region(between(0, 9)), 0.95)
     assert (two.lower[0] + two.upper[0]) / 2 == pytest.approx(rows_in(0, 9))
     with pytest.raises(dc.NotAnswerable, match="in no group"):
-        source.read_one(Region(between(0, 9, men)), 0.95)
+        source.read_one(Region(between(0, 9, MEN)), 0.95)
     cells = source.read_one(Region(between(3, 5), ("age", "region")), 0.95)
     assert cells.codes.tolist()[:3] == [[3, 0], [4, 0], [5, 0]] and len(cells.codes) == 9
-    apart = Either((Comparison("age", "<", 5), men))
+    apart = Call("or", (compared("<", 5), MEN), "boolean")
     with pytest.raises(dc.NotAnswerable, match="by AND"):
         source_of(way, noisy=False, by="sex").read_one(Region(apart), 0.95)
 

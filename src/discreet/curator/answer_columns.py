@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.answer import Covers, Unit
-from discreet.artifacts.answers import AnswerColumn
+from discreet.artifacts.answers import AddedNoise, AnswerColumn
 from discreet.curator.intervals import (
     QuantileBand,
     mean_std,
@@ -45,6 +45,7 @@ def count(reader: AnswerReader, each: Needed) -> AnswerColumn:
         upper=upper,
         std=np.full(len(values), law.std),
         covers=Covers.NOISE,
+        noise=AddedNoise(values, ((1.0, law, reader.draw(each.terms[0])),)),
     )
 
 
@@ -64,6 +65,9 @@ def total(reader: AnswerReader, each: Needed) -> AnswerColumn:
         upper=np.clip(found + half, least, most),
         std=np.full(len(values), law.std / total.grid),
         covers=Covers.NOISE,
+        noise=AddedNoise(
+            found, ((1 / total.grid, law, reader.draw(total)),), float(total.rounding)
+        ),
     )
 
 

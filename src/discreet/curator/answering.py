@@ -7,7 +7,8 @@ shown again at another confidence, at no cost.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -24,6 +25,7 @@ from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.registry import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.aggregates import AGGREGATES
+from discreet.questions.keys import key_label, key_name, key_size, key_value, possible_codes
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -40,6 +42,18 @@ class Measured:
     public_rows: int | None = None
     keys: tuple[Key, ...] | None = None
     """Those that were found and named, in order."""
+    first_draw: int = 0
+    """The place of its first number among all that one charge paid for."""
+
+    def split(self, parts: Sequence[Planned]) -> list[Measured]:
+        """The measurements of each question that one charge paid for."""
+        found, start = [], 0
+        for each in parts:
+            stop = start + len(each.requests)
+            own = replace(self, values=self.values[start:stop], laws=self.laws[start:stop])
+            found.append(replace(own, first_draw=start))
+            start = stop
+        return found
 
     def payload(self) -> bytes:
         """For the ledger: canonical, so that equal measurements give equal bytes."""
@@ -77,7 +91,7 @@ def answers_from(
     if planned.choice is not None:
         return _chosen(planned, measured, confidence, notes)
     groups, unlisted, keys = planned.groups, planned.question.unlisted, measured.keys or ()
-    shape = tuple(schema.column(name).cells for name in groups)
+    shape = tuple(key_size(key, schema) for key in groups)
     shape = (len(keys), *shape) if unlisted else shape
     codes = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
     reader = AnswerReader(planned, measured, Fraction(str(confidence)), prod(shape))
@@ -86,19 +100,37 @@ def answers_from(
     def label(axis: int, code: int) -> str:
         if axis < len(unlisted):
             return keys[code][axis]
-        return schema.column(groups[axis - len(unlisted)]).label(code)
+        return key_label(groups[axis - len(unlisted)], code, schema)
 
+    def value(axis: int, code: int) -> object:
+        if axis < len(unlisted):
+            return keys[code][axis]
+        return key_value(groups[axis - len(unlisted)], code, schema)
+
+    kept = _possible_rows(planned, codes, first=1 if unlisted else 0)
+    if len(kept) < len(codes):
+        codes, columns = codes[kept], tuple(each.taken(kept) for each in columns)
     if unlisted:  # one number for the key, spelled out in as many columns as it has texts
         codes = codes[:, [0] * len(unlisted) + list(range(1, len(shape)))]
     return Answers(
-        groups=(*unlisted, *groups),
+        groups=(*unlisted, *map(key_name, groups)),
         codes=codes,
         label=label,
         columns=columns,
         confidence=confidence,
         question=planned.question.text,
         notes=(*notes, *reader.notes()),
+        typed=value,
     )
+
+
+def _possible_rows(planned: Planned, codes: Counts, *, first: int) -> Counts:
+    """The places of the groups that some row could be in: WHERE rules the others out, whatever the rows are."""
+    possible = np.ones(len(codes), dtype=np.bool_)
+    for axis, key in enumerate(planned.groups, start=first):
+        known = possible_codes(key, planned.question.condition, planned.schema)
+        possible &= np.isin(codes[:, axis], known)
+    return np.flatnonzero(possible)
 
 
 def _chosen(
@@ -120,6 +152,7 @@ def _chosen(
         groups=(aggregate.name,),
         codes=np.array(measured.chosen, dtype=np.int64).reshape(-1, 1),
         label=lambda axis, code: column.label(code),
+        typed=lambda axis, code: key_value(column.name, code, planned.schema),
         columns=(
             AnswerColumn(
                 name="rows behind the best",
@@ -185,6 +218,10 @@ class AnswerReader:
         """The answers to one aggregate."""
         found: AnswerColumn = loaded(AGGREGATES[each.aggregate.kind].answer)(self, each)
         return found
+
+    def draw(self, term: Any) -> int:
+        """The number of a tally's draws among all of the question's."""
+        return self.measured.first_draw + self.planned.place(term)
 
     def of(self, term: Any) -> tuple[Floats, NoiseLaw]:
         """The noisy numbers of a tally, one for each answer, and their law."""

@@ -24,6 +24,7 @@ from discreet.queries.tallies import (
 from discreet.queries.tree import bits_of
 from discreet.questions.curator_sql import Aggregate, CuratorQuestion
 from discreet.questions.expressions import TRUE
+from discreet.questions.keys import key_size
 from discreet.schema import Schema
 
 MOST_QUANTILE_BITS = 18
@@ -169,7 +170,7 @@ def _levels(column: str, question: CuratorQuestion, schema: Schema) -> tuple[Cel
 
     As fine as the column's cells are, up to 2^18 buckets and as many over all groups as fit.
     """
-    groups = prod(schema.column(name).cells for name in question.groups)
+    groups = prod(key_size(key, schema) for key in question.groups)
     groups *= USUAL_KEYS if question.unlisted else 1
     bits = bits_of(schema.column(column).value_cells)
     room = max(1, MOST_QUANTILE_CELLS // groups).bit_length() - 1

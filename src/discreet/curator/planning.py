@@ -8,6 +8,7 @@ measured once, with all their shares.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt, prod
@@ -16,7 +17,7 @@ from typing import Any
 from discreet.core.mechanisms import Exponential, PartitionSelection
 from discreet.core.vault import TallyRequest
 from discreet.curator.needed import Needed
-from discreet.errors import BadBudget, BadInput
+from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
@@ -26,7 +27,6 @@ from discreet.queries.registry import loaded
 from discreet.queries.tallies import (
     Cells,
     FoundKeys,
-    Key,
     Tally,
     Term,
     WeightedCounts,
@@ -34,8 +34,9 @@ from discreet.queries.tallies import (
 )
 from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.curator_sql import Aggregate, CuratorQuestion
-from discreet.questions.limits import MOST_CELLS, MOST_GROUPS
+from discreet.questions.keys import Key, key_size, tally_groups
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS, MOST_GROUPS
 
 MOST_KEYS = 100_000
 """Found keys of one question."""
@@ -58,15 +59,15 @@ class Planned:
     """How keys that no schema lists are named, before anything else is read."""
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        """The columns of declared cells that tell the answer's rows apart."""
+    def groups(self) -> tuple[Key, ...]:
+        """The columns of declared cells, and the computed keys, that tell the answer's rows apart."""
         (first, *_) = self.needed
         if AGGREGATES[first.aggregate.kind].is_by_cell:
             assert first.aggregate.column is not None
             return (*self.question.groups, first.aggregate.column)
         return self.question.groups
 
-    def requests_for(self, keys: tuple[Key, ...]) -> tuple[TallyRequest, ...]:
+    def requests_for(self, keys: tuple[tuple[str, ...], ...]) -> tuple[TallyRequest, ...]:
         """The requests, once the keys are known."""
         found = FoundKeys(self.question.unlisted, keys)
         return tuple(
@@ -78,7 +79,7 @@ class Planned:
     def most_keys(self) -> int:
         """As many found keys as can be answered; further ones, in order, are left out."""
         cells = [prod(request.query.shape(self.schema)[1:]) for request in self.requests]
-        groups = prod(self.schema.column(name).cells for name in self.groups)
+        groups = prod(key_size(key, self.schema) for key in self.groups)
         return min(MOST_KEYS, MOST_GROUPS // groups, *(MOST_CELLS // each for each in cells))
 
     @property
@@ -94,16 +95,40 @@ def plan_question(
     question: CuratorQuestion, schema: Schema, *, budget: Budget, notion: Notion
 ) -> Planned:
     """Choose accounting and noise for a budget, under a cap that counts `notion`."""
+    return plan_questions((question,), schema, budget=budget, notion=notion)[0]
+
+
+def plan_questions(
+    questions: Sequence[CuratorQuestion], schema: Schema, *, budget: Budget, notion: Notion
+) -> tuple[Planned, ...]:
+    """The same for several questions that one charge pays for. Each aggregate gets an equal share."""
     if not isinstance(budget, Budget):
         raise BadBudget(
             f"The budget must be a Budget, not {type(budget).__name__}. Nothing was read or charged."
         )
     accountings = _accountings(budget, notion)
-    if question.unlisted:
+    if len(questions) > 1:
+        _check_together(questions)
+    if questions[0].unlisted:
         check_names_keys(budget, notion)
         accountings = [Accounting.BASIC]  # naming keys has no rho
-    options = [_under(accounting, question, schema, budget) for accounting in accountings]
+    options = [_under(accounting, questions, schema, budget) for accounting in accountings]
     return min(options, key=_loudness)
+
+
+def _check_together(questions: Sequence[CuratorQuestion]) -> None:
+    for question in questions:
+        kinds = [AGGREGATES[one.kind] for one in question.aggregates]
+        if question.unlisted:
+            raise BadQuestion(
+                "Groups whose values are not declared are found for one condition at a time: ask without FILTER, "
+                "CASE, ROLLUP and subqueries. Nothing was read or charged."
+            )
+        if any(kind.stands_alone for kind in kinds):
+            raise BadQuestion(
+                f"{question.aggregates[0].name} must be alone in its SELECT. Nothing was read or charged. Ask the "
+                "rest in another question."
+            )
 
 
 def _accountings(budget: Budget, notion: Notion) -> list[Accounting]:
@@ -121,35 +146,70 @@ def _accountings(budget: Budget, notion: Notion) -> list[Accounting]:
     return [Accounting.BASIC, Accounting.CONCENTRATED]
 
 
-def _loudness(planned: Planned) -> float:
-    return math.fsum(math.log(law.std + 1e-300) for law in planned.laws)
+def _loudness(planned: Sequence[Planned]) -> float:
+    return math.fsum(math.log(law.std + 1e-300) for each in planned for law in each.laws)
 
 
 def _under(
-    accounting: Accounting, question: CuratorQuestion, schema: Schema, budget: Budget
-) -> Planned:
+    accounting: Accounting, questions: Sequence[CuratorQuestion], schema: Schema, budget: Budget
+) -> tuple[Planned, ...]:
     allowed = allowance(budget, accounting)
     if budget.notion is Notion.RHO:
         budget = allowed  # a delta beside a rho would buy nothing
-    if AGGREGATES[question.aggregates[0].kind].chooses:
-        return _choosing(accounting, question, schema, budget, allowed)
+    first = questions[0]
+    if AGGREGATES[first.aggregates[0].kind].chooses:
+        return (_choosing(accounting, first, schema, budget, allowed),)
     finder = None
-    if question.unlisted:
-        finder, allowed = _finding(budget, aggregates=len(question.aggregates))
+    aggregates = sum(len(question.aggregates) for question in questions)
+    if first.unlisted:
+        finder, allowed = _finding(budget, aggregates=aggregates)
         finder.law(keys_touched(schema)).certain  # noqa: B018 - refuses what cannot be tabulated
-    share = allowed.times(Fraction(1, 4 * len(question.aggregates)))
-    needed = tuple(
-        _needed_for(one, question, schema, share=share, accounting=accounting)
-        for one in question.aggregates
+    share = allowed.times(Fraction(1, 4 * aggregates))
+    needed = [
+        tuple(
+            _needed_for(one, question, schema, share=share, accounting=accounting)
+            for one in question.aggregates
+        )
+        for question in questions
+    ]
+    weights = [_weights(each) for each in needed]
+    parts = iter(shares(allowed, [weight for each in weights for weight in each.values()]))
+    found = tuple(
+        Planned(
+            question=question,
+            schema=schema,
+            charge=budget,
+            accounting=accounting,
+            needed=own,
+            finder=finder,
+            **_requests(question, {term: next(parts) for term in terms}, schema, accounting),
+        )
+        for question, own, terms in zip(questions, needed, weights, strict=True)
     )
+    uses_delta = any(request.mechanism.cost().delta for each in found for request in each.requests)
+    if accounting is Accounting.BASIC and budget.delta and not uses_delta and finder is None:
+        # Laplace noise won everywhere: a delta that buys nothing is not charged.
+        return _under(accounting, questions, schema, Budget(epsilon=budget.epsilon))
+    return found
+
+
+def _weights(needed: Sequence[Needed]) -> dict[Term, Fraction]:
+    """What part of the budget each tally of a question gets."""
     weights: dict[Term, Fraction] = {}
     for each in needed:
         for term, weight in zip(each.terms, each.weights, strict=True):
             weights[term] = weights.get(term, Fraction(0)) + weight
+    return weights
+
+
+def _requests(
+    question: CuratorQuestion, parts: dict[Term, Budget], schema: Schema, accounting: Accounting
+) -> dict[str, Any]:
+    """The tallies of a question with their noise, and its laws."""
     requests: list[TallyRequest] = []
     laws: list[NoiseLaw] = []
-    for term, part in zip(weights, shares(allowed, list(weights.values())), strict=True):
-        tally = Tally(term, question.groups, question.condition)
+    for term, part in parts.items():
+        tally = Tally(term, tally_groups(question.groups), question.condition)
         if question.unlisted:
             tally = replace(tally, found=FoundKeys(question.unlisted))
         moved = tally.sensitivity(schema)
@@ -159,20 +219,7 @@ def _under(
         check_drawable(law, what="The question")
         requests.append(TallyRequest(tally, mechanism))
         laws.append(law)
-    uses_delta = any(request.mechanism.cost().delta for request in requests)
-    if accounting is Accounting.BASIC and budget.delta and not uses_delta and finder is None:
-        # Laplace noise won everywhere: a delta that buys nothing is not charged.
-        return _under(accounting, question, schema, Budget(epsilon=budget.epsilon))
-    return Planned(
-        question=question,
-        schema=schema,
-        charge=budget,
-        accounting=accounting,
-        needed=needed,
-        requests=tuple(requests),
-        laws=tuple(laws),
-        finder=finder,
-    )
+    return {"requests": tuple(requests), "laws": tuple(laws)}
 
 
 def check_names_keys(budget: Budget, notion: Notion) -> None:

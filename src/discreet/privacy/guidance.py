@@ -17,8 +17,7 @@ from discreet.privacy.exact import decimal_text
 
 LARGE_EPSILON = Fraction(5)
 LARGE_DELTA = Fraction(1, 10**6)
-NEAR_ONE = Fraction(1, 10)
-"""A delta is warned of where, times the number of people, it is above this."""
+NEAR_ONE = Fraction(1, 10)  # of the people whose protection a delta may fail
 LARGE_CAP, HUGE_CAP = Fraction(10), Fraction(100)
 """Epsilons above which a cap is warned of, and above which the command line asks whether it is meant."""
 

@@ -16,8 +16,6 @@ _ARGUMENT = re.compile(
 WEIGHTED = re.compile(r"(.*\S)\s*\*\s*" + _WEIGHT, re.DOTALL)
 """A plain name with a weight behind it."""
 
-_WORDS = re.compile(r'"(?:[^"]|"")*"|\bby\b', re.IGNORECASE)
-
 
 class Argument(NamedTuple):
     """One name between the brackets."""
@@ -65,7 +63,7 @@ def arguments_in(inside: str, text: str) -> list[list[Argument]]:
 
 def halves_at_by(inside: str) -> tuple[str, str] | None:
     """What stands before and after the word `by`, outside quotes; `None` where it stands between nothing."""
-    for found in _WORDS.finditer(inside):
+    for found in re.finditer(r'"(?:[^"]|"")*"|\bby\b', inside, re.IGNORECASE):
         before, after = inside[: found.start()], inside[found.end() :]
         if found[0].lower() == "by" and before.strip() and after.strip():
             return before, after

@@ -16,17 +16,18 @@ from typing import Any, ClassVar
 
 from discreet.errors import BadInput, BadQuestion
 from discreet.questions.aggregates import AGGREGATES
-from discreet.questions.curator_conditions import ConditionReader
 from discreet.questions.expressions import TRUE, Expression, canonical
-from discreet.questions.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
+from discreet.questions.keys import ComputedKey, Key, key_size
 from discreet.questions.statement import (
     StatementReader,
     construct,
     distinctly_named,
     number,
+    parsed,
 )
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
+from discreet.schema.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
 
 SHAPE = (
     "Ask SELECT count(*), count(col), count(DISTINCT unit), sum, avg, variance, stddev, median, "
@@ -64,8 +65,8 @@ class CuratorQuestion:
     """What is asked, as plain data; column names are the schema's own."""
 
     aggregates: tuple[Aggregate, ...]
-    groups: tuple[str, ...] = ()
-    """Of declared cells."""
+    groups: tuple[Key, ...] = ()
+    """Columns of declared cells, and computed keys."""
     condition: Expression = TRUE
     text: str = ""
     unlisted: tuple[str, ...] = ()
@@ -76,7 +77,10 @@ class CuratorQuestion:
         return json.dumps(
             {
                 "aggregates": [one.canonical() for one in self.aggregates],
-                "groups": list(self.groups),
+                "groups": [
+                    canonical(one.expression) if isinstance(one, ComputedKey) else one
+                    for one in self.groups
+                ],
                 "condition": canonical(self.condition),
                 **({"unlisted": list(self.unlisted)} if self.unlisted else {}),
             },
@@ -92,13 +96,34 @@ def parse_curator_question(
     Groups by a column that declares no values, or that `unlisted` names, are those found on the way.
     """
     try:
-        return _Reader(schema, text, unlisted).question(_Reader.parsed(text))
+        return _Reader(schema, text, unlisted).question(parsed(text, shape=SHAPE))
     except RecursionError:
         raise BadQuestion(f"The question is nested too deeply. {NOTHING} Flatten it.") from None
     except BadQuestion as error:
         if NOTHING in str(error):
             raise
         raise BadQuestion(f"{error} {NOTHING}") from None
+
+
+class CuratorDialect:
+    """How questions are put to a curator, for whoever splits a statement into questions."""
+
+    shape: ClassVar[str] = SHAPE
+    functions: ClassVar[tuple[str, ...]] = ("histogram", "top")
+    is_free: ClassVar[bool] = False
+    splits_sums: ClassVar[bool] = False
+
+    def __init__(self, schema: Schema, text: str, unlisted: Sequence[str]) -> None:
+        self._schema, self._text, self._unlisted = schema, text, unlisted
+        self.names: tuple[str, ...] = (schema.dataset,)
+
+    def question(self, select: Any) -> CuratorQuestion:
+        """The question that a plain SELECT asks."""
+        return _Reader(self._schema, self._text, self._unlisted).question(select)
+
+    def names_of(self, question: CuratorQuestion) -> Sequence[str]:
+        """What its aggregates are called."""
+        return [each.name for each in question.aggregates]
 
 
 class _Reader(StatementReader):
@@ -120,12 +145,12 @@ class _Reader(StatementReader):
 
     def question(self, select: Any) -> CuratorQuestion:
         named = self._groups_of(self.read_frame(select))
-        groups = tuple(name for name in named if name not in self.unlisted)
-        unlisted = tuple(name for name in named if name in self.unlisted)
+        groups = tuple(key for key in named if key not in self.unlisted)
+        unlisted = tuple(str(key) for key in named if key in self.unlisted)
         where = select.args.get("where")
         condition: Expression = TRUE
         if where is not None:
-            condition = ConditionReader(self.schema, self.tables).condition(where.this)
+            condition = self.expressions("WHERE").condition(where.this)
         found: list[Aggregate] = []
         for one in select.expressions:
             aggregate = self._aggregate(one, named)
@@ -161,14 +186,14 @@ class _Reader(StatementReader):
             found.add(column.name)
         return frozenset(found)
 
-    def _groups_of(self, found: tuple[str, ...]) -> tuple[str, ...]:
+    def _groups_of(self, found: tuple[Key, ...]) -> tuple[Key, ...]:
         if len(found) > MOST_GROUP_COLUMNS:
             raise BadQuestion(
                 f"GROUP BY has {len(found)} columns; at most {MOST_GROUP_COLUMNS} are taken."
             )
         cells = 1
-        for name in found:
-            cells *= 1 if name in self.unlisted else self.schema.column(name).cells
+        for key in found:
+            cells *= 1 if key in self.unlisted else key_size(key, self.schema)
         if cells > MOST_GROUPS:
             raise BadQuestion(
                 f"GROUP BY makes {cells:,} groups, each with noise of its own; at most {MOST_GROUPS:,} "
@@ -176,7 +201,7 @@ class _Reader(StatementReader):
             )
         return found
 
-    def _aggregate(self, node: Any, groups: tuple[str, ...]) -> Aggregate | None:
+    def _aggregate(self, node: Any, groups: tuple[Key, ...]) -> Aggregate | None:
         exp = self.exp
         node, alias = self.unaliased(node, groups)
         if node is None:

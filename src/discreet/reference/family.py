@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from discreet.queries.blocks import CutCounts
 from discreet.queries.registry import Family
-from discreet.reference.intervals.cut_counts import CutCounts
 from discreet.reference.intervals.range_count import RangeCount
 
 _SEARCH = ("discreet.reference.intervals.search:NoisySearch",)

@@ -17,6 +17,7 @@ from discreet.families.ranges.queries.ranges import (
     Rectangles,
     parse_unions,
 )
+from discreet.queries.blocks import BlockCounts
 from discreet.queries.class_arguments import one_column
 from discreet.queries.registry import ClassReader, Family
 from discreet.questions.spelling import quoted
@@ -26,7 +27,7 @@ _RELEASE = "discreet.families.ranges.release"
 _ANSWER = "discreet.families.ranges.answer"
 _CLASSES = ("intervals", "quantiles", "rectangles", "unions")
 _TREES = (
-    f"{_RELEASE}.choice:BestTree",
+    f"{_RELEASE}.choice:best_tree",
     f"{_RELEASE}.adaptive:AdaptiveTree",
     f"{_RELEASE}.tree:FullTree",
 )
@@ -55,7 +56,7 @@ FAMILY = Family(
         "rectangles": ClassReader(lambda columns: Rectangles(*columns)),
         "unions": ClassReader(parse_unions),
     },
-    queries=(CellStrategy,),
+    queries=(CellStrategy, BlockCounts),
     algorithms={
         "intervals": (*_TREES, _STRATEGY, _TWO_STAGE),
         "quantiles": (*_TREES, _STRATEGY, _TWO_STAGE),

@@ -1,4 +1,4 @@
-"""How many rows lie between two cells of a column: what the noisy search asks, one number at a time."""
+"""The rows between two cells of a column: what each step of a noisy search counts."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.privacy.adjacency import Sensitivity
+from discreet.privacy.adjacency import Sensitivity, sensitivity_of_one_count
 from discreet.queries.measurable import Counts, Marginal
 from discreet.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
 class RangeCount:
-    """Count the rows in the cells first..last of one column: one number.
-
-    It moves by at most a unit's rows under either adjacency, as any single count does.
-    """
+    """Count the rows in the cells first..last of one column: one number."""
 
     column: str
     first: int
@@ -36,8 +33,7 @@ class RangeCount:
         return 1
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
-        rows = schema.unit.max_rows
-        return Sensitivity(l1=rows, l2_squared=rows * rows)
+        return sensitivity_of_one_count(schema.unit)
 
     def evaluate(self, counts: Counts) -> Counts:
         return np.array([counts[self.first : self.last + 1].sum(dtype=np.int64)], dtype=np.int64)

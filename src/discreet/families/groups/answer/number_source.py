@@ -34,7 +34,7 @@ class GroupSource(Source):
         self.columns = noisy_columns(part.noisy, schema)
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
-        if region.has_inequality or region.kind == "quantile":
+        if region.has_inequality or region.kind not in ("count", "sum", "avg"):
             return None
         measured = self._measured(region)
         if measured is None:

@@ -21,8 +21,9 @@ from discreet.families.ranges.answer.joint_estimates import Sums, in_and_outside
 from discreet.families.ranges.answer.quantiles import quantile
 from discreet.families.ranges.answer.ranges import WHOLE_NOTE, bounded
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
-from discreet.questions.boxes import BoxCondition, Boxes, asks_for_a_value, boxes_of, columns_of
-from discreet.questions.conditions import ALWAYS, Condition, Every
+from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
+from discreet.questions.conditions import asks_for_a_value, columns_named
+from discreet.questions.expressions import Call, Expression, both
 from discreet.schema import OrderedColumn, Schema
 
 Integers = npt.NDArray[np.int64]
@@ -94,14 +95,14 @@ class GroupRangeSource(Source):
         sources = measured.over(taken.mask, taken.axes)
         cells = _listed_cells(boxes.outer) if measured.column in region.groups else None
         parts: list[Estimates] = []
-        both: RangeEstimates | None = None
+        last: RangeEstimates | None = None
         for place in np.flatnonzero(taken.present):
             source = sources[place]
-            both = _summed(source, boxes, cells, confidence)
-            parts.append(bounded(both, confidence=confidence, kurtosis=source.kurtosis))
+            last = _summed(source, boxes, cells, confidence)
+            parts.append(bounded(last, confidence=confidence, kurtosis=source.kurtosis))
         reading = None
-        if region.is_one_count and len(parts) == 1 and both is not None and boxes.is_exact:
-            reading = self._reading(both, sources[0])
+        if region.is_one_count and len(parts) == 1 and last is not None and boxes.is_exact:
+            reading = self._reading(last, sources[0])
         return replace(
             joined(parts),
             is_direct=True,
@@ -143,12 +144,12 @@ def _anywhere(source: GroupRange) -> Estimates:
     return Estimates.single((low + high) / 2, low, high, np.inf, is_count=False)
 
 
-def _halves(condition: Condition, measured: GroupedRanges) -> tuple[Condition, Condition]:
+def _halves(condition: Expression, measured: GroupedRanges) -> tuple[Expression, Expression]:
     """The parts of a condition about the groups, and those about the ranged column."""
-    of_groups: list[Condition] = []
-    of_column: list[Condition] = []
+    of_groups: list[Expression] = []
+    of_column: list[Expression] = []
     for part in _parts(condition):
-        named = columns_of(part)
+        named = columns_named(part)
         if named <= set(measured.groups):
             of_groups.append(part)
         elif named == {measured.column}:
@@ -158,15 +159,12 @@ def _halves(condition: Condition, measured: GroupedRanges) -> tuple[Condition, C
                 f"The release holds ranges of {measured.column} by {', '.join(measured.groups)}: join conditions "
                 "about the one and the other by AND, or ask for each group apart."
             )
-    return (
-        Every(tuple(of_groups)) if of_groups else ALWAYS,
-        Every(tuple(of_column)) if of_column else ALWAYS,
-    )
+    return both(*of_groups), both(*of_column)
 
 
-def _parts(condition: Condition) -> list[Condition]:
-    if isinstance(condition, Every):
-        return [inner for part in condition.parts for inner in _parts(part)]
+def _parts(condition: Expression) -> list[Expression]:
+    if isinstance(condition, Call) and condition.name == "and":
+        return [inner for part in condition.arguments for inner in _parts(part)]
     return [condition]
 
 

@@ -11,8 +11,8 @@ from discreet.answering.regions import Region
 from discreet.answering.selecting import select
 from discreet.errors import NotAnswerable
 from discreet.families.tables.answer.counting import DECLARED_NOTE
-from discreet.questions.boxes import columns_of
-from discreet.questions.conditions import Condition
+from discreet.questions.conditions import columns_named
+from discreet.questions.expressions import Expression
 from discreet.questions.impossible import impossible_cells
 from discreet.schema import Schema
 from discreet.schema.columns.completeness import keeps_every_row
@@ -26,7 +26,7 @@ class TakenGroups:
 
     def __init__(
         self,
-        condition: Condition,
+        condition: Expression,
         asked: Sequence[str],
         groups: tuple[str, ...],
         schema: Schema,
@@ -38,7 +38,7 @@ class TakenGroups:
             np.broadcast_to(each, shape) for each in (selection.inner(), selection.outer())
         )
         if not np.array_equal(inner, outer):
-            cut = ", ".join(name for name in groups if name in columns_of(condition))
+            cut = ", ".join(name for name in groups if name in columns_named(condition))
             raise NotAnswerable(
                 f"The condition cuts through cells of {cut}, and this release holds numbers for whole "
                 "cells only: ask at the cells' edges."

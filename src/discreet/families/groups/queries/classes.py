@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from discreet.errors import BadInput
 from discreet.queries.tree import MOST_BITS, bits_of
-from discreet.questions.limits import MOST_CELLS
-from discreet.questions.samples import sql_name, sql_value
-from discreet.questions.spelling import checked_weight, quoted
+from discreet.questions.spelling import checked_weight, quoted, sql_name, sql_value
 from discreet.schema import OrderedColumn, Schema
+from discreet.schema.limits import MOST_CELLS
 
 if TYPE_CHECKING:
     from discreet.artifacts.release import Part

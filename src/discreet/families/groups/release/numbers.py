@@ -30,15 +30,13 @@ from typing import ClassVar, Literal
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.core.vault import Request
-from discreet.errors import BadInput
 from discreet.families.groups.answer.noisy_columns import Form, form_of, noise_width
 from discreet.families.groups.answer.number_bounds import EACH_GROUP, number_bound
 from discreet.families.groups.queries.classes import ByGroup, GroupedMeans, GroupedSums
 from discreet.families.groups.queries.group_sums import GroupCounts, GroupEnds, GroupSums
 from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
-from discreet.families.shared.release.measured import MeasuredByRequests, noisy_requests
-from discreet.families.shared.release.protocol import ClassError, Prepared, Verbs
+from discreet.families.shared.release.measured import MeasuredByRequests
+from discreet.families.shared.release.protocol import ClassError, Prepared, Verbs, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
@@ -66,22 +64,13 @@ class _GroupNumbers:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedGroupNumbers:
-        if not isinstance(query_class, ByGroup):
-            raise BadInput(f"{query_class.text} is not a class of numbers by group.")
-        columns = query_class.measured(schema)
+        made = of_type(query_class, ByGroup)
+        columns = made.measured(schema)
         asked: list[tuple[Query, Budget]] = []
         for column, part in zip(columns, shares(share, [1] * len(columns)), strict=True):
-            asked += _queries(
-                self.name, column, query_class.groups(schema), schema, part, accounting
-            )
-        requests, laws = noisy_requests(asked, query_class, schema, accounting=accounting)
-        return PreparedGroupNumbers(
-            algorithm=self.name,
-            query_class=query_class,
-            share=share,
-            schema=schema,
-            requests=requests,
-            laws=laws,
+            asked += _queries(self.name, column, made.groups(schema), schema, part, accounting)
+        return PreparedGroupNumbers.noisy(
+            self, query_class, schema, asked, share=share, accounting=accounting
         )
 
 
@@ -159,13 +148,6 @@ def _queries(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedGroupNumbers(MeasuredByRequests):
     """The sums of all measured columns, with their noise."""
-
-    algorithm: str
-    query_class: ByGroup
-    share: Budget
-    schema: Schema
-    requests: tuple[Request, ...]
-    laws: tuple[NoiseLaw, ...]
 
     def _columns(self) -> list[tuple[str, Form, tuple[NoiseLaw, ...]]]:
         """Each column with how its vectors are combined, and their noise."""
@@ -249,17 +231,8 @@ class PreparedGroupNumbers(MeasuredByRequests):
         public_rows: int | None,
         confidence: float,
     ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        part = Part(
-            kind=KIND,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
-            estimates={},
-            facts={
-                "groups": list(self.query_class.groups(self.schema)),
-                "nulls": "left out",
-            },
-        )
+        groups = list(self.query_class.groups(self.schema))
+        part = self.part(measured, estimates={}, facts={"groups": groups, "nulls": "left out"})
         level = confidence_level(confidence)
         bound = number_bound(part, self.schema, self.query_class, 1 - level)
         bounds = [bounds_of(name, self.schema) for name in self.query_class.measured(self.schema)]

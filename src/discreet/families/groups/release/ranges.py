@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.core.vault import Request
 from discreet.errors import BadInput
 from discreet.families.groups.answer.range_bounds import group_range_claims, noise_bound
 from discreet.families.groups.queries.classes import GroupedIntervals
@@ -35,16 +34,12 @@ from discreet.families.ranges.estimate.cell_strategies import (
 from discreet.families.ranges.queries.ranges import Intervals, measured_cuts
 from discreet.families.ranges.release.error import class_error
 from discreet.families.ranges.release.shares import best_shares, level_variance
-from discreet.families.shared.release.measured import (
-    MeasuredByRequests,
-    law_of,
-    noise_entry,
-    noisy_requests,
-)
-from discreet.families.shared.release.protocol import ClassError, Prepared, Verbs
+from discreet.families.shared.release.measured import MeasuredByRequests, noise_entry
+from discreet.families.shared.release.protocol import ClassError, Prepared, Verbs, of_type
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
+from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Query
 from discreet.queries.tree import Tree, bits_of
@@ -84,9 +79,8 @@ class GroupTrees:
             bits = bits_of(schema.column(column).value_cells)
             for level, own in zip(levels, shares(part, [weights[x] for x in levels]), strict=True):
                 asked.append((GroupBuckets(column, groups, bits - tree.depths[level][0]), own))
-        requests, _ = noisy_requests(asked, made, schema, accounting=accounting)
-        return PreparedGroupRanges(
-            query_class=made, share=share, schema=schema, requests=requests, algorithm=self.name
+        return PreparedGroupRanges.noisy(
+            self, made, schema, asked, share=share, accounting=accounting
         )
 
 
@@ -127,9 +121,8 @@ class GroupStrategies:
             matrix = interval_strategy(cells, squared=is_gaussian)
             rows = tuple(tuple(map(int, row)) for row in matrix)
             asked.append((GroupStrategy(column, made.groups(schema), rows), part))
-        requests, _ = noisy_requests(asked, made, schema, accounting=accounting)
-        return PreparedGroupRanges(
-            query_class=made, share=share, schema=schema, requests=requests, algorithm=self.name
+        return PreparedGroupRanges.noisy(
+            self, made, schema, asked, share=share, accounting=accounting
         )
 
 
@@ -160,9 +153,7 @@ class BestGroupRanges:
 
 
 def _checked(query_class: QueryClass) -> GroupedIntervals:
-    if not isinstance(query_class, GroupedIntervals):
-        raise BadInput(f"{query_class.text} is not a class of ranges by group.")
-    return query_class
+    return of_type(query_class, GroupedIntervals)
 
 
 def _columns(
@@ -192,41 +183,45 @@ def group_tree(column: str, query_class: GroupedIntervals, schema: Schema, power
 class PreparedGroupRanges(MeasuredByRequests):
     """Levels or strategies of all measured columns, with their noise."""
 
-    algorithm: str
-    query_class: GroupedIntervals
-    share: Budget
-    schema: Schema
-    requests: tuple[Request, ...]
-
     def noise(self) -> list[dict[str, Any]]:
         found = []
-        for request in self.requests:
+        for request, law in zip(self.requests, self.laws, strict=True):
             query = request.query
             shown = None
             if isinstance(query, GroupStrategy):
                 shown = {"kind": query.kind, "column": query.column, "groups": list(query.groups)}
-            found.append(noise_entry(query, law_of(request, self.schema), self.schema, shown=shown))
+            found.append(noise_entry(query, law, self.schema, shown=shown))
+        return found
+
+    def _measured(self, column: str) -> list[tuple[GroupBuckets | GroupStrategy, NoiseLaw]]:
+        """What is measured of one column, with its noise."""
+        found = []
+        for request, law in zip(self.requests, self.laws, strict=True):
+            query = request.query
+            assert isinstance(query, GroupBuckets | GroupStrategy)
+            if query.column == column:
+                found.append((query, law))
         return found
 
     def variances(self) -> list[tuple[str, float, float]]:
         """Each column with the mean and the largest variance of a range in one group."""
         found: list[tuple[str, float, float]] = []
         for column in self.query_class.measured(self.schema):
-            own = [each for each in self.requests if _column_of(each.query) == column]
-            laws = [law_of(each, self.schema) for each in own]
-            first = own[0].query
+            own = self._measured(column)
+            first, law = own[0]
             if isinstance(first, GroupStrategy):
                 mean, worst = interval_variances(first.array)
-                found.append((column, mean * laws[0].variance, worst * laws[0].variance))
+                found.append((column, mean * law.variance, worst * law.variance))
                 continue
             bits = bits_of(self.schema.column(column).value_cells)
-            shifts = [each.query.shift for each in own if isinstance(each.query, GroupBuckets)]
-            depths = sorted({0, *(bits - shift for shift in shifts)})
-            tree = Tree((column,), tuple((depth,) for depth in depths))
-            known = {
-                depths.index(bits - shift): law.variance
-                for shift, law in zip(shifts, laws, strict=True)
+            levels = {
+                bits - query.shift: each.variance
+                for query, each in own
+                if isinstance(query, GroupBuckets)
             }
+            depths = sorted({0, *levels})
+            tree = Tree((column,), tuple((depth,) for depth in depths))
+            known = {depths.index(depth): variance for depth, variance in levels.items()}
             found.append((column, *level_variance(tree, known)))
         return found
 
@@ -236,9 +231,8 @@ class PreparedGroupRanges(MeasuredByRequests):
         columns = self.query_class.measured(self.schema)
         found: list[ClassError] = []
         for column, mean, worst in self.variances():
-            own = [each for each in self.requests if _column_of(each.query) == column]
             together = noise_bound(
-                [(_ranged(each.query), law_of(each, self.schema)) for each in own],
+                self._measured(column),
                 self.schema,
                 groups=groups,
                 delta=(1 - confidence) / len(columns),
@@ -271,21 +265,6 @@ class PreparedGroupRanges(MeasuredByRequests):
         public_rows: int | None,
         confidence: float,
     ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        part = Part(
-            kind=KIND,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
-            estimates={},
-            facts={"groups": list(self.query_class.groups(self.schema))},
-        )
+        groups = list(self.query_class.groups(self.schema))
+        part = self.part(measured, estimates={}, facts={"groups": groups})
         return part, group_range_claims(part, self.schema, confidence)
-
-
-def _ranged(query: Query) -> GroupBuckets | GroupStrategy:
-    assert isinstance(query, GroupBuckets | GroupStrategy)
-    return query
-
-
-def _column_of(query: Query) -> str:
-    return _ranged(query).column

@@ -19,7 +19,7 @@ from discreet.families.ranges.estimate.all_ranges import ROUNDING, all_ranges_bo
 from discreet.families.ranges.estimate.all_ranges import THEOREM as CELL_THEOREM
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.measurable import BlockCounts
+from discreet.queries.blocks import BlockCounts
 
 
 def ranges_bound(

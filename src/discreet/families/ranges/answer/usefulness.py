@@ -28,7 +28,7 @@ from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.all_ranges import ROUNDING, reach
 from discreet.families.ranges.estimate.walks import WalkLevel, walk_bound
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.queries.measurable import BlockCounts
+from discreet.queries.blocks import BlockCounts
 from discreet.queries.tree import bits_of
 
 Floats = npt.NDArray[np.float64]

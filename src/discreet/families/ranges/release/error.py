@@ -38,12 +38,11 @@ def class_error(
     all go the same way, so they are added.
     """
     pieces = query_class.pieces
-    return ClassError(
+    return ClassError.in_rows(
+        rows,
         queries=range_queries(query_class, schema),
-        unit="rows",
         expected=pieces * math.sqrt(2 / math.pi * mean),
         half_width=pieces * NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(worst),
         simultaneous=None if together is None else pieces * together,
-        scale=None if rows is None else float(rows),
         note=note,
     )
