@@ -15,6 +15,7 @@ from discreet.answering.regions import BoxRegions, RangeRegions, Region
 from discreet.answering.source import Found, Source
 from discreet.arrays import Bools, Integers
 from discreet.errors import NotAnswerable
+from discreet.families.groups.queries.classes import GroupedQuantiles
 from discreet.families.ranges.answer.buckets import BucketSource
 from discreet.families.ranges.answer.joined_ranges import JoinedSource
 from discreet.families.ranges.answer.joining import parts_of
@@ -257,8 +258,12 @@ class TreeSource(Source):
             return quantile(fitting[0], region.level, confidence)
         if fitting:
             written = ["WHERE"] * (not region.takes_all) + ["GROUP BY"] * bool(region.groups)
+            others = sorted(region.names)
+            named = (
+                f", or release {GroupedQuantiles(region.column, by=others).text}" if others else ""
+            )
             raise NotAnswerable(
-                f"Quantiles are of a whole column: ask without {' and '.join(written)}."
+                f"Quantiles are of a whole column: ask without {' and '.join(written)}{named}."
             )
         if needed in self._library.release.workload:
             raise NotAnswerable(
