@@ -62,7 +62,14 @@ def _call(node: Call, values: list[Any]) -> Any:
     if name in ("is true", "is false"):
         return values[0] is (name == "is true")
     if name == "coalesce":
-        return next((value for value in values if value is not None), None)
+        return _close(node, next((value for value in values if value is not None), None))
+    if name == "case":
+        *pairs, otherwise = values
+        met = zip(pairs[::2], pairs[1::2], strict=True)
+        return _close(node, next((value for truth, value in met if truth is True), otherwise))
+    if name in ("least", "greatest"):
+        known = [_close(node, value) for value in values if value is not None]
+        return (min if name == "least" else max)(known, default=None)
     if name == "in":
         if values[0] is None:
             return None
@@ -86,7 +93,9 @@ def _call(node: Call, values: list[Any]) -> Any:
             return len(values[0])
         case "floor" | "ceil" if node.type == "number":
             return float(getattr(math, name)(values[0]))
-        case "floor" | "ceil":
+        case "round" if node.type == "number":
+            return _half_away(values[0])
+        case "floor" | "ceil" | "round":
             return values[0]
         case "year" | "month" | "day" | "quarter" | "dayofweek":
             day = date(1970, 1, 1) + timedelta(days=values[0])
@@ -99,6 +108,17 @@ def _call(node: Call, values: list[Any]) -> Any:
                 else getattr(day, name)
             )
     return _number(node, values)
+
+
+def _close(node: Call, value: Any) -> Any:
+    """A number where the result is one, although the part that it is taken from may be whole."""
+    return float(value) if node.type == "number" and value is not None else value
+
+
+def _half_away(value: float) -> float:
+    """To a whole number, halves away from 0."""
+    whole = math.floor(abs(value))
+    return math.copysign(whole + (abs(value) - whole >= 0.5), value)
 
 
 def _alike(node: Call, values: list[Any]) -> tuple[Any, Any]:

@@ -51,6 +51,10 @@ CONDITIONS = [
     "extract(quarter FROM born) = 4", "extract(dow FROM born) = 6", "born > '2001-02-03T12:00'",
     "member", "NOT member", "member IS TRUE", "member IS NOT TRUE", "member IS FALSE",
     "member = false", "age IS NULL", "income IS NOT NULL", "NULL", "TRUE", "age = NULL",
+    "least(age, 50) = 50", "greatest(age, income) > 3", "least(age, NULL) IS NULL", "least(income, 7) = 7",
+    "round(income) = 1000", "round(income, 1) = 1.5", "round(age, -1) = 50", "round(-income) = -2",
+    "CASE WHEN age > 0 THEN 1 WHEN member THEN 2 ELSE 0 END = 2", "CASE sex WHEN 'F' THEN age END = 1",
+    "CASE WHEN member THEN age ELSE income END IS NULL", "CASE WHEN age > 1 THEN 'a' ELSE sex END = 'M'",
     "age > 0 AND income > 0 OR NOT member", "NOT (age > 0 OR sex = 'F')", "age < 4.5 AND -age < 0.5",
 ]  # fmt: skip
 

@@ -29,7 +29,8 @@ DEEPEST = 40
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 _KNOWN_PARTS = {
-    "this", "expression", "expressions", "low", "high", "negate", "query", "typed", "safe",
+    "this", "expression", "expressions", "low", "high", "negate", "query", "typed", "safe", "ifs", "default",
+    "decimals", "ignore_nulls",
 }  # fmt: skip
 
 
@@ -68,6 +69,10 @@ class ConditionReader:
             exp.Like: lambda node, depth: self._pattern(node, "like", depth),
             exp.ILike: lambda node, depth: self._pattern(node, "ilike", depth),
             exp.Coalesce: self._coalesce,
+            exp.Case: self._case,
+            exp.Round: self._round,
+            exp.Least: lambda node, depth: self._extreme(node, "least", depth),
+            exp.Greatest: lambda node, depth: self._extreme(node, "greatest", depth),
             exp.Extract: self._extract,
             **dict.fromkeys(self.comparisons, self._comparison),
             **dict.fromkeys(self.arithmetic, self._arithmetic),
@@ -82,7 +87,8 @@ class ConditionReader:
         if reader is None:
             raise BadQuestion(
                 f"WHERE takes no {construct(node)}. Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, "
-                "NOT, + - * / %, abs, floor, ceil, lower, upper, length, coalesce and extract."
+                "NOT, CASE, + - * / %, abs, floor, ceil, round, least, greatest, lower, upper, length, coalesce and "
+                "extract."
             )
         # A modifier that is not known here would be dropped in silence, so it is refused.
         if any(v for k, v in node.args.items() if k not in _KNOWN_PARTS) and type(node) not in (
@@ -193,13 +199,64 @@ class ConditionReader:
 
     def _coalesce(self, node: Any, depth: int) -> Expression:
         parts = [self.read(one, depth) for one in (node.this, *node.expressions)]
+        alike, type_ = self._of_one_type(parts, "coalesce()")
+        return Call("coalesce", tuple(alike), type_)
+
+    def _of_one_type(self, parts: list[Expression], where: str) -> tuple[list[Expression], Type]:
+        """Values that one result is taken from; integers beside numbers are numbers."""
         alike = self._alike(parts)
         types = {part.type for part in alike} - {"null"}
         if types == {"integer", "number"}:
-            return Call("coalesce", tuple(alike), "number")
+            return alike, "number"
         if len(types) != 1:
-            raise BadQuestion("coalesce() takes values of one type, at least one of them not NULL.")
-        return Call("coalesce", tuple(alike), types.pop())
+            raise BadQuestion(f"{where} takes values of one type, at least one of them not NULL.")
+        return alike, types.pop()
+
+    def _extreme(self, node: Any, name: str, depth: int) -> Expression:
+        parts = [self.read(one, depth) for one in (node.this, *node.expressions)]
+        alike, type_ = self._of_one_type(parts, f"{name}()")
+        if type_ not in NUMERIC:
+            raise BadQuestion(f"{name}() takes numbers, and {_described(parts[0])} is not one.")
+        return Call(name, tuple(alike), type_)
+
+    def _case(self, node: Any, depth: int) -> Expression:
+        """CASE WHEN a THEN x ... ELSE y END as (a, x, ..., y); CASE v WHEN w compares v with w."""
+        conditions: list[Expression] = []
+        for one in node.args["ifs"]:
+            if node.this is None:
+                conditions.append(self._truth(one.this, depth))
+            else:
+                pair = [self.read(node.this, depth), self.read(one.this, depth)]
+                conditions.append(self._compared("=", pair))
+        default = node.args.get("default")
+        values = [self.read(one.args["true"], depth) for one in node.args["ifs"]]
+        values.append(Constant(None, "null") if default is None else self.read(default, depth))
+        alike, type_ = self._of_one_type(values, "CASE")
+        pairs = zip(conditions, alike[:-1], strict=True)
+        return Call("case", (*(part for pair in pairs for part in pair), alike[-1]), type_)
+
+    def _round(self, node: Any, depth: int) -> Expression:
+        """round(x, 2) is round(x * 100) / 100."""
+        value = self.read(node.this, depth)
+        if value.type not in NUMERIC:
+            raise BadQuestion(f"round() takes a number, and {_described(value)} is not one.")
+        digits = node.args.get("decimals")
+        places = Constant(0, "integer") if digits is None else self.read(digits, depth)
+        if not (
+            isinstance(places, Constant)
+            and places.type == "integer"
+            and abs(int(places.value or 0)) <= 15
+        ):
+            raise BadQuestion(
+                "round(value, digits) takes a whole number of digits, from -15 to 15."
+            )
+        wanted = int(places.value or 0)
+        if wanted == 0 or (wanted > 0 and value.type == "integer"):
+            return Call("round", (value,), value.type)
+        scale = Constant(float(10 ** abs(wanted)), "number")
+        there, back = ("*", "/") if wanted > 0 else ("/", "*")
+        moved = Call("round", (Call(there, (value, scale), "number"),), "number")
+        return Call(back, (moved, scale), "number")
 
     def _extract(self, node: Any, depth: int) -> Expression:
         name = str(node.this.name).lower()

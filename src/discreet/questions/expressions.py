@@ -8,6 +8,9 @@ fails to cast; where SQL would raise an error, the value is null. The meaning, f
   integer   64 bits; +, -, *, abs and - give null where the result leaves them
   number    IEEE doubles; null where the result is not finite
   / and %   null where the divisor is 0; / divides in doubles; % has the sign of the dividend
+  round     to a whole number, halves away from 0
+  least     the smallest of its values, and greatest the largest; nulls are passed over
+  case      (condition, value, ..., otherwise): the value of the first condition that is true
   AND, OR   SQL's three truth values; a row is counted where the condition is true
 
 Plain data, so that it can be compared, digested, and told to any database.

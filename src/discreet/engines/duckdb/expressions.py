@@ -172,9 +172,20 @@ def _joined(kind: type[exp.Binary]) -> Callable[[Call, list[Sql]], Sql]:
     return lambda node, arguments: balanced([s.cast(argument, "BOOLEAN") for argument in arguments])
 
 
-def _coalesced(node: Call, arguments: list[Sql]) -> Sql:
+def _of_one_type(node: Call, arguments: Sequence[Sql]) -> list[Sql]:
     wanted = _TYPES.get(node.type, "BIGINT")
-    return s.call("coalesce", *(s.cast(argument, wanted) for argument in arguments))
+    return [s.cast(argument, wanted) for argument in arguments]
+
+
+def _passing_over_nulls(function: str) -> Callable[[Call, list[Sql]], Sql]:
+    return lambda node, arguments: s.call(function, *_of_one_type(node, arguments))
+
+
+def _case(node: Call, arguments: list[Sql]) -> Sql:
+    *pairs, otherwise = arguments
+    conditions = [s.cast(condition, "BOOLEAN") for condition in pairs[::2]]
+    *values, last = _of_one_type(node, [*pairs[1::2], otherwise])
+    return s.choose(list(zip(conditions, values, strict=True)), last)
 
 
 def _is(truth: Sql) -> Callable[[Call, list[Sql]], Sql]:
@@ -225,7 +236,11 @@ _OPERATIONS: dict[str, Callable[[Call, list[Sql]], Sql]] = {
     "lower": _text_function("lower"),
     "upper": _text_function("upper"),
     "length": _text_function("length"),
-    "coalesce": _coalesced,
+    "round": _rounded("round"),
+    "coalesce": _passing_over_nulls("coalesce"),
+    "least": _passing_over_nulls("least"),
+    "greatest": _passing_over_nulls("greatest"),
+    "case": _case,
     **dict.fromkeys(
         ("year", "quarter", "month", "day", "dayofweek", "hour", "minute", "second"), _part
     ),
