@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,10 @@ from discreet.curator.intervals import (
     variance_interval,
 )
 from discreet.curator.needed import Needed, center_of
-from discreet.families.numbers.release.fixed_point import bounds_of
-from discreet.families.shared.estimate.combination import halved
+from discreet.families.shared.estimate.combination import Terms, half_width, halved, variance_of
 from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.tallies import Cells, Squares, Total
+from discreet.queries.tallies import Cells, Squares, Term, Total, summand_bounds
 from discreet.schema.columns.ordered import OrderedColumn
 from discreet.schema.columns.temporal import TemporalColumn
 
@@ -49,22 +48,41 @@ def count(reader: AnswerReader, each: Needed) -> AnswerColumn:
 
 
 def total(reader: AnswerReader, each: Needed) -> AnswerColumn:
+    """The noisy sum; or the centred one, and the centre once for each row that was added up."""
     total = each.terms[0]
     assert isinstance(total, Total)
-    values, law = reader.of(total)
-    half = law.half_width(reader.confidence) / total.grid + float(total.rounding)
-    low, high = bounds_of(total.column, reader.schema)
+    found, center = _summed(reader, total), float(center_of(total))
+    if center:
+        found = found + center * _denominator(reader, each)[0]
+    noise = noise_of_total(each, lambda term: reader.of(term)[1])
+    half = half_width(noise, reader.confidence) + float(total.rounding)
+    low, high = summand_bounds(total.of, reader.schema)
     least = 0.0 if low >= 0 else -np.inf
     most = 0.0 if high <= 0 else np.inf
-    found = (values + (0.5 if total.bits else 0.0)) / total.grid
     return AnswerColumn(
         name=each.aggregate.name,
         estimate=np.clip(found, least, most),
         lower=np.clip(found - half, least, most),
         upper=np.clip(found + half, least, most),
-        std=np.full(len(values), law.std / total.grid),
+        std=np.full(len(found), math.sqrt(variance_of(noise))),
         covers=Covers.NOISE,
     )
+
+
+def noise_of_total(each: Needed, law_of: Callable[[Term], NoiseLaw]) -> Terms:
+    """The noise in a sum: its own, and for a centred one the count's, times the centre."""
+    total, *rows = each.terms
+    assert isinstance(total, Total)
+    noise = [(1 / total.grid, law_of(total), 1)]
+    if center_of(total):
+        noise += [(abs(float(center_of(total))), law_of(one), 1) for one in rows]
+    return tuple(noise)
+
+
+def _summed(reader: AnswerReader, total: Total) -> Floats:
+    """The noisy sum in units of the values; one that was rounded down is half a step higher."""
+    values: Floats = (reader.of(total)[0] + (0.5 if total.bits else 0.0)) / total.grid
+    return values
 
 
 def _denominator(reader: AnswerReader, each: Needed) -> tuple[Floats, NoiseLaw | None]:
@@ -77,10 +95,10 @@ def _centred(
     reader: AnswerReader, each: Needed, total: Total, confidence: Fraction
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """The mean less the centre: estimate, interval, and standard deviation."""
-    values, law = reader.of(total)
+    law = reader.of(total)[1]
     count, below = _denominator(reader, each)
     low, high = (float(bound - center_of(total)) for bound in _bounds(reader, total))
-    numerator = values / total.grid
+    numerator = _summed(reader, total)
     lower, upper = ratio_interval(
         numerator,
         count,
@@ -98,13 +116,7 @@ def _centred(
 
 
 def _bounds(reader: AnswerReader, total: Total) -> tuple[Fraction, Fraction]:
-    return bounds_of(total.column, reader.schema)
-
-
-def _step(reader: AnswerReader, total: Total) -> float:
-    """How far rounding to the grid can move a mean."""
-    exact = reader.schema.column(total.column).kind != "number"
-    return 0.0 if exact else 0.5 / total.grid
+    return summand_bounds(total.of, reader.schema)
 
 
 def mean(reader: AnswerReader, each: Needed) -> AnswerColumn:
@@ -112,7 +124,7 @@ def mean(reader: AnswerReader, each: Needed) -> AnswerColumn:
     assert isinstance(total, Total)
     estimate, lower, upper, std = _centred(reader, each, total, reader.confidence)
     low, high = map(float, _bounds(reader, total))
-    center, step = float(center_of(total)), _step(reader, total)
+    center, step = float(center_of(total)), float(total.rounding)
     return AnswerColumn(
         name=each.aggregate.name,
         estimate=np.clip(center + estimate, low, high),
@@ -142,7 +154,7 @@ def spread(reader: AnswerReader, each: Needed) -> AnswerColumn:
         high=max(low * low, high * high),
         confidence=level,
     )
-    step = _step(reader, total)
+    step = float(total.rounding)
     slack = 2 * step * (high - low)
     lower, upper = variance_interval(
         (mean_low - step, mean_high + step),

@@ -1,8 +1,7 @@
 """From a question and a budget to tallies and noise: all that is decided before a row is read.
 
-One charge pays for the whole question. Each aggregate gets an equal share of it; an aggregate that
-needs several tallies splits its share by fixed weights, and a tally that several aggregates need is
-measured once, with all their shares.
+One charge pays for the whole question. A tally that several aggregates need is measured once; the
+budget is shared out so that the expected errors of all aggregates together are least (`sharing`).
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import Any
 from discreet.core.mechanisms import Exponential, PartitionSelection
 from discreet.core.vault import TallyRequest
 from discreet.curator.needed import Needed
+from discreet.curator.sharing import measured_once
 from discreet.errors import BadBudget, BadInput
 from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
 from discreet.families.shared.release.splitting import shares
@@ -89,6 +89,10 @@ class Planned:
         """Which measurement holds a term."""
         return [request.query.term for request in self.requests].index(term)
 
+    def law_of(self, term: Term) -> NoiseLaw:
+        """The noise of the measurement that holds a term."""
+        return self.laws[self.place(term)]
+
 
 def plan_question(
     question: CuratorQuestion, schema: Schema, *, budget: Budget, notion: Notion
@@ -137,15 +141,12 @@ def _under(
     if question.unlisted:
         finder, allowed = _finding(budget, aggregates=len(question.aggregates))
         finder.law(keys_touched(schema)).certain  # noqa: B018 - refuses what cannot be tabulated
-    share = allowed.times(Fraction(1, 4 * len(question.aggregates)))
-    needed = tuple(
+    share = allowed.times(Fraction(1, 8 * len(question.aggregates)))
+    asked = [
         _needed_for(one, question, schema, share=share, accounting=accounting)
         for one in question.aggregates
-    )
-    weights: dict[Term, Fraction] = {}
-    for each in needed:
-        for term, weight in zip(each.terms, each.weights, strict=True):
-            weights[term] = weights.get(term, Fraction(0)) + weight
+    ]
+    needed, weights = measured_once(asked, accounting)
     requests: list[TallyRequest] = []
     laws: list[NoiseLaw] = []
     for term, part in zip(weights, shares(allowed, list(weights.values())), strict=True):

@@ -30,6 +30,8 @@ class AggregateKind:
     """How they are answered: (reader, needed) to an `AnswerColumn`."""
     is_function: bool = False
     """Whether it is written as kind(column). The others have forms of their own, which the reader knows."""
+    takes_expressions: bool = False
+    """Whether it adds up expressions over columns too, as in sum(a + b)."""
     refusal: Callable[[Column], str | None] = _takes_any
     """Why it cannot be asked of a column; `None` where it can."""
     stands_alone: bool = False
@@ -86,6 +88,7 @@ def _spread(kind: str) -> AggregateKind:
         kind=kind,
         needed=f"{_NEEDED}:spread",
         answer=f"{_ANSWERS}:spread",
+        takes_expressions=True,
         refusal=_of_numbers(kind),
         note=_SPREAD,
     )
@@ -99,6 +102,7 @@ BUILT_IN = (
         kind="sum",
         needed=f"{_NEEDED}:total",
         answer=f"{_ANSWERS}:total",
+        takes_expressions=True,
         refusal=_of_numbers("sum"),
         costs_are_known=True,
     ),
@@ -106,6 +110,7 @@ BUILT_IN = (
         kind="avg",
         needed=f"{_NEEDED}:mean",
         answer=f"{_ANSWERS}:mean",
+        takes_expressions=True,
         refusal=_of_numbers("avg"),
     ),
     _spread("variance"),

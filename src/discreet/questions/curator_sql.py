@@ -17,10 +17,12 @@ from typing import Any, ClassVar
 from discreet.errors import BadInput, BadQuestion
 from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.curator_conditions import ConditionReader
-from discreet.questions.expressions import TRUE, Expression, canonical
+from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
+from discreet.questions.expressions import TRUE, Call, Constant, Expression, canonical
 from discreet.questions.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
 from discreet.questions.statement import (
     StatementReader,
+    bare,
     construct,
     distinctly_named,
     number,
@@ -35,6 +37,8 @@ SHAPE = (
 NOTHING = "Nothing was read or charged."
 MOST_AGGREGATES = 50
 MOST_CHOSEN = 100
+LONGEST_NAME = 60
+"""Characters of an expression that its answer is named by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +53,15 @@ class Aggregate:
     """The level, for a quantile."""
     chosen: int = 1
     """How many cells `top` names."""
+    expression: Expression | None = None
+    """What is added up where it is no plain column: over clamped columns."""
+    raw: Expression | None = None
+    """The same over raw columns, as COUNT sees it."""
 
     def canonical(self) -> list[Any]:
-        return [
-            self.kind,
-            self.column,
-            None if self.level is None else str(self.level),
-            self.chosen,
-        ]
+        level = None if self.level is None else str(self.level)
+        more = [] if self.expression is None else [canonical(self.expression)]
+        return [self.kind, self.column, level, self.chosen, *more]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +195,12 @@ class _Reader(StatementReader):
             raise BadQuestion(
                 f"{kind}() takes {wanted} argument{'s' if wanted > 1 else ''}. {SHAPE}"
             )
-        if type(arguments[0]) is not exp.Column:
-            raise BadQuestion(f"{kind}() takes a plain column, and no {construct(arguments[0])}.")
-        column = self.column(arguments[0])
+        inside = bare(arguments[0])
+        if type(inside) is not exp.Column:
+            if not AGGREGATES[kind].takes_expressions:
+                raise BadQuestion(f"{kind}() takes a plain column, and no {construct(inside)}.")
+            return self._of_expression(kind, inside, alias)
+        column = self.column(inside)
         shown = f"{kind}({column})"
         if kind == "quantile":
             level = Fraction(1, 2) if wanted == 1 else self._level(arguments[1])
@@ -202,6 +210,21 @@ class _Reader(StatementReader):
             shown = f"mode({column})" if wanted == 1 else f"top({column}, {chosen})"
         self._check(kind, column, chosen)
         return Aggregate(kind, column, alias or shown, level, chosen)
+
+    def _of_expression(self, kind: str, node: Any, alias: str | None) -> Aggregate:
+        """An aggregate of an expression, whose bounds follow from the schema."""
+        raw = ConditionReader(self.schema, self.tables).read(node, 0)
+        if raw.type == "boolean" and kind != "present":  # true adds 1
+            one, zero = Constant(1, "integer"), Constant(0, "integer")
+            no = Call("not", (raw,), "boolean")
+            raw = Call("case", (raw, one, no, zero, Constant(None, "null")), "integer")
+        clamped = over_clamped_columns(raw)
+        if kind != "present":
+            expression_bounds(clamped, self.schema)  # refuses what has none
+        text = node.sql()
+        shown = text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}..."
+        function = "count" if kind == "present" else kind
+        return Aggregate(kind, None, alias or f"{function}({shown})", expression=clamped, raw=raw)
 
     def _call(self, node: Any) -> tuple[str, list[Any]]:
         """The kind of an aggregate and its arguments."""
@@ -225,7 +248,9 @@ class _Reader(StatementReader):
 
     def _count(self, arguments: Sequence[Any], alias: str | None) -> Aggregate:
         exp = self.exp
-        (inside,) = arguments
+        inside = bare(arguments[0])
+        if type(inside) is exp.Literal:  # COUNT(1) counts every row
+            return Aggregate("count", None, alias or "count")
         if type(inside) is exp.Star and not any(inside.args.values()):
             return Aggregate("count", None, alias or "count")
         if type(inside) is exp.Distinct:
@@ -238,7 +263,7 @@ class _Reader(StatementReader):
                 raise BadQuestion(f"count(DISTINCT ...) counts privacy units only, {unit}.")
             return Aggregate("persons", None, alias or f"count(distinct {identifier})")
         if type(inside) is not exp.Column:
-            raise BadQuestion(f"count() takes a plain column, and no {construct(inside)}.")
+            return self._of_expression("present", inside, alias)
         column = self.column(inside)
         return Aggregate("present", column, alias or f"count({column})")
 

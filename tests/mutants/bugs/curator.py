@@ -88,7 +88,7 @@ CURATOR = (
     Mutant(
         name="a-tally-is-clamped-by-what-the-rows-hold",
         trap=19,
-        file="src/discreet/engines/duckdb/tallies.py",
+        file="src/discreet/engines/duckdb/expressions.py",
         old="(s.less(high, unit), high)]",
         new="(s.less(high, unit), unit)]",
         tests=(f"{ENGINE}::test_tallies_of_one_scan_add_up_what_the_rows_say",),
@@ -106,7 +106,7 @@ CURATOR = (
     Mutant(
         name="every-row-of-a-sum-is-rounded-to-the-coarse-grid",
         trap=11,
-        file="src/discreet/curator/needed.py",
+        file="src/discreet/curator/summing.py",
         old="        bits = max(1, ROW_BITS - ceil(widest).bit_length())\n",
         new="        bits = 0 * ceil(widest)\n",
         tests=(

@@ -11,9 +11,12 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from discreet.engines.duckdb import sql as s
+from discreet.engines.duckdb.cells import ends
 from discreet.engines.duckdb.sql import Sql
+from discreet.questions.expression_bounds import CLAMPED
 from discreet.questions.expressions import COMPARED, Call, ColumnValue, Constant, Expression
 from discreet.schema.columns.named import CategoryColumn
+from discreet.schema.columns.ordered import OrderedColumn
 from discreet.schema.columns.values import MICROSECONDS_PER_DAY, double_of
 from discreet.schema.schema import Schema
 
@@ -42,6 +45,10 @@ class Compiler:
             return self._column(node)
         if isinstance(node, Constant):
             return _constant(node)
+        if node.name == CLAMPED:
+            (column,) = node.arguments
+            assert isinstance(column, ColumnValue)
+            return self.clamped(column.column)
         arguments = [self.sql(argument) for argument in node.arguments]
         if node.name in COMPARED:
             left, right = self._alike(node, arguments)
@@ -58,6 +65,20 @@ class Compiler:
         if node.column in self._double_categories:
             return self._category_text(node.column, unit)
         return unit
+
+    def clamped(self, name: str) -> Sql:
+        """The clamped unit of a row whose cell is a value cell; null for any other row."""
+        column, unit = self._schema.column(name), s.name(f"u{self._place[name]}")
+        if not isinstance(column, OrderedColumn):
+            return s.cast(unit, "BIGINT")
+        low, high = ends(column)
+        type_ = "DOUBLE" if column.kind == "number" else "BIGINT"
+        inside = s.both(s.at_most(low, unit), s.at_most(unit, high))
+        # Comparisons are half the price of least and greatest; a null is in no branch.
+        cases = [(inside, s.try_cast(unit, type_))]
+        if column.outside == "edge":
+            cases += [(s.less(unit, low), low), (s.less(high, unit), high)]
+        return s.choose(cases, s.null())
 
     def _category_text(self, name: str, unit: Sql) -> Sql:
         """A category kept as a number: the declared value that spells it, else its digits."""
