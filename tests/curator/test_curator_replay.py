@@ -65,6 +65,9 @@ def random_question(schema: dc.Schema, generator: Any) -> str:
         options.append("count(DISTINCT unit)")
     for name in numeric:
         options += [f"{f}({name})" for f in ("sum", "avg", "stddev", "median")]
+        options += [
+            f"{f}({random_summand(names, numeric, generator)})" for f in ("sum", "avg", "count")
+        ]
     options += [f"median({name})" for name in names if name in MOMENTS]
     name = names[generator.integers(len(names))]
     where = f" WHERE {CONDITIONS[name]}" if generator.integers(2) else ""
@@ -76,6 +79,17 @@ def random_question(schema: dc.Schema, generator: Any) -> str:
     chosen = ", ".join(generator.permutation(options)[:count])
     group = f" GROUP BY {name}" if kind > 1 else ""
     return f"SELECT {chosen} FROM audit{where}{group}"
+
+
+def random_summand(names: list[str], numeric: list[str], generator: Any) -> str:
+    """An expression over some columns, with bounds."""
+    left, right = (numeric[generator.integers(len(numeric))] for _ in range(2))
+    where = CONDITIONS[names[generator.integers(len(names))]]
+    return [
+        f"{left} * {right}", f"{left} - 2 * {right}", f"least({left}, 3) / 7", f"abs({left}) % 5",
+        f"CASE WHEN {where} THEN {left} ELSE 1 END", f"coalesce({left}, {right}, 2)",
+        f"round({left} / 3)",
+    ][generator.integers(7)]  # fmt: skip
 
 
 def random_budget(generator: Any) -> tuple[dc.Budget, dc.Budget]:

@@ -18,7 +18,14 @@ from fractions import Fraction
 from math import ceil, floor
 
 from discreet.errors import BadQuestion
-from discreet.questions.expressions import NUMERIC, Call, ColumnValue, Constant, Expression
+from discreet.questions.expressions import (
+    NUMERIC,
+    TEMPORAL,
+    Call,
+    ColumnValue,
+    Constant,
+    Expression,
+)
 from discreet.schema import Schema
 from discreet.schema.columns.values import MICROSECONDS_PER_DAY
 
@@ -34,7 +41,7 @@ _PARTS = {
 def over_clamped_columns(expression: Expression) -> Expression:
     """The expression with each column whose value it adds up clamped; conditions stay as they are."""
     if isinstance(expression, ColumnValue):
-        if expression.type in NUMERIC:
+        if expression.type in (*NUMERIC, *TEMPORAL):
             return Call(CLAMPED, (expression,), expression.type)
         return expression
     if isinstance(expression, Constant) or expression.type == "boolean":
@@ -95,10 +102,10 @@ def _column_bounds(name: str, schema: Schema) -> Ends:
 
 
 def _years(moment: Expression, schema: Schema) -> Ends:
-    """The years of a column's declared range: a row outside is clamped to them."""
-    bounds = schema.column(moment.column).value_bounds if isinstance(moment, ColumnValue) else None
-    if bounds is None:
+    """The years of a column's declared range."""
+    if not (isinstance(moment, Call) and moment.name == CLAMPED):
         raise BadQuestion("year() inside an aggregate takes a plain column of dates.")
+    bounds = expression_bounds(moment, schema)
     days = [end / (MICROSECONDS_PER_DAY if moment.type == "datetime" else 1) for end in bounds]
     first, last = (date(1970, 1, 1) + timedelta(days=floor(day)) for day in days)
     return Fraction(first.year), Fraction(last.year)
