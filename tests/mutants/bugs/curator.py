@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 ANSWERS = "tests/curator/test_curator_answers.py"
 COVERAGE = "tests/curator/test_curator_coverage.py"
 ENGINE = "tests/curator/test_curator_engine.py"
+EXPRESSIONS = "tests/curator/test_curator_expressions.py"
 GUARDS = "tests/curator/test_curator_guards.py"
 KEYS = "tests/curator/test_curator_keys.py"
 NAMING = "tests/kernel/test_partition_selection.py"
@@ -204,5 +205,45 @@ CURATOR = (
         old="    return rounded if rounded <= end else math.nextafter(rounded, -math.inf)\n",
         new="    return rounded\n",
         tests=(f"{COVERAGE}::test_the_median_of_moments_lies_in_its_cell_and_is_one_of_them",),
+    ),
+    Mutant(
+        name="an-expression-is-added-up-without-its-clamp",
+        trap=4,
+        file="src/discreet/engines/duckdb/tallies.py",
+        old="        return _clamped_or_null(steps, s.whole(low), s.whole(high))\n",
+        new="        return steps if low < high else s.null()\n",
+        more=(
+            (
+                "            value = _clamped_or_null(value, low, high)\n",
+                "            value = s.choose([(s.is_null(low), high)], value)\n",
+            ),
+        ),
+        tests=(
+            f"{EXPRESSIONS}::test_a_row_adds_no_more_than_the_bounds_even_where_doubles_round_beyond_them",
+        ),
+    ),
+    Mutant(
+        name="the-bounds-of-a-product-come-from-two-corners",
+        trap=4,
+        file="src/discreet/questions/expression_bounds.py",
+        old="    return _hull([a * b for a in left for b in right])\n",
+        new="    return _hull([a * b for a, b in zip(left, right, strict=True)])\n",
+        tests=(f"{EXPRESSIONS}::test_bounds_follow_from_the_schema",),
+    ),
+    Mutant(
+        name="the-bounds-of-least-forget-that-nulls-are-passed-over",
+        trap=4,
+        file="src/discreet/questions/expression_bounds.py",
+        old="        there = [pair for value, pair in zip(known, ends, strict=True) if _is_never_null(value)]\n",
+        new="        there = list(ends)\n",
+        tests=(f"{EXPRESSIONS}::test_bounds_follow_from_the_schema",),
+    ),
+    Mutant(
+        name="a-centred-sum-forgets-the-noise-of-its-count",
+        trap=5,
+        file="src/discreet/curator/answer_columns.py",
+        old="        noise += [(abs(float(center_of(total))), law_of(one), 1) for one in rows]\n",
+        new="        noise += []\n",
+        tests=(f"{EXPRESSIONS}::test_a_sum_made_of_two_tallies_is_as_wide_as_the_noise_of_both",),
     ),
 )

@@ -121,7 +121,11 @@ def _constant(node: Constant) -> Sql:
 
 
 def _finite(value: Sql) -> Sql:
-    return s.choose([(s.call("isfinite", value), value)], s.null())
+    return s.kept_if(value, lambda one: s.call("isfinite", one))
+
+
+def _not_zero(value: Sql, zero: Sql) -> Sql:
+    return s.kept_if(value, lambda one: s.binary(exp.NEQ, one, zero))
 
 
 def _doubles(arguments: Sequence[Sql]) -> list[Sql]:
@@ -141,17 +145,16 @@ def _arithmetic(node: Call, arguments: list[Sql]) -> Sql:
 
 def _divided(node: Call, arguments: list[Sql]) -> Sql:
     dividend, divisor = _doubles(arguments)
-    known = s.call("nullif", divisor, s.double(0.0))
-    return _finite(s.binary(exp.Div, dividend, known))
+    return _finite(s.binary(exp.Div, dividend, _not_zero(divisor, s.double(0.0))))
 
 
 def _modulo(node: Call, arguments: list[Sql]) -> Sql:
     if node.type == "integer":
         dividend, divisor = _wide(arguments)
         zero = s.cast(s.whole(0), "HUGEINT")
-        return s.try_cast(s.call("mod", dividend, s.call("nullif", divisor, zero)), "BIGINT")
+        return s.try_cast(s.call("mod", dividend, _not_zero(divisor, zero)), "BIGINT")
     dividend, divisor = _doubles(arguments)
-    return _finite(s.call("mod", dividend, s.call("nullif", divisor, s.double(0.0))))
+    return _finite(s.call("mod", dividend, _not_zero(divisor, s.double(0.0))))
 
 
 def _negative(node: Call, arguments: list[Sql]) -> Sql:
