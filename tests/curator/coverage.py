@@ -13,8 +13,10 @@ from discreet.core.noise import DrawnNoise
 from discreet.curator.answering import Measured, answers_from
 from discreet.curator.planning import Planned, plan_question
 from discreet.engines import open_engine
+from discreet.engines.protocol import Engine
 from discreet.questions.curator_sql import parse_curator_question
 
+Exact = tuple[list[np.ndarray], list[np.ndarray]]
 GROUPS = 60
 SCHEMA = """
 dataset = "people"
@@ -97,7 +99,7 @@ def missed(
     question = parse_curator_question(f"SELECT {what} FROM people GROUP BY place", schema)
     planned = plan_question(question, schema, budget=budget, notion=budget.notion)
     with open_engine(frame, schema) as engine:
-        exact = engine.tally([request.query for request in planned.requests])
+        exact = exact_of(planned, engine)
     expected = truths(frame, what)
     real = np.isfinite(expected)
     misses = pairs = 0
@@ -111,13 +113,33 @@ def missed(
     return misses, pairs, float(np.mean(widths))
 
 
-def drawn(planned: Planned, exact: list[np.ndarray]) -> AnswerColumn:
+def exact_of(planned: Planned, engine: Engine) -> Exact:
+    """What the core would read for a question: the tallies, and the counts that choices are scored by."""
+    tallies = engine.tally([request.query for request in planned.requests])
+    picks = engine.tally([pick.scores.tally for pick in planned.picks])
+    return tallies, picks
+
+
+def drawn(planned: Planned, exact: Exact) -> AnswerColumn:
     noise = DrawnNoise()
     values = tuple(
         numbers + noise.draw(law, numbers.size)
-        for numbers, law in zip(exact, planned.laws, strict=True)
+        for numbers, law in zip(exact[0], planned.laws, strict=True)
     )
-    measured = Measured(values=values, laws=planned.laws)
+    picked = tuple(
+        np.array(
+            [
+                [
+                    noise.choose(
+                        row, pick.mechanism.unit(pick.scores.sensitivity(planned.schema)), step=""
+                    )
+                ]
+                for row in pick.scores.evaluate(counts, planned.schema)
+            ]
+        )
+        for pick, counts in zip(planned.picks, exact[1], strict=True)
+    )
+    measured = Measured(values=values, laws=planned.laws, picked=picked)
     return answers_from(planned, measured, confidence=0.95).columns[0]
 
 

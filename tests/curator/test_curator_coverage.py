@@ -31,7 +31,7 @@ from discreet.privacy.laws import (
 )
 from discreet.questions.curator_sql import parse_curator_question
 from discreet.schema.columns.ordered import OrderedColumn
-from tests.curator.coverage import SCHEMA, START, WHAT, missed
+from tests.curator.coverage import SCHEMA, START, WHAT, exact_of, missed
 
 
 @pytest.mark.parametrize("what", WHAT)
@@ -156,9 +156,14 @@ def test_the_median_of_moments_lies_in_its_cell_and_is_one_of_them(which: str) -
     planned = plan_question(question, schema, budget=budget, notion=budget.notion)
     frame = pd.DataFrame({"seen": [value for value in values for _ in range(9)] + [ends[0]]})
     with open_engine(frame, schema) as engine:
-        exact = engine.tally([request.query for request in planned.requests])
+        exact, picks = exact_of(planned, engine)
+    scored = zip(planned.picks, picks, strict=True)
+    best = tuple(
+        pick.scores.evaluate(counts, schema).argmax(axis=1).reshape(-1, 1)
+        for pick, counts in scored
+    )
     answer = answers_from(
-        planned, Measured(values=tuple(exact), laws=planned.laws), confidence=0.95
+        planned, Measured(values=tuple(exact), laws=planned.laws, picked=best), confidence=0.95
     ).only
     column = schema.column("seen")
     assert isinstance(column, OrderedColumn)

@@ -18,7 +18,7 @@ from discreet.curator.intervals import (
     ratio_interval,
     variance_interval,
 )
-from discreet.curator.needed import Needed, center_of
+from discreet.curator.needed import Needed, Ranked, center_of
 from discreet.families.shared.estimate.combination import Terms, half_width, halved, variance_of
 from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.privacy.laws import NoiseLaw
@@ -69,7 +69,7 @@ def total(reader: AnswerReader, each: Needed) -> AnswerColumn:
     )
 
 
-def noise_of_total(each: Needed, law_of: Callable[[Term], NoiseLaw]) -> Terms:
+def noise_of_total(each: Needed, law_of: Callable[[Term | Ranked], NoiseLaw]) -> Terms:
     """The noise in a sum: its own, and for a centred one the count's, times the centre."""
     total, *rows = each.terms
     assert isinstance(total, Total)
@@ -191,13 +191,18 @@ def quantile(reader: AnswerReader, each: Needed) -> AnswerColumn:
         reader.measured.values[place].reshape(reader.rows, term.buckets(reader.schema))
         for place, term in zip(places, levels, strict=True)
     ]
+    picks = [term for term in each.terms if isinstance(term, Ranked)]
     found = np.empty((4, reader.rows))
     for row in range(reader.rows):
         band = QuantileBand([table[row] for table in tables], shifts, law, each.aggregate.level)
         first, last, likeliest = band.interval(reader.confidence)
-        ends = [_extent(column, bucket, finest) for bucket in (first, last, likeliest)]
-        lower, upper = _below(ends[0][0]), -_below(-ends[1][1])
-        middle = float(ends[2][0] + (ends[2][1] - ends[2][0]) / 2)
+        shift = finest.shift or 0
+        lower = _below(_extent(column, first, shift)[0])
+        upper = -_below(-_extent(column, last, shift)[1])
+        chosen = _extent(column, likeliest, shift)
+        for pick in picks:  # a choice among finer buckets is closer; the band is its interval
+            chosen = _extent(column, int(reader.picked(pick)[row]), pick.shift)
+        middle = min(max(float(chosen[0] + (chosen[1] - chosen[0]) / 2), lower), upper)
         found[:, row] = middle, lower, upper, (upper - lower) / 4
     return AnswerColumn(
         name=each.aggregate.name,
@@ -210,8 +215,7 @@ def quantile(reader: AnswerReader, each: Needed) -> AnswerColumn:
     )
 
 
-def _extent(column: OrderedColumn, bucket: int, term: Cells) -> tuple[int | float, int | float]:
-    shift = term.shift or 0
+def _extent(column: OrderedColumn, bucket: int, shift: int) -> tuple[int | float, int | float]:
     first = bucket << shift
     last = min((bucket + 1) << shift, column.value_cells) - 1
     return column.extent(first)[0], column.extent(last)[1]

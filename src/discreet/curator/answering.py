@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
-from discreet.curator.needed import Needed
+from discreet.curator.needed import Needed, Ranked
 from discreet.curator.planning import Planned
 from discreet.errors import LedgerDamaged
 from discreet.privacy.laws import NoiseLaw, law_from_dict
@@ -40,6 +40,8 @@ class Measured:
     public_rows: int | None = None
     keys: tuple[Key, ...] | None = None
     """Those that were found and named, in order."""
+    picked: tuple[Counts, ...] = ()
+    """For each choice in groups, what was chosen: one row a group."""
 
     def payload(self) -> bytes:
         """For the ledger: canonical, so that equal measurements give equal bytes."""
@@ -50,6 +52,7 @@ class Measured:
             "chosen": list(self.chosen),
             "public_rows": self.public_rows,
             "keys": None if self.keys is None else [list(key) for key in self.keys],
+            "picked": [each.tolist() for each in self.picked],
         }
         return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
 
@@ -66,6 +69,7 @@ class Measured:
             chosen=tuple(data["chosen"]),
             public_rows=data["public_rows"],
             keys=None if data.get("keys") is None else tuple(map(tuple, data["keys"])),
+            picked=tuple(np.array(each, dtype=np.int64) for each in data.get("picked", [])),
         )
 
 
@@ -185,6 +189,11 @@ class AnswerReader:
         """The answers to one aggregate."""
         found: AnswerColumn = loaded(AGGREGATES[each.aggregate.kind].answer)(self, each)
         return found
+
+    def picked(self, pick: Ranked) -> Counts:
+        """The bucket that was chosen for each answer."""
+        place = [one.pick for one in self.planned.picks].index(pick)
+        return self.measured.picked[place][:, 0]
 
     def of(self, term: Any) -> tuple[Floats, NoiseLaw]:
         """The noisy numbers of a tally, one for each answer, and their law."""

@@ -359,7 +359,9 @@ def _measure(planned: Planned, grant: Grant) -> Measured:
         keys = named[: planned.most_keys]
         requests = planned.requests_for(keys)
     measured = grant.tally(requests)
+    picked = grant.choose_in_groups(planned.picks_for(keys)) if planned.picks else ()
     return Measured(
+        picked=picked,
         values=tuple(each.values for each in measured),
         laws=tuple(each.law for each in measured),
         public_rows=rows,

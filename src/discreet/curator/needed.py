@@ -29,8 +29,23 @@ MOST_QUANTILE_BITS = 18
 """Buckets of a quantile: at most 2^18, in levels of up to 6 bits."""
 LEVEL_BITS = 6
 MOST_QUANTILE_CELLS = 1 << 21
+TREE_SHARE = Fraction(2, 3)
+"""Of a quantile's budget, where a choice gives the estimate: the tree's interval is then 1.5 times as wide."""
+SHARES_OF_A_SHARE = 8
+"""A sum's grid must fit an eighth of an aggregate's equal share; see `planning`."""
+USUAL_ROWS = 100_000
+"""For so many a quantile's tree is made where the schema declares no number of people."""
 USUAL_KEYS = 256
 """For how many of them a quantile's buckets leave room; more keys are then cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The bucket (2^shift cells) of a quantile, chosen privately in each group."""
+
+    column: str
+    shift: int
+    level: Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +53,7 @@ class Needed:
     """The tallies behind one aggregate, in the order in which its answer reads them."""
 
     aggregate: Aggregate
-    terms: tuple[Term, ...]
+    terms: tuple[Term | Ranked, ...]
     errors: tuple[float | Fraction, ...]
     """How much the noise of each adds to the answer's squared error if all have the same share of the
     budget; only their proportions matter, except beside those of `otherwise`."""
@@ -148,8 +163,53 @@ def spread(
 def quantile(
     one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]
 ) -> Needed:
-    levels = _levels(column_of(one), question, schema)
-    return Needed(one, levels, (Fraction(1),) * len(levels))
+    """A tree of counts, which gives the interval; and, where it is closer, a choice for the estimate.
+
+    The choice is the exponential mechanism's over the finest buckets: its rank is off by about
+    2 max(q, 1 - q) / epsilon, whatever their number, where the tree's counts add the noise of many
+    nodes. It is closer unless the buckets are few; both are known before any row is read.
+    """
+    assert one.level is not None
+    column, basic = column_of(one), paid["accounting"] is Accounting.BASIC
+    bits, finest = _quantile_bits(column, question, schema)
+    whole = float(paid["share"].amount) * SHARES_OF_A_SHARE
+    noise = {
+        depth: _rank_error_of_tree(_levels(column, bits, depth), one.level, schema, basic)
+        for depth in range(1, finest + 1)
+    }
+    if _rank_error_of_choice(one.level, basic) >= noise[finest]:
+        levels = _levels(column, bits, finest)
+        return Needed(one, levels, (Fraction(1),) * len(levels))
+    # Deep enough for the rows there are: half the interval is noise in rank, and the rest cells.
+    rows = USUAL_ROWS if schema.people is None else schema.people
+    paid_for = float(TREE_SHARE) * whole if basic else sqrt(float(TREE_SHARE) * whole)
+    width = {depth: 4 * each / paid_for / rows + 2 / 2**depth for depth, each in noise.items()}
+    levels = _levels(column, bits, min(width, key=lambda depth: width[depth]))
+    chosen = Ranked(column, bits - finest, one.level)
+    power = 3 if basic else 2
+    errors = [(TREE_SHARE / len(levels)) ** power] * len(levels) + [(1 - TREE_SHARE) ** power]
+    return Needed(one, (*levels, chosen), tuple(errors))
+
+
+def _rank_error_of_tree(
+    levels: tuple[Cells, ...], level: Fraction, schema: Schema, basic: bool
+) -> float:
+    """The standard deviation of (1 - q) below - q above, at epsilon 1 or rho 1: half the nodes of each
+    level lie below an edge in the middle, and half above."""
+    q = float(level)
+    nodes = sum(
+        term.buckets(schema) / (levels[place - 1].buckets(schema) if place else 1)
+        for place, term in enumerate(levels)
+    )
+    each = 2.0 * len(levels) ** 2 if basic else len(levels) / 2
+    return sqrt(nodes / 2 * ((1 - q) ** 2 + q**2) * each)
+
+
+def _rank_error_of_choice(level: Fraction, basic: bool) -> float:
+    """The same of the choice, with its own share only: scores fall off like Laplace noise of this scale."""
+    share = float(1 - TREE_SHARE)
+    epsilon = share if basic else sqrt(8 * share)
+    return sqrt(2) * 2 * float(max(level, 1 - level)) / epsilon
 
 
 def alone(one: Aggregate, term: Term) -> Needed:
@@ -196,8 +256,8 @@ def _usual_square(of: Summand, schema: Schema) -> float:
     return float((high - low) ** 2 / 12)
 
 
-def _levels(column: str, question: CuratorQuestion, schema: Schema) -> tuple[Cells, ...]:
-    """Histograms of the column, coarse to fine, whose nodes add up to any count below an edge.
+def _quantile_bits(column: str, question: CuratorQuestion, schema: Schema) -> tuple[int, int]:
+    """Bits that number the column's cells, and how many of them tell buckets apart.
 
     As fine as the column's cells are, up to 2^18 buckets and as many over all groups as fit.
     """
@@ -205,7 +265,11 @@ def _levels(column: str, question: CuratorQuestion, schema: Schema) -> tuple[Cel
     groups *= USUAL_KEYS if question.unlisted else 1
     bits = bits_of(schema.column(column).value_cells)
     room = max(1, MOST_QUANTILE_CELLS // groups).bit_length() - 1
-    kept = min(bits, MOST_QUANTILE_BITS, max(1, room))
+    return bits, min(bits, MOST_QUANTILE_BITS, max(1, room))
+
+
+def _levels(column: str, bits: int, kept: int) -> tuple[Cells, ...]:
+    """Histograms of the column, coarse to fine, whose nodes add up to any count below an edge."""
     levels = max(1, -(-kept // LEVEL_BITS))
     depths = sorted({-(-kept * (place + 1) // levels) for place in range(levels)})
     return tuple(Cells(column, bits - depth) for depth in depths)

@@ -13,8 +13,8 @@ from math import isqrt, prod
 from typing import Any
 
 from discreet.core.mechanisms import Exponential, PartitionSelection
-from discreet.core.vault import TallyRequest
-from discreet.curator.needed import Needed
+from discreet.core.vault import ChoiceRequest, TallyRequest
+from discreet.curator.needed import SHARES_OF_A_SHARE, Needed, Ranked
 from discreet.curator.sharing import measured_once
 from discreet.errors import BadBudget, BadInput
 from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
@@ -22,6 +22,7 @@ from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.group_choices import RankScores
 from discreet.queries.registry import loaded
 from discreet.queries.tallies import (
     Cells,
@@ -41,6 +42,21 @@ MOST_KEYS = 100_000
 """Found keys of one question."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A choice in every group, and how it is made."""
+
+    pick: Ranked
+    scores: RankScores
+    mechanism: Exponential
+
+    def request(self, found: FoundKeys | None) -> ChoiceRequest:
+        scores = self.scores
+        if found is not None:
+            scores = replace(scores, tally=replace(scores.tally, found=found))
+        return ChoiceRequest(scores, self.mechanism)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
     """A question with its noise."""
@@ -52,6 +68,8 @@ class Planned:
     needed: tuple[Needed, ...]
     requests: tuple[TallyRequest, ...] = ()
     laws: tuple[NoiseLaw, ...] = ()
+    picks: tuple[Pick, ...] = ()
+    """Choices in every group, such as the bucket of a median."""
     choice: WeightedCounts | None = None
     chooser: Exponential | None = None
     finder: PartitionSelection | None = None
@@ -74,6 +92,11 @@ class Planned:
             for request in self.requests
         )
 
+    def picks_for(self, keys: tuple[Key, ...] | None) -> tuple[ChoiceRequest, ...]:
+        """The choices in groups, once the keys, if any, are known."""
+        found = None if keys is None else FoundKeys(self.question.unlisted, keys)
+        return tuple(pick.request(found) for pick in self.picks)
+
     @property
     def most_keys(self) -> int:
         """As many found keys as can be answered; further ones, in order, are left out."""
@@ -85,11 +108,12 @@ class Planned:
     def reads_public_rows(self) -> bool:
         return any(each.divides_by_rows for each in self.needed)
 
-    def place(self, term: Term) -> int:
+    def place(self, term: Term | Ranked) -> int:
         """Which measurement holds a term."""
-        return [request.query.term for request in self.requests].index(term)
+        terms: list[Term | Ranked] = [request.query.term for request in self.requests]
+        return terms.index(term)
 
-    def law_of(self, term: Term) -> NoiseLaw:
+    def law_of(self, term: Term | Ranked) -> NoiseLaw:
         """The noise of the measurement that holds a term."""
         return self.laws[self.place(term)]
 
@@ -141,7 +165,7 @@ def _under(
     if question.unlisted:
         finder, allowed = _finding(budget, aggregates=len(question.aggregates))
         finder.law(keys_touched(schema)).certain  # noqa: B018 - refuses what cannot be tabulated
-    share = allowed.times(Fraction(1, 8 * len(question.aggregates)))
+    share = allowed.times(Fraction(1, SHARES_OF_A_SHARE * len(question.aggregates)))
     asked = [
         _needed_for(one, question, schema, share=share, accounting=accounting)
         for one in question.aggregates
@@ -149,7 +173,13 @@ def _under(
     needed, weights = measured_once(asked, accounting)
     requests: list[TallyRequest] = []
     laws: list[NoiseLaw] = []
+    picks: list[Pick] = []
     for term, part in zip(weights, shares(allowed, list(weights.values())), strict=True):
+        if isinstance(term, Ranked):
+            cells = Tally(Cells(term.column, term.shift), question.groups, question.condition)
+            mechanism_of_choice = chooser(part, accounting, times=1)
+            picks.append(Pick(term, RankScores(cells, term.level), mechanism_of_choice))
+            continue
         tally = Tally(term, question.groups, question.condition)
         if question.unlisted:
             tally = replace(tally, found=FoundKeys(question.unlisted))
@@ -172,6 +202,7 @@ def _under(
         needed=needed,
         requests=tuple(requests),
         laws=tuple(laws),
+        picks=tuple(picks),
         finder=finder,
     )
 

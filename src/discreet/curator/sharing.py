@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.curator.needed import Needed
+from discreet.curator.needed import Needed, Ranked
 from discreet.privacy.cost import Accounting
 from discreet.queries.tallies import Term
 
@@ -27,7 +27,7 @@ WORTHWHILE = 1e-9
 
 def measured_once(
     needed: Sequence[Needed], accounting: Accounting
-) -> tuple[tuple[Needed, ...], dict[Term, Fraction]]:
+) -> tuple[tuple[Needed, ...], dict[Term | Ranked, Fraction]]:
     """The tallies to measure, each with its weight, and for each aggregate the way that they serve.
 
     An aggregate takes its other way where the expected errors of all together are then smaller.
@@ -47,7 +47,7 @@ def measured_once(
 
 def _best_weights(
     needed: Sequence[Needed], accounting: Accounting
-) -> tuple[float, dict[Term, Fraction]]:
+) -> tuple[float, dict[Term | Ranked, Fraction]]:
     """The least sum of the logarithms of the squared errors, and the weights that reach it."""
     power = 2 if accounting is Accounting.BASIC else 1
     terms = list(dict.fromkeys(term for each in needed for term in each.terms))
