@@ -8,6 +8,7 @@ ANSWERS = "tests/curator/test_curator_answers.py"
 COVERAGE = "tests/curator/test_curator_coverage.py"
 ENGINE = "tests/curator/test_curator_engine.py"
 EXPRESSIONS = "tests/curator/test_curator_expressions.py"
+CHOICES = "tests/queries/test_group_choices.py"
 GUARDS = "tests/curator/test_curator_guards.py"
 KEYS = "tests/curator/test_curator_keys.py"
 NAMING = "tests/kernel/test_partition_selection.py"
@@ -245,5 +246,29 @@ CURATOR = (
         old="        noise += [(abs(float(center_of(total))), law_of(one), 1) for one in rows]\n",
         new="        noise += []\n",
         tests=(f"{EXPRESSIONS}::test_a_sum_made_of_two_tallies_is_as_wide_as_the_noise_of_both",),
+    ),
+    Mutant(
+        name="a-changed-row-moves-a-rank-like-an-added-one",
+        trap=1,
+        file="src/discreet/queries/group_choices.py",
+        old="    return rows * changed\n",
+        new="    return rows * min(added, changed)\n",
+        tests=(f"{CHOICES}::test_one_row_moves_the_scores_of_all_groups_by_no_more_than_is_said",),
+    ),
+    Mutant(
+        name="a-changed-row-moves-the-choice-of-one-group",
+        trap=1,
+        file="src/discreet/queries/group_choices.py",
+        old="        return rows * 2 * added\n",
+        new="        return rows * added\n",
+        tests=(f"{CHOICES}::test_one_row_moves_the_scores_of_all_groups_by_no_more_than_is_said",),
+    ),
+    Mutant(
+        name="only-the-first-of-many-choices-is-paid",
+        trap=27,
+        file="src/discreet/core/vault.py",
+        old="for request in requests for _ in range(request.times)",
+        new="for request in requests[:1] for _ in range(request.times)",
+        tests=(f"{GUARDS}::test_choices_in_groups_are_made_on_a_charge_that_pays_for_all_of_them",),
     ),
 )
