@@ -320,7 +320,7 @@ def test_the_shares_of_a_question_are_the_best_there_are(accounting: Accounting)
     planned = plan_question(
         parse_curator_question(sql, schema), schema, budget=budget, notion=budget.notion
     )
-    chosen, weights = measured_once(planned.needed, accounting)
+    (chosen,), (weights,) = measured_once([planned.needed], accounting)
     power = 2 if accounting is Accounting.BASIC else 1
 
     def product(split: dict[Any, float]) -> float:

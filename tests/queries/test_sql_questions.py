@@ -88,7 +88,7 @@ REFUSED = {
     "ATTACH 'x.db'": "Only SELECT",
     "PRAGMA table_info(people)": "Only SELECT",
     "COPY people TO 'x'": "Only SELECT",
-    "WITH q AS (SELECT 1) SELECT count(*) FROM q": "Only SELECT",
+    "WITH q AS (SELECT 1) SELECT count(*) FROM q": "WITH is not supported",
     "SELECT * FROM people": "SELECT takes no",
     "SELECT age FROM people": "GROUP BY",
     "SELECT max(age) FROM people": "depend on a single row",

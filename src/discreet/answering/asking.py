@@ -18,6 +18,7 @@ from discreet.answering.many_counts import ManyCounts, many_counts
 from discreet.answering.regions import BoxRegions, CellRegions, RangeRegions, Region, regions_of
 from discreet.answering.source import Found, Refusal, Source
 from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.artifacts.cell_values import cell_value
 from discreet.privacy.exact import confidence_level
 from discreet.questions.question import Question
 from discreet.questions.undeclared import undeclared_in_condition
@@ -69,6 +70,7 @@ class Asking:
             confidence=confidence,
             question=question.text,
             notes=tuple(notes),
+            typed=lambda axis, code: cell_value(groups[axis], code),
         )
 
     def ranges(self, asked: RangeRegions, confidence: float) -> ManyCounts:

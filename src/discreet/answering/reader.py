@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +26,13 @@ from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource, Many
 from discreet.families.ranges.answer.pictures import Bars, distribution
 from discreet.families.tables.answer.parities import parity_of
 from discreet.families.tables.answer.table_models import cell_deviation
-from discreet.privacy.exact import Exactable, confidence_level
+from discreet.postprocessing.plan import QueryPlan
+from discreet.postprocessing.reading.statement import plain_statement, read_statement
+from discreet.postprocessing.results import worked
+from discreet.privacy.exact import Exactable, confidence_level, exact
 from discreet.queries.classes import QueryClass, parse_class
-from discreet.questions.sql import Aggregate, Question, parse_question
+from discreet.questions.question import Aggregate, Question
+from discreet.questions.sql import ReleaseDialect
 from discreet.schema import Schema
 
 
@@ -66,11 +71,35 @@ class ReleaseReader:
         self, questions: Sequence[str | Question], *, confidence: float = 0.95, whole: bool = True
     ) -> list[Answers]:
         """The answers to many questions, each as if it were asked alone."""
-        parsed = [
-            parse_question(each, self.schema) if isinstance(each, str) else each
+        statements = [
+            read_statement(each, self.schema, ReleaseDialect(self.schema, each))
+            if isinstance(each, str)
+            else plain_statement(each)
             for each in questions
         ]
-        return self._asking.answers(parsed, confidence=confidence, whole=whole)
+        asked = [question for each in statements for question in each.questions]
+        answers = iter(self._asking.answers(asked, confidence=confidence, whole=whole))
+        found: list[Answers] = []
+        for statement in statements:
+            own = [next(answers) for _ in statement.questions]
+            found.append(
+                own[0] if statement.is_plain else self._worked(statement, own, confidence, whole)
+            )
+        return found
+
+    def _worked(
+        self, statement: QueryPlan, answers: Sequence[Answers], confidence: float, whole: bool
+    ) -> Answers:
+        """The result of the work that a statement does on its answers."""
+        stated = exact(confidence, name="confidence")
+
+        def answered(question: int, level: Fraction) -> Answers:
+            if level == stated:
+                return answers[question]
+            asked = [statement.questions[question]]
+            return self._asking.answers(asked, confidence=float(level), whole=whole)[0]
+
+        return worked(statement, answered, self.schema, confidence=confidence)
 
     def count_many(
         self,

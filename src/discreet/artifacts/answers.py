@@ -16,11 +16,26 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Answer, Covers, Unit
 from discreet.errors import BadInput
+from discreet.privacy.laws import NoiseLaw
 
 Floats = npt.NDArray[np.float64]
 
 SHOWN_ROWS = 50
 """Rows that are printed; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddedNoise:
+    """What an answer is made of, where its noise is known: values without bias, plus weighted draws.
+
+    Draws of different numbers, and of different groups, are independent. Thread safe: it never changes.
+    """
+
+    value: Floats
+    terms: tuple[tuple[float, NoiseLaw, int], ...]
+    """A weight, the law, and the draw's number."""
+    slack: float = 0.0
+    """How far rounding may have moved the value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +49,7 @@ class AnswerColumn:
     std: Floats
     covers: Covers
     unit: Unit = Unit.NUMBER
+    noise: AddedNoise | None = None
 
     def at(self, place: int, confidence: float) -> Answer:
         return Answer(
@@ -85,6 +101,12 @@ class Answers:
     confidence: float
     question: str = ""
     notes: tuple[str, ...] = ()
+    typed: Callable[[int, int], object] | None = field(default=None, repr=False)
+    """The value of (place in `groups`, code), in its own type."""
+
+    def value(self, axis: int, code: int) -> object:
+        """What a group's cell stands for, in its own type; its label where no type is known."""
+        return self.label(axis, code) if self.typed is None else self.typed(axis, code)
 
     def __len__(self) -> int:
         return len(self.codes)

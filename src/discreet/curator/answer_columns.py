@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.answer import Covers, Unit
-from discreet.artifacts.answers import AnswerColumn
+from discreet.artifacts.answers import AddedNoise, AnswerColumn
 from discreet.curator.intervals import (
     QuantileBand,
     mean_std,
@@ -44,6 +44,7 @@ def count(reader: AnswerReader, each: Needed) -> AnswerColumn:
         upper=upper,
         std=np.full(len(values), law.std),
         covers=Covers.NOISE,
+        noise=AddedNoise(values, ((1.0, law, reader.draw(each.terms[0])),)),
     )
 
 
@@ -66,17 +67,28 @@ def total(reader: AnswerReader, each: Needed) -> AnswerColumn:
         upper=np.clip(found + half, least, most),
         std=np.full(len(found), math.sqrt(variance_of(noise))),
         covers=Covers.NOISE,
+        noise=AddedNoise(
+            found,
+            tuple(
+                (weight, reader.of(term)[1], reader.draw(term))
+                for weight, term in weighted_of(each)
+            ),
+            float(total.rounding),
+        ),
     )
 
 
-def noise_of_total(each: Needed, law_of: Callable[[Term | Ranked], NoiseLaw]) -> Terms:
-    """The noise in a sum: its own, and for a centred one the count's, times the centre."""
+def weighted_of(each: Needed) -> list[tuple[float, Term | Ranked]]:
+    """The tallies that a sum is made of, each with its factor: a centred one adds the centre for each row."""
     total, *rows = each.terms
     assert isinstance(total, Total)
-    noise = [(1 / total.grid, law_of(total), 1)]
-    if center_of(total):
-        noise += [(abs(float(center_of(total))), law_of(one), 1) for one in rows]
-    return tuple(noise)
+    center = float(center_of(total))
+    return [(1 / total.grid, total), *((center, one) for one in rows if center)]
+
+
+def noise_of_total(each: Needed, law_of: Callable[[Term | Ranked], NoiseLaw]) -> Terms:
+    """The noise in a sum."""
+    return tuple((abs(weight), law_of(term), 1) for weight, term in weighted_of(each))
 
 
 def _summed(reader: AnswerReader, total: Total) -> Floats:

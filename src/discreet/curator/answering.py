@@ -7,7 +7,8 @@ shown again at another confidence, at no cost.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.artifacts.cell_values import cell_value
 from discreet.curator.needed import Needed, Ranked
 from discreet.curator.planning import Planned
 from discreet.errors import LedgerDamaged
@@ -42,6 +44,18 @@ class Measured:
     """Those that were found and named, in order."""
     picked: tuple[Counts, ...] = ()
     """For each choice in groups, what was chosen: one row a group."""
+    first_draw: int = 0
+    """The place of its first number among all that one charge paid for."""
+
+    def split(self, parts: Sequence[Planned]) -> list[Measured]:
+        """The measurements of each question that one charge paid for."""
+        found, start, chosen = [], 0, 0
+        for each in parts:
+            stop, until = start + len(each.requests), chosen + each.choices
+            own = replace(self, values=self.values[start:stop], laws=self.laws[start:stop])
+            found.append(replace(own, picked=self.picked[chosen:until], first_draw=start))
+            start, chosen = stop, until
+        return found
 
     def payload(self) -> bytes:
         """For the ledger: canonical, so that equal measurements give equal bytes."""
@@ -92,6 +106,11 @@ def answers_from(
             return keys[code][axis]
         return schema.column(groups[axis - len(unlisted)]).label(code)
 
+    def typed(axis: int, code: int) -> object:
+        if axis < len(unlisted):
+            return keys[code][axis]
+        return cell_value(schema.column(groups[axis - len(unlisted)]), code)
+
     if unlisted:  # one number for the key, spelled out in as many columns as it has texts
         codes = codes[:, [0] * len(unlisted) + list(range(1, len(shape)))]
     return Answers(
@@ -102,6 +121,7 @@ def answers_from(
         confidence=confidence,
         question=planned.question.text,
         notes=(*notes, *reader.notes()),
+        typed=typed,
     )
 
 
@@ -110,26 +130,30 @@ def _chosen(
 ) -> Answers:
     """The chosen cells, and how many rows each may lie behind the best that was left."""
     (each,) = planned.needed
-    aggregate, chooser = each.aggregate, planned.chooser
-    assert chooser is not None and planned.choice is not None and aggregate.column is not None
-    column = planned.schema.column(aggregate.column)
-    times = len(measured.chosen)
-    behind = chooser.shortfall(
-        planned.choice.sensitivity(planned.schema),
-        candidates=planned.choice.candidates(planned.schema),
-        beta=(1 - confidence) / times,
+    schema, aggregate, choice = planned.schema, each.aggregate, planned.choice
+    assert choice is not None and aggregate.column is not None
+    names = (*planned.question.groups, aggregate.column)
+    (chosen,) = measured.picked
+    behind = choice.mechanism.shortfall(
+        choice.scores.sensitivity(schema),
+        candidates=schema.column(aggregate.column).cells,
+        beta=(1 - confidence) / choice.times,
     )
-    zeros = np.zeros(times)
+    shape = tuple(schema.column(name).cells for name in planned.question.groups)
+    groups = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
+    groups = np.repeat(groups, choice.times, axis=0)
+    zeros = np.zeros(chosen.size)
     return Answers(
-        groups=(aggregate.name,),
-        codes=np.array(measured.chosen, dtype=np.int64).reshape(-1, 1),
-        label=lambda axis, code: column.label(code),
+        groups=(*planned.question.groups, aggregate.name),
+        codes=np.concatenate([groups, chosen.reshape(-1, 1)], axis=1),
+        label=lambda axis, code: schema.column(names[axis]).label(code),
+        typed=lambda axis, code: cell_value(schema.column(names[axis]), code),
         columns=(
             AnswerColumn(
                 name="rows behind the best",
                 estimate=zeros,
                 lower=zeros,
-                upper=np.full(times, float(np.floor(behind))),
+                upper=np.full(chosen.size, float(np.floor(behind))),
                 std=zeros,
                 covers=Covers.NOISE,
             ),
@@ -194,6 +218,10 @@ class AnswerReader:
         """The bucket that was chosen for each answer."""
         place = [one.pick for one in self.planned.picks].index(pick)
         return self.measured.picked[place][:, 0]
+
+    def draw(self, term: Any) -> int:
+        """The number of a tally's draws among all of the question's."""
+        return self.measured.first_draw + self.planned.place(term)
 
     def of(self, term: Any) -> tuple[Floats, NoiseLaw]:
         """The noisy numbers of a tally, one for each answer, and their law."""

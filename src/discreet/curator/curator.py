@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,19 +32,22 @@ from discreet.curator.planning import (
     check_names_keys,
     check_not_empty,
     chooser,
-    plan_question,
+    plan_questions,
 )
 from discreet.curator.recording import Record
 from discreet.curator.versions import version_of
 from discreet.curator.visitors import Visitors
 from discreet.engines import open_engine
-from discreet.errors import BadBudget, BadInput
+from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.ledger import Ledger
+from discreet.postprocessing.plan import QueryPlan
+from discreet.postprocessing.reading.statement import read_statement
+from discreet.postprocessing.results import worked
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.curator_sql import NOTHING, CuratorDialect
 from discreet.questions.expressions import TRUE
 from discreet.questions.undeclared import undeclared_in_expression
 from discreet.releases.large_caps import warn_of_large_cap
@@ -167,25 +171,37 @@ class Curator:
         budget that reaches it is charged. A question that is refused is not charged, and nothing is read. `undeclared`
         names columns of GROUP BY whose values are to be found, although the schema declares them.
         """
-        planned, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
+        plan, parts, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
+        if not parts:
+            return worked(plan, _no_question, self.schema, confidence=confidence)
+        charge, accounting = parts[0].charge, parts[0].accounting
+        canonical = [each.question.canonical() for each in parts]
         with self._visitors.inside():
             measured = self._record.once(
-                planned.charge,
-                purpose=f"ask: {planned.question.text}",
+                charge,
+                purpose=f"ask: {sql}",
                 asked={
-                    "question": planned.question.canonical(),
-                    "budget": planned.charge.to_dict(),
-                    "accounting": planned.accounting.value,
+                    "question": canonical[0] if len(canonical) == 1 else canonical,
+                    "budget": charge.to_dict(),
+                    "accounting": accounting.value,
                 },
-                accounting=planned.accounting,
-                measure=lambda grant: _measure(planned, grant),
+                accounting=accounting,
+                measure=lambda grant: _measure(parts, grant),
             )
-        notes = undeclared_in_expression(planned.question.condition, self.schema)
-        return answers_from(planned, measured, confidence=confidence, notes=notes)
+        pieces = measured.split(parts)
+
+        def answered(place: int, level: float | Fraction) -> Answers:
+            notes = undeclared_in_expression(parts[place].question.condition, self.schema)
+            return answers_from(parts[place], pieces[place], confidence=float(level), notes=notes)
+
+        if plan.is_plain:
+            return answered(0, confidence)
+        return worked(plan, answered, self.schema, confidence=confidence)
 
     def cost(self, sql: str, *, accuracy: str | float, confidence: float = 0.95) -> Budget:
         """What a question would cost at an accuracy. Nothing is read, charged or recorded."""
-        return self._planned(sql, None, accuracy, confidence)[0].charge
+        _, parts, _ = self._planned(sql, None, accuracy, confidence)
+        return parts[0].charge
 
     def _planned(
         self,
@@ -194,21 +210,38 @@ class Curator:
         accuracy: str | float | None,
         confidence: float,
         undeclared: Sequence[str] = (),
-    ) -> tuple[Planned, float]:
+    ) -> tuple[QueryPlan, tuple[Planned, ...], float]:
         confidence = float(confidence_level(confidence))
         check_not_empty(budget, accuracy)
-        question = parse_curator_question(sql, self.schema, unlisted=undeclared)
+        plan = self._read(sql, undeclared)
         if budget is None:
-            if question.unlisted:
+            if plan.questions and plan.questions[0].unlisted:
                 raise BadBudget(
                     "Grouping by undeclared values needs a delta, and an accuracy does not give one. Nothing "
                     "was read or charged. Give a budget of an epsilon and a delta."
                 )
+            if not plan.measures_only:
+                raise BadQuestion(
+                    "The cost of an expression of several numbers at a given accuracy is not known beforehand. "
+                    "Nothing was read or charged. Give a budget instead."
+                )
             wanted = Accuracy.read(accuracy, confidence=confidence)
-            budget = budget_for(question, self.schema, wanted, notion=self._notion)
+            budget = budget_for(plan.questions[0], self.schema, wanted, notion=self._notion)
             confidence = float(wanted.confidence)
-        planned = plan_question(question, self.schema, budget=budget, notion=self._notion)
-        return planned, confidence
+        if not plan.questions:  # the schema answers it
+            return plan, (), confidence
+        parts = plan_questions(plan.questions, self.schema, budget=budget, notion=self._notion)
+        return plan, parts, confidence
+
+    def _read(self, sql: str, undeclared: Sequence[str]) -> QueryPlan:
+        """What a text asks for: questions, and the work on their answers."""
+        try:
+            plan = read_statement(sql, self.schema, CuratorDialect(self.schema, sql, undeclared))
+        except BadQuestion as error:
+            if NOTHING in str(error):
+                raise
+            raise BadQuestion(f"{error} {NOTHING}") from None
+        return plan
 
     @property
     def _notion(self) -> Notion:
@@ -344,22 +377,26 @@ class Curator:
         self.close()
 
 
-def _measure(planned: Planned, grant: Grant) -> Measured:
-    """Everything that a question reads, in one go."""
-    rows = grant.public_rows() if planned.reads_public_rows else None
+def _no_question(place: int, level: Fraction) -> Answers:
+    raise AssertionError(f"There is no question {place}.")
+
+
+def _measure(parts: Sequence[Planned], grant: Grant) -> Measured:
+    """Everything that a statement reads, in one go."""
+    planned, *others = parts
+    rows = grant.public_rows() if any(each.reads_public_rows for each in parts) else None
     if planned.choice is not None:
-        assert planned.chooser is not None
-        times = planned.needed[0].aggregate.chosen
-        selections = grant.choose(planned.choice, planned.chooser, times=times)
-        return Measured(values=(), laws=(), chosen=tuple(one.chosen for one in selections))
+        return Measured(values=(), laws=(), picked=grant.choose_in_groups([planned.choice]))
     keys, requests = None, planned.requests
     if planned.finder is not None:
         question = planned.question
         named = grant.find_keys(question.unlisted, question.condition, planned.finder)
         keys = named[: planned.most_keys]
         requests = planned.requests_for(keys)
+    requests = (*requests, *(request for each in others for request in each.requests))
     measured = grant.tally(requests)
-    picked = grant.choose_in_groups(planned.picks_for(keys)) if planned.picks else ()
+    picks = (*planned.picks_for(keys), *(pick for each in others for pick in each.picks_for(None)))
+    picked = grant.choose_in_groups(picks) if picks else ()
     return Measured(
         picked=picked,
         values=tuple(each.values for each in measured),

@@ -7,6 +7,7 @@ budget is shared out so that the expected errors of all aggregates together are 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt, prod
@@ -16,13 +17,13 @@ from discreet.core.mechanisms import Exponential, PartitionSelection
 from discreet.core.vault import ChoiceRequest, TallyRequest
 from discreet.curator.needed import SHARES_OF_A_SHARE, Needed, Ranked
 from discreet.curator.sharing import measured_once
-from discreet.errors import BadBudget, BadInput
+from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.group_choices import RankScores
+from discreet.queries.group_choices import CellScores, RankScores
 from discreet.queries.registry import loaded
 from discreet.queries.tallies import (
     Cells,
@@ -30,7 +31,6 @@ from discreet.queries.tallies import (
     Key,
     Tally,
     Term,
-    WeightedCounts,
     keys_touched,
 )
 from discreet.questions.aggregates import AGGREGATES
@@ -70,8 +70,8 @@ class Planned:
     laws: tuple[NoiseLaw, ...] = ()
     picks: tuple[Pick, ...] = ()
     """Choices in every group, such as the bucket of a median."""
-    choice: WeightedCounts | None = None
-    chooser: Exponential | None = None
+    choice: ChoiceRequest | None = None
+    """Cells chosen in every group, where that is all that is asked."""
     finder: PartitionSelection | None = None
     """How keys that no schema lists are named, before anything else is read."""
 
@@ -91,6 +91,11 @@ class Planned:
             TallyRequest(replace(request.query, found=found), request.mechanism)
             for request in self.requests
         )
+
+    @property
+    def choices(self) -> int:
+        """How many choices in groups are made for the question."""
+        return len(self.picks) + (self.choice is not None)
 
     def picks_for(self, keys: tuple[Key, ...] | None) -> tuple[ChoiceRequest, ...]:
         """The choices in groups, once the keys, if any, are known."""
@@ -122,16 +127,40 @@ def plan_question(
     question: CuratorQuestion, schema: Schema, *, budget: Budget, notion: Notion
 ) -> Planned:
     """Choose accounting and noise for a budget, under a cap that counts `notion`."""
+    return plan_questions((question,), schema, budget=budget, notion=notion)[0]
+
+
+def plan_questions(
+    questions: Sequence[CuratorQuestion], schema: Schema, *, budget: Budget, notion: Notion
+) -> tuple[Planned, ...]:
+    """The same for several questions that one charge pays for. Each aggregate gets an equal share."""
     if not isinstance(budget, Budget):
         raise BadBudget(
             f"The budget must be a Budget, not {type(budget).__name__}. Nothing was read or charged."
         )
     accountings = _accountings(budget, notion)
-    if question.unlisted:
+    if len(questions) > 1:
+        _check_together(questions)
+    if questions[0].unlisted:
         check_names_keys(budget, notion)
         accountings = [Accounting.BASIC]  # naming keys has no rho
-    options = [_under(accounting, question, schema, budget) for accounting in accountings]
+    options = [_under(accounting, questions, schema, budget) for accounting in accountings]
     return min(options, key=_loudness)
+
+
+def _check_together(questions: Sequence[CuratorQuestion]) -> None:
+    for question in questions:
+        kinds = [AGGREGATES[one.kind] for one in question.aggregates]
+        if question.unlisted:
+            raise BadQuestion(
+                "Groups whose values are not declared are found for one condition at a time: ask without FILTER, "
+                "CASE, ROLLUP and subqueries. Nothing was read or charged."
+            )
+        if any(kind.stands_alone for kind in kinds):
+            raise BadQuestion(
+                f"{question.aggregates[0].name} must be alone in its SELECT. Nothing was read or charged. Ask the "
+                "rest in another question."
+            )
 
 
 def _accountings(budget: Budget, notion: Notion) -> list[Accounting]:
@@ -149,36 +178,68 @@ def _accountings(budget: Budget, notion: Notion) -> list[Accounting]:
     return [Accounting.BASIC, Accounting.CONCENTRATED]
 
 
-def _loudness(planned: Planned) -> float:
-    return math.fsum(math.log(law.std + 1e-300) for law in planned.laws)
+def _loudness(planned: Sequence[Planned]) -> float:
+    return math.fsum(math.log(law.std + 1e-300) for each in planned for law in each.laws)
 
 
 def _under(
-    accounting: Accounting, question: CuratorQuestion, schema: Schema, budget: Budget
-) -> Planned:
+    accounting: Accounting, questions: Sequence[CuratorQuestion], schema: Schema, budget: Budget
+) -> tuple[Planned, ...]:
     allowed = allowance(budget, accounting)
     if budget.notion is Notion.RHO:
         budget = allowed  # a delta beside a rho would buy nothing
-    if AGGREGATES[question.aggregates[0].kind].chooses:
-        return _choosing(accounting, question, schema, budget, allowed)
+    first = questions[0]
+    if AGGREGATES[first.aggregates[0].kind].chooses:
+        return (_choosing(accounting, first, schema, budget, allowed),)
     finder = None
-    if question.unlisted:
-        finder, allowed = _finding(budget, aggregates=len(question.aggregates))
+    aggregates = sum(len(question.aggregates) for question in questions)
+    if first.unlisted:
+        finder, allowed = _finding(budget, aggregates=aggregates)
         finder.law(keys_touched(schema)).certain  # noqa: B018 - refuses what cannot be tabulated
-    share = allowed.times(Fraction(1, SHARES_OF_A_SHARE * len(question.aggregates)))
+    share = allowed.times(Fraction(1, SHARES_OF_A_SHARE * aggregates))
     asked = [
-        _needed_for(one, question, schema, share=share, accounting=accounting)
-        for one in question.aggregates
+        [
+            _needed_for(one, question, schema, share=share, accounting=accounting)
+            for one in question.aggregates
+        ]
+        for question in questions
     ]
     needed, weights = measured_once(asked, accounting)
+    parts = iter(shares(allowed, [weight for each in weights for weight in each.values()]))
+    found = tuple(
+        Planned(
+            question=question,
+            schema=schema,
+            charge=budget,
+            accounting=accounting,
+            needed=own,
+            finder=finder,
+            **_requests(question, {term: next(parts) for term in terms}, schema, accounting),
+        )
+        for question, own, terms in zip(questions, needed, weights, strict=True)
+    )
+    uses_delta = any(request.mechanism.cost().delta for each in found for request in each.requests)
+    if accounting is Accounting.BASIC and budget.delta and not uses_delta and finder is None:
+        # Laplace noise won everywhere: a delta that buys nothing is not charged.
+        return _under(accounting, questions, schema, Budget(epsilon=budget.epsilon))
+    return found
+
+
+def _requests(
+    question: CuratorQuestion,
+    parts: dict[Term | Ranked, Budget],
+    schema: Schema,
+    accounting: Accounting,
+) -> dict[str, Any]:
+    """The tallies and choices of a question with their noise, and its laws."""
     requests: list[TallyRequest] = []
     laws: list[NoiseLaw] = []
     picks: list[Pick] = []
-    for term, part in zip(weights, shares(allowed, list(weights.values())), strict=True):
+    for term, part in parts.items():
         if isinstance(term, Ranked):
             cells = Tally(Cells(term.column, term.shift), question.groups, question.condition)
-            mechanism_of_choice = chooser(part, accounting, times=1)
-            picks.append(Pick(term, RankScores(cells, term.level), mechanism_of_choice))
+            chosen_by = chooser(part, accounting, times=1)
+            picks.append(Pick(term, RankScores(cells, term.level), chosen_by))
             continue
         tally = Tally(term, question.groups, question.condition)
         if question.unlisted:
@@ -190,21 +251,7 @@ def _under(
         check_drawable(law, what="The question")
         requests.append(TallyRequest(tally, mechanism))
         laws.append(law)
-    uses_delta = any(request.mechanism.cost().delta for request in requests)
-    if accounting is Accounting.BASIC and budget.delta and not uses_delta and finder is None:
-        # Laplace noise won everywhere: a delta that buys nothing is not charged.
-        return _under(accounting, question, schema, Budget(epsilon=budget.epsilon))
-    return Planned(
-        question=question,
-        schema=schema,
-        charge=budget,
-        accounting=accounting,
-        needed=needed,
-        requests=tuple(requests),
-        laws=tuple(laws),
-        picks=tuple(picks),
-        finder=finder,
-    )
+    return {"requests": tuple(requests), "laws": tuple(laws), "picks": tuple(picks)}
 
 
 def check_names_keys(budget: Budget, notion: Notion) -> None:
@@ -242,16 +289,16 @@ def _choosing(
     assert aggregate.column is not None
     if budget.notion is Notion.EPSILON and budget.delta and accounting is Accounting.BASIC:
         budget = allowed = Budget(epsilon=budget.epsilon)
-    tally = Tally(Cells(aggregate.column), (), question.condition)
+    tally = Tally(Cells(aggregate.column), question.groups, question.condition)
     tally.size(schema)
+    mechanism = chooser(allowed, accounting, times=aggregate.chosen)
     return Planned(
         question=question,
         schema=schema,
         charge=budget,
         accounting=accounting,
         needed=(Needed(aggregate, (), ()),),
-        choice=WeightedCounts((tally,), (1,)),
-        chooser=chooser(allowed, accounting, times=aggregate.chosen),
+        choice=ChoiceRequest(CellScores(tally), mechanism, aggregate.chosen),
     )
 
 

@@ -25,40 +25,55 @@ ROUNDS = 60
 WORTHWHILE = 1e-9
 
 
+Named = tuple[int, Term | Ranked]
+"""A tally, and the question that it belongs to: others have other conditions and groups."""
+
+
 def measured_once(
-    needed: Sequence[Needed], accounting: Accounting
-) -> tuple[tuple[Needed, ...], dict[Term | Ranked, Fraction]]:
-    """The tallies to measure, each with its weight, and for each aggregate the way that they serve.
+    asked: Sequence[Sequence[Needed]], accounting: Accounting
+) -> tuple[list[tuple[Needed, ...]], list[dict[Term | Ranked, Fraction]]]:
+    """For each question, the way that each aggregate is answered, and the weight of each tally.
 
     An aggregate takes its other way where the expected errors of all together are then smaller.
     """
-    chosen = [replace(each, otherwise=None) for each in needed]
+    flat = [(number, each) for number, own in enumerate(asked) for each in own]
+    chosen = [(number, replace(each, otherwise=None)) for number, each in flat]
     least, weights = _best_weights(chosen, accounting)
-    for place, each in enumerate(needed):
+    for place, (number, each) in enumerate(flat):
         if each.otherwise is None:
             continue
         tried = list(chosen)
-        tried[place] = each.otherwise
+        tried[place] = (number, each.otherwise)
         errors, other = _best_weights(tried, accounting)
         if errors < least - WORTHWHILE:
             chosen, least, weights = tried, errors, other
-    return tuple(chosen), weights
+    numbers = range(len(asked))
+    return (
+        [tuple(each for place, each in chosen if place == number) for number in numbers],
+        [
+            {term: weight for (place, term), weight in weights.items() if place == number}
+            for number in numbers
+        ],
+    )
 
 
 def _best_weights(
-    needed: Sequence[Needed], accounting: Accounting
-) -> tuple[float, dict[Term | Ranked, Fraction]]:
+    needed: Sequence[tuple[int, Needed]], accounting: Accounting
+) -> tuple[float, dict[Named, Fraction]]:
     """The least sum of the logarithms of the squared errors, and the weights that reach it."""
     power = 2 if accounting is Accounting.BASIC else 1
-    terms = list(dict.fromkeys(term for each in needed for term in each.terms))
-    place = {term: number for number, term in enumerate(terms)}
+    names = list(dict.fromkeys((number, term) for number, each in needed for term in each.terms))
+    place = {name: position for position, name in enumerate(names)}
     rows = [
-        [(place[term], float(error)) for term, error in zip(each.terms, each.errors, strict=True)]
-        for each in needed
+        [
+            (place[number, term], float(error))
+            for term, error in zip(each.terms, each.errors, strict=True)
+        ]
+        for number, each in needed
     ]
-    weights = [1 / len(terms)] * len(terms)
+    weights = [1 / len(names)] * len(names)
     for _ in range(ROUNDS):
-        pull = [0.0] * len(terms)
+        pull = [0.0] * len(names)
         for row in rows:
             squared = math.fsum(error / weights[at] ** power for at, error in row)
             for at, error in row:
@@ -68,11 +83,11 @@ def _best_weights(
         total = math.fsum(wanted)
         weights = [each / total for each in wanted]
     found = {
-        term: Fraction(max(1, round(FINEST * weight)))
-        for term, weight in zip(terms, weights, strict=True)
+        name: Fraction(max(1, round(FINEST * weight)))
+        for name, weight in zip(names, weights, strict=True)
     }
     whole = float(sum(found.values()))
-    taken = [float(found[term]) / whole for term in terms]
+    taken = [float(found[name]) / whole for name in names]
     errors = math.fsum(
         math.log(math.fsum(error / taken[at] ** power for at, error in row)) for row in rows
     )

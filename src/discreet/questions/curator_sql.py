@@ -26,6 +26,7 @@ from discreet.questions.statement import (
     construct,
     distinctly_named,
     number,
+    parsed,
 )
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
@@ -97,13 +98,34 @@ def parse_curator_question(
     Groups by a column that declares no values, or that `unlisted` names, are those found on the way.
     """
     try:
-        return _Reader(schema, text, unlisted).question(_Reader.parsed(text))
+        return _Reader(schema, text, unlisted).question(parsed(text, shape=SHAPE))
     except RecursionError:
         raise BadQuestion(f"The question is nested too deeply. {NOTHING} Flatten it.") from None
     except BadQuestion as error:
         if NOTHING in str(error):
             raise
         raise BadQuestion(f"{error} {NOTHING}") from None
+
+
+class CuratorDialect:
+    """How questions are put to a curator, for whoever splits a statement into questions."""
+
+    shape: ClassVar[str] = SHAPE
+    functions: ClassVar[tuple[str, ...]] = ("histogram", "top")
+    is_free: ClassVar[bool] = False
+    splits_sums: ClassVar[bool] = False
+
+    def __init__(self, schema: Schema, text: str, unlisted: Sequence[str]) -> None:
+        self._schema, self._text, self._unlisted = schema, text, unlisted
+        self.names: tuple[str, ...] = (schema.dataset,)
+
+    def question(self, select: Any) -> CuratorQuestion:
+        """The question that a plain SELECT asks."""
+        return _Reader(self._schema, self._text, self._unlisted).question(select)
+
+    def names_of(self, question: CuratorQuestion) -> Sequence[str]:
+        """What its aggregates are called."""
+        return [each.name for each in question.aggregates]
 
 
 class _Reader(StatementReader):
@@ -145,8 +167,8 @@ class _Reader(StatementReader):
             raise BadQuestion(
                 f"{alone[0].name} must be alone in its SELECT. Ask the rest in another question."
             )
-        if alone and AGGREGATES[alone[0].kind].chooses and named:
-            raise BadQuestion("mode and top take no GROUP BY; ask with a WHERE for each group.")
+        if alone and AGGREGATES[alone[0].kind].chooses and unlisted:
+            raise BadQuestion("mode and top take groups whose values are declared, and no others.")
         return CuratorQuestion(
             distinctly_named(found, named), groups, condition, self.text, unlisted
         )

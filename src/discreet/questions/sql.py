@@ -6,7 +6,7 @@ executed by a database: it is read into plain data, and the data is answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -34,6 +34,7 @@ from discreet.questions.statement import (
     construct,
     distinctly_named,
     number,
+    parsed,
     unrolled,
 )
 from discreet.schema import Schema
@@ -50,9 +51,30 @@ SHAPE = (
 def parse_question(text: str, schema: Schema) -> Question:
     """The question that `text` asks, or a `BadQuestion` with one clear sentence."""
     try:
-        return _Reader(schema, text).question(_Reader.parsed(text))
+        return _Reader(schema, text).question(parsed(text, shape=SHAPE))
     except RecursionError:
         raise BadQuestion("The question is nested too deeply to be read; flatten it.") from None
+
+
+class ReleaseDialect:
+    """How questions are put to a release, for whoever splits a statement into questions."""
+
+    shape: ClassVar[str] = SHAPE
+    functions: ClassVar[tuple[str, ...]] = ()
+    is_free: ClassVar[bool] = True
+    splits_sums: ClassVar[bool] = True
+
+    def __init__(self, schema: Schema, text: str) -> None:
+        self._schema, self._text = schema, text
+        self.names = (schema.dataset, *_Reader.other_names)
+
+    def question(self, select: Any) -> Question:
+        """The question that a plain SELECT asks."""
+        return _Reader(self._schema, self._text).question(select)
+
+    def names_of(self, question: Question) -> Sequence[str]:
+        """What its aggregates are called."""
+        return [each.name for each in question.aggregates]
 
 
 _KNOWN_PARTS = (

@@ -41,6 +41,55 @@ class HasName(Protocol):
 Named = TypeVar("Named", bound=HasName)
 
 
+def parsed(text: str, *, shape: str) -> Any:
+    """The syntax tree of the one statement in a text; `shape` says what a question looks like."""
+    from sqlglot import Dialect, TokenType, errors
+
+    if not isinstance(text, str) or not text.strip():
+        raise BadQuestion(f"The question is empty. {shape}")
+    if len(text) > LONGEST_TEXT:
+        raise BadQuestion(
+            f"The question has {len(text):,} characters; at most {LONGEST_TEXT:,} are read."
+        )
+    dialect = Dialect.get_or_raise(None)
+    try:
+        tokens = dialect.tokenize(text)
+        while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+            tokens.pop()
+        if any(token.token_type is TokenType.SEMICOLON for token in tokens):
+            raise BadQuestion("Only one statement is answered at a time; take out the semicolon.")
+        first = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
+        if not tokens or tokens[0].token_type not in first:
+            raise BadQuestion(f"Only SELECT is answered. {shape}")
+        top = _without_top(tokens)
+        statement: Any
+        (statement,) = dialect.parser(error_message_context=0).parse(tokens, text)
+    except errors.ParseError as error:
+        place = (error.errors or [{}])[0]
+        where = f"line {place['line']}, column {place['col']}" if place.get("line") else "its end"
+        raise BadQuestion(
+            f"The SQL is not understood near {where}. A name with blanks or signs stands in double "
+            f"quotes. {shape}"
+        ) from None
+    except errors.SqlglotError:
+        raise BadQuestion(f"The SQL is not understood. {shape}") from None
+    return statement if top is None else statement.limit(top, copy=False)
+
+
+def _without_top(tokens: list[Any]) -> int | None:
+    """Takes `TOP n` out of SELECT TOP n, which says the same as LIMIT n."""
+    texts = [token.text for token in tokens[1:5]]
+    if not texts or texts[0].upper() != "TOP":
+        return None
+    if len(texts) > 1 and texts[1].isdigit():
+        del tokens[1:3]
+        return int(texts[1])
+    if len(texts) > 3 and texts[1] == "(" and texts[2].isdigit() and texts[3] == ")":
+        del tokens[1:5]
+        return int(texts[2])
+    return None
+
+
 class StatementReader:
     """Walks one parsed statement."""
 
@@ -56,42 +105,6 @@ class StatementReader:
 
         self.schema, self.text, self.exp = schema, text, exp
         self.tables: tuple[str, ...] = ()
-
-    @classmethod
-    def parsed(cls, text: str) -> Any:
-        """The one statement of a text."""
-        from sqlglot import Dialect, TokenType, errors
-
-        if not isinstance(text, str) or not text.strip():
-            raise BadQuestion(f"The question is empty. {cls.shape}")
-        if len(text) > LONGEST_TEXT:
-            raise BadQuestion(
-                f"The question has {len(text):,} characters; at most {LONGEST_TEXT:,} are read."
-            )
-        dialect = Dialect.get_or_raise(None)
-        try:
-            tokens = dialect.tokenize(text)
-            while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
-                tokens.pop()
-            if any(token.token_type is TokenType.SEMICOLON for token in tokens):
-                raise BadQuestion(
-                    "Only one statement is answered at a time; take out the semicolon."
-                )
-            if not tokens or tokens[0].token_type is not TokenType.SELECT:
-                raise BadQuestion(f"Only SELECT is answered. {cls.shape}")
-            (statement,) = dialect.parser(error_message_context=0).parse(tokens, text)
-        except errors.ParseError as error:
-            place = (error.errors or [{}])[0]
-            where = (
-                f"line {place['line']}, column {place['col']}" if place.get("line") else "its end"
-            )
-            raise BadQuestion(
-                f"The SQL is not understood near {where}. A name with blanks or signs stands in double "
-                f"quotes. {cls.shape}"
-            ) from None
-        except errors.SqlglotError:
-            raise BadQuestion(f"The SQL is not understood. {cls.shape}") from None
-        return statement
 
     def read_frame(self, select: Any) -> tuple[str, ...]:
         """Check the clauses and FROM; the columns of GROUP BY."""

@@ -48,8 +48,8 @@ CURATOR = (
         name="every-aggregate-gets-the-whole-budget",
         trap=27,
         file="src/discreet/curator/planning.py",
-        old="zip(weights, shares(allowed, list(weights.values())), strict=True)",
-        new="zip(weights, [allowed] * len(weights), strict=True)",
+        old="iter(shares(allowed, [weight for each in weights for weight in each.values()]))",
+        new="iter([allowed for each in weights for _ in each])",
         tests=(f"{ANSWERS}::test_one_charge_pays_for_all_the_aggregates_of_a_question",),
     ),
     Mutant(
@@ -243,8 +243,8 @@ CURATOR = (
         name="a-centred-sum-forgets-the-noise-of-its-count",
         trap=5,
         file="src/discreet/curator/answer_columns.py",
-        old="        noise += [(abs(float(center_of(total))), law_of(one), 1) for one in rows]\n",
-        new="        noise += []\n",
+        old="    return tuple((abs(weight), law_of(term), 1) for weight, term in weighted_of(each))\n",
+        new="    return tuple((abs(weight), law_of(term), 1) for weight, term in weighted_of(each)[:1])\n",
         tests=(f"{EXPRESSIONS}::test_a_sum_made_of_two_tallies_is_as_wide_as_the_noise_of_both",),
     ),
     Mutant(

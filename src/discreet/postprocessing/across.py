@@ -1,0 +1,204 @@
+"""Aggregates over the rows of a result: sums, means, extremes and quantiles of noisy numbers.
+
+All of them are monotone in every number, so the aggregate of the lower ends is a lower end of the
+aggregate; only the standard deviation is not. It moves by no more than the root mean square of the
+numbers' own moves (the triangle inequality of the Euclidean norm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import BadQuestion
+from discreet.postprocessing.arithmetic import of_noise
+from discreet.postprocessing.values import (
+    Floats,
+    Labels,
+    Levels,
+    Noise,
+    Numbers,
+    Origin,
+    Value,
+)
+
+Groups = list[npt.NDArray[np.int64]]
+"""The places of the rows of each group."""
+
+
+def across(
+    function: str, value: Value | None, groups: Groups, levels: Levels, *, level: float, tag: str
+) -> Value:
+    """One number for each group of rows; `value` is `None` where rows are counted."""
+    if value is None:
+        return Numbers.exact([len(each) for each in groups], len(levels))
+    if function == "count":
+        present = ~value.is_null
+        return Numbers.exact([int(present[each].sum()) for each in groups], len(levels))
+    if isinstance(value, Labels):
+        return _of_labels(function, value, groups)
+    kept = [each[~np.isnan(value.estimate[each])] for each in groups]
+    if function == "sum" and value.noise is not None:
+        found = _sum_of_noise(value, kept, levels, tag)
+        if found is not None:
+            return found
+    if function == "stddev":
+        return _deviation(value, kept, levels, tag)
+    reduce = {
+        "sum": lambda x: x.sum(axis=-1),
+        "avg": lambda x: x.mean(axis=-1),
+        "min": lambda x: x.min(axis=-1),
+        "max": lambda x: x.max(axis=-1),
+        "quantile": lambda x: np.quantile(x, level, axis=-1),
+    }.get(function)
+    if reduce is None:
+        raise BadQuestion(f"{function}() cannot be taken over the rows of a result.")
+    return _reduced(value, kept, reduce, levels, tag)
+
+
+def retagged(value: Value, tag: str, rows: int) -> dict[Origin, int]:
+    """The origins of a number that rests on `rows` other rows."""
+    return {
+        (question, place, f"{own}>{tag}"): many * max(1, rows)
+        for (question, place, own), many in value.origins.items()
+    }
+
+
+def _reduced(
+    value: Numbers, groups: Groups, reduce: Callable[[Floats], Floats], levels: Levels, tag: str
+) -> Numbers:
+    shape = (len(levels), len(groups))
+    estimate, std = np.full(len(groups), np.nan), np.full(len(groups), np.nan)
+    lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
+    for place, rows in enumerate(groups):
+        if len(rows):
+            estimate[place] = reduce(value.estimate[rows])
+            lower[:, place] = reduce(value.lower[:, rows])
+            upper[:, place] = reduce(value.upper[:, rows])
+            std[place] = reduce(value.std[rows]) if np.isfinite(value.std[rows]).all() else np.inf
+    most = max((len(each) for each in groups), default=0)
+    return Numbers(
+        estimate,
+        lower,
+        upper,
+        std,
+        value.covers,
+        value.unit,
+        origins=retagged(value, tag, most),
+    )
+
+
+def _sum_of_noise(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Numbers | None:
+    """Sums of independent numbers, as many in every group."""
+    assert value.noise is not None
+    sizes = {len(each) for each in groups}
+    if len(sizes) != 1 or sizes == {0} or any(place[2] for place in value.noise.terms):
+        return None
+    (size,) = sizes
+    terms = {
+        (question, place, tag): (weight, law, n * size)
+        for (question, place, _), (weight, law, n) in value.noise.terms.items()
+    }
+    sums = np.array([value.noise.value[each].sum() for each in groups])
+    slack = value.noise.slack * size
+    return of_noise(Noise(sums, terms, slack), value, value, levels)
+
+
+def _deviation(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Numbers:
+    def of_rows(x: Floats) -> Floats:
+        return np.asarray(np.std(x, axis=-1, ddof=1)) if x.shape[-1] > 1 else np.asarray(np.nan)
+
+    middle = _reduced(value, groups, of_rows, levels, tag)
+    lower, upper = middle.lower.copy(), middle.upper.copy()
+    for place, rows in enumerate(groups):
+        if len(rows) > 1:
+            own = value.estimate[rows]
+            moves = np.maximum(value.upper[:, rows] - own, own - value.lower[:, rows])
+            reach = np.sqrt((moves**2).sum(axis=1) / (len(rows) - 1))
+            lower[:, place] = np.maximum(0.0, middle.estimate[place] - reach)
+            upper[:, place] = middle.estimate[place] + reach
+    return replace(middle, lower=lower, upper=upper)
+
+
+def _of_labels(function: str, value: Labels, groups: Groups) -> Value:
+    if function not in ("min", "max"):
+        raise BadQuestion(f"{function}() takes numbers, and the values here are texts.")
+    choose = min if function == "min" else max
+    found: list[object] = []
+    for rows in groups:
+        there = [each for each in value.values[rows] if each is not None]
+        found.append(choose(there) if there else None)
+    return Labels.of(found)
+
+
+def running(function: str, value: Numbers, order: npt.NDArray[np.int64], levels: Levels) -> Numbers:
+    """SUM, AVG, COUNT, MIN or MAX of the rows up to each one, in an order."""
+    places = np.arange(1, len(order) + 1)
+    steps: dict[str, Callable[[Floats], Floats]] = {
+        "sum": lambda x: np.cumsum(x, axis=-1),
+        "avg": lambda x: np.cumsum(x, axis=-1) / places,
+        "min": lambda x: np.minimum.accumulate(x, axis=-1),
+        "max": lambda x: np.maximum.accumulate(x, axis=-1),
+    }
+    step = steps.get(function)
+    if step is None:
+        raise BadQuestion(f"{function}() OVER takes no ORDER BY.")
+    back = np.empty(len(order), dtype=np.int64)
+    back[order] = np.arange(len(order))
+    with np.errstate(invalid="ignore"):
+        return Numbers(
+            step(value.estimate[order])[back],
+            step(value.lower[:, order])[:, back],
+            step(value.upper[:, order])[:, back],
+            step(value.std[order])[back],
+            value.covers,
+            origins=retagged(value, "running", len(order)),
+        )
+
+
+def ranks(
+    keys: Sequence[Value],
+    order: npt.NDArray[np.int64],
+    levels: Levels,
+    *,
+    kind: str,
+    descends: bool,
+) -> Numbers:
+    """The place of each row by its keys: `rank`, `dense_rank` or `row_number`.
+
+    Of noisy numbers the interval says which places are possible: at least one after each row that is
+    surely before it, at most one after each that may be.
+    """
+    rows, value = len(order), keys[0]
+    found = np.empty(rows)
+    if kind == "row_number":
+        found[order] = np.arange(1, rows + 1)
+    else:
+        columns = [each.values if isinstance(each, Labels) else each.estimate for each in keys]
+        alike = [tuple(column[row] for column in columns) for row in range(rows)]
+        rank = dense = 0
+        for place, row in enumerate(order):
+            if place == 0 or alike[row] != alike[order[place - 1]]:
+                rank, dense = place + 1, dense + 1
+            found[row] = rank if kind == "rank" else dense
+    if isinstance(value, Labels) or value.is_exact:
+        return Numbers.exact(found, len(levels))
+    low, high = (-value.upper, -value.lower) if descends else (value.lower, value.upper)
+    lower, upper = np.empty(low.shape), np.empty(low.shape)
+    for level in range(len(levels)):
+        surely = np.searchsorted(np.sort(high[level]), low[level], side="left")
+        maybe = np.searchsorted(np.sort(low[level]), high[level], side="right")
+        lower[level], upper[level] = 1 + surely, maybe
+    if kind == "dense_rank":
+        lower = np.ones_like(lower)
+    return Numbers(
+        found,
+        np.minimum(lower, found),
+        np.maximum(upper, found),
+        (upper[0] - lower[0]) / 4,
+        value.covers,
+        origins=retagged(value, "rank", rows),
+    )

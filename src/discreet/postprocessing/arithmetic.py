@@ -1,0 +1,287 @@
+"""Arithmetic on numbers with intervals: whatever the noisy numbers are within their intervals, the result
+is within its own (interval arithmetic).
+
+Weighted sums of numbers whose noise is known keep it: their interval comes from the law of the sum. All
+other results hold if the intervals that they are made of hold together, which `Levels` sees to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.answer import Unit
+from discreet.artifacts.cell_values import Span
+from discreet.errors import BadQuestion
+from discreet.postprocessing.values import (
+    Bools,
+    Floats,
+    Labels,
+    Levels,
+    Noise,
+    Numbers,
+    Value,
+    joined_origins,
+)
+
+Function = Callable[[Floats], Floats]
+
+
+def numbers_of(value: Value, levels: Levels, what: str = "Arithmetic") -> Numbers:
+    """Values as numbers; a cell of several numbers is all of them at once."""
+    if isinstance(value, Numbers):
+        return value
+    rows = len(value)
+    found, low, high = np.empty(rows), np.empty(rows), np.empty(rows)
+    for place, each in enumerate(value.values):
+        ends = (each.first, each.last) if isinstance(each, Span) else (each, each)
+        if each is None:
+            ends = (np.nan, np.nan)
+        if not all(isinstance(end, (int, float)) for end in ends):
+            raise BadQuestion(f"{what} takes numbers, and a value here is {str(each)!r}.")
+        low[place], high[place] = map(float, ends)
+        found[place] = (low[place] + high[place]) / 2
+    shape = (len(levels), rows)
+    return Numbers(found, np.broadcast_to(low, shape), np.broadcast_to(high, shape), np.zeros(rows))
+
+
+def add(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
+    noise = _sum_of_noise(left, right)
+    if noise is not None:
+        return of_noise(noise, left, right, levels)
+    return _result(
+        left.estimate + right.estimate,
+        _defined(left.lower + right.lower, -np.inf),
+        _defined(left.upper + right.upper, np.inf),
+        left.std + right.std,
+        left,
+        right,
+    )
+
+
+def negative(value: Numbers, levels: Levels) -> Numbers:
+    return replace(
+        value,
+        estimate=-value.estimate,
+        lower=-value.upper,
+        upper=-value.lower,
+        unit=Unit.NUMBER,
+        noise=value.noise and value.noise.times(-1.0),
+    )
+
+
+def subtract(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
+    return add(left, negative(right, levels), levels)
+
+
+def multiply(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
+    for one, other in ((left, right), (right, left)):
+        factor = constant_of(one)
+        if factor is not None and other.noise is not None:
+            return of_noise(other.noise.times(factor), left, right, levels)
+    corners = [_product(a, b) for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
+    return _result(
+        left.estimate * right.estimate,
+        np.min(corners, axis=0),
+        np.max(corners, axis=0),
+        np.abs(left.estimate) * right.std + np.abs(right.estimate) * left.std,
+        left,
+        right,
+    )
+
+
+def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
+    """Null where the divisor is 0. Where it may be 0, the quotient may be anything that signs allow."""
+    factor = constant_of(right)
+    if factor and left.noise is not None:
+        return of_noise(left.noise.times(1 / factor), left, right, levels)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate = np.where(right.estimate == 0, np.nan, left.estimate / right.estimate)
+        corners = [
+            _defined(a / b, 0.0)
+            for a in (left.lower, left.upper)
+            for b in (right.lower, right.upper)
+        ]
+        std = left.std / np.abs(right.estimate) + np.abs(estimate) * right.std / np.abs(
+            right.estimate
+        )
+    lower, upper = np.min(corners, axis=0), np.max(corners, axis=0)
+    may_be_zero = (right.lower <= 0) & (right.upper >= 0)
+    never_below = may_be_zero & (right.lower >= 0) & (left.lower >= 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = _defined(left.lower / right.upper, 0.0)
+    lower = np.where(never_below, least, np.where(may_be_zero, -np.inf, lower))
+    upper = np.where(may_be_zero, np.inf, upper)
+    return _result(estimate, lower, upper, np.where(np.isnan(std), np.inf, std), left, right)
+
+
+def remainder(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate = np.where(right.estimate == 0, np.nan, np.fmod(left.estimate, right.estimate))
+    if left.is_exact and right.is_exact:
+        return Numbers.exact(estimate, len(levels))
+    furthest = np.maximum(np.abs(right.lower), np.abs(right.upper))
+    furthest = np.minimum(furthest, np.maximum(np.abs(left.lower), np.abs(left.upper)))
+    lower = np.where(left.lower >= 0, 0.0, -furthest)
+    upper = np.where(left.upper <= 0, 0.0, furthest)
+    return _result(estimate, lower, upper, left.std + right.std, left, right)
+
+
+def increasing(value: Numbers, function: Function, slope: Function | None = None) -> Numbers:
+    """A function that never falls, so the ends of the interval go to the ends of the result."""
+    with np.errstate(all="ignore"):
+        estimate, lower, upper = map(function, (value.estimate, value.lower, value.upper))
+        std = value.std if slope is None else value.std * np.abs(slope(value.estimate))
+    std = np.where(np.isfinite(std), std, np.inf)
+    return _result(estimate, lower, upper, std, value)
+
+
+def absolute(value: Numbers, levels: Levels) -> Numbers:
+    crosses = (value.lower <= 0) & (value.upper >= 0)
+    ends = np.abs(value.lower), np.abs(value.upper)
+    lower = np.where(crosses, 0.0, np.minimum(*ends))
+    return _result(np.abs(value.estimate), lower, np.maximum(*ends), value.std, value)
+
+
+def power(base: Numbers, exponent: Numbers, levels: Levels) -> Numbers:
+    raised = constant_of(exponent)
+    if raised is None:
+        raise BadQuestion("The exponent of a power is a number, such as power(x, 2).")
+    if raised == int(raised) and int(raised) % 2 == 0 and raised >= 0:
+        base = absolute(base, levels)
+    elif raised < 0:
+        one = Numbers.exact(np.ones(len(base)), len(levels))
+        opposite = Numbers.exact(np.full(len(base), -raised), len(levels))
+        return divide(one, power(base, opposite, levels), levels)
+    elif raised != int(raised):
+        base = replace(base, lower=np.maximum(base.lower, 0.0))
+    return increasing(base, lambda x: np.power(x, raised), lambda x: raised * x ** (raised - 1))
+
+
+def extreme(values: list[Numbers], *, greatest: bool, levels: Levels) -> Numbers:
+    """GREATEST and LEAST of each row; nulls are passed over."""
+    choose = np.fmax if greatest else np.fmin
+    first, *others = values
+    for other in others:
+        first = _result(
+            choose(first.estimate, other.estimate),
+            choose(first.lower, other.lower),
+            choose(first.upper, other.upper),
+            np.maximum(first.std, other.std),
+            first,
+            other,
+        )
+    return first
+
+
+def chosen(
+    take: Bools, unsure: npt.NDArray[np.bool_] | None, yes: Value, no: Value, levels: Levels
+) -> Value:
+    """`yes` where `take`, else `no`; where the choice is not sure, the interval covers both."""
+    if isinstance(yes, Labels) and isinstance(no, Labels):
+        values = np.where(take, yes.values, no.values)
+        return Labels(values, _unsure_choice(take, unsure, yes, no), joined_origins(yes, no))
+    yes, no = _alike(yes, no, levels)
+    lower = np.where(take, yes.lower, no.lower)
+    upper = np.where(take, yes.upper, no.upper)
+    if unsure is not None:
+        lower = np.where(unsure, np.fmin(yes.lower, no.lower), lower)
+        upper = np.where(unsure, np.fmax(yes.upper, no.upper), upper)
+    return _result(
+        np.where(take, yes.estimate, no.estimate),
+        lower,
+        upper,
+        np.where(take, yes.std, no.std),
+        yes,
+        no,
+    )
+
+
+def _alike(yes: Value, no: Value, levels: Levels) -> tuple[Numbers, Numbers]:
+    try:
+        return numbers_of(yes, levels), numbers_of(no, levels)
+    except BadQuestion:
+        raise BadQuestion(
+            "The branches of a CASE or COALESCE are all numbers, or all texts."
+        ) from None
+
+
+def _unsure_choice(
+    take: Bools, unsure: npt.NDArray[np.bool_] | None, yes: Labels, no: Labels
+) -> npt.NDArray[np.bool_] | None:
+    parts = [each for each in (yes.unsure, no.unsure, unsure) if each is not None]
+    if not parts:
+        return None
+    found = np.zeros_like(parts[0])
+    if yes.unsure is not None:
+        found = found | (yes.unsure & take)
+    if no.unsure is not None:
+        found = found | (no.unsure & ~take)
+    if unsure is not None:
+        differs = np.array([a != b for a, b in zip(yes.values, no.values, strict=True)], dtype=bool)
+        found = found | (unsure & differs)
+    return found
+
+
+def constant_of(value: Numbers) -> float | None:
+    """The number that stands in every row, exactly; `None` where there is none."""
+    if not len(value) or not value.is_exact or np.isnan(value.estimate[0]):
+        return None
+    first = value.estimate[0]
+    return float(first) if bool((value.estimate == first).all()) else None
+
+
+def of_noise(noise: Noise, left: Numbers, right: Numbers, levels: Levels) -> Numbers:
+    """The interval of a weighted sum, from the law of its noise."""
+    widths = np.array([[noise.width(levels.at(level))] for level in range(len(levels))])
+    known = (-1, hash(frozenset((k, v[0]) for k, v in noise.terms.items())), "")
+    return Numbers(
+        noise.value,
+        noise.value - widths,
+        noise.value + widths,
+        np.full(len(noise.value), noise.std),
+        left.covers.joined(right.covers),
+        origins={known: 1},
+        noise=noise,
+    )
+
+
+def _sum_of_noise(left: Numbers, right: Numbers) -> Noise | None:
+    if left.noise is not None and right.noise is not None:
+        return left.noise.plus(right.noise)
+    for one, other in ((left, right), (right, left)):
+        if one.noise is not None and other.is_exact and not other.is_null.any():
+            return replace(one.noise, value=one.noise.value + other.estimate)
+    return None
+
+
+def _product(left: Floats, right: Floats) -> Floats:
+    """0 times infinity is 0: the ends stand for all numbers between them."""
+    with np.errstate(invalid="ignore"):
+        found = left * right
+    zero = (left == 0) | (right == 0)
+    return np.where(zero & ~np.isnan(left) & ~np.isnan(right), 0.0, found)
+
+
+def _defined(found: Floats, otherwise: float) -> Floats:
+    return np.where(np.isnan(found), otherwise, found)
+
+
+def _result(
+    estimate: Floats, lower: Floats, upper: Floats, std: Floats, *parts: Numbers
+) -> Numbers:
+    covers = parts[0].covers
+    for each in parts[1:]:
+        covers = covers.joined(each.covers)
+    nothing = np.isnan(estimate)
+    return Numbers(
+        estimate,
+        np.where(nothing, np.nan, lower),
+        np.where(nothing, np.nan, upper),
+        np.where(nothing, np.nan, std),
+        covers,
+        origins=joined_origins(*parts),
+    )

@@ -1,0 +1,204 @@
+"""The functions that a result may be worked on with, by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import BadQuestion
+from discreet.postprocessing import arithmetic, logic
+from discreet.postprocessing.arithmetic import constant_of, increasing, numbers_of
+from discreet.postprocessing.values import Floats, Labels, Levels, Numbers, Value, joined_origins
+
+Work = Callable[[Sequence[Value], Levels], Value]
+
+
+def apply(name: str, arguments: Sequence[Value], levels: Levels) -> Value:
+    """The function `name` of some values, row by row."""
+    return FUNCTIONS[name](arguments, levels)
+
+
+def _of_two(work: Callable[[Numbers, Numbers, Levels], Numbers]) -> Work:
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        left, right = (numbers_of(each, levels) for each in arguments)
+        return work(left, right, levels)
+
+    return applied
+
+
+def _rising(
+    function: Callable[[Floats], Floats], slope: Callable[[Floats], Floats] | None = None
+) -> Work:
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        (only,) = arguments
+        return increasing(numbers_of(only, levels), function, slope)
+
+    return applied
+
+
+def _comparison(sign: str) -> Work:
+    return lambda arguments, levels: logic.compared(arguments[0], sign, arguments[1], levels)
+
+
+def _rounded(arguments: Sequence[Value], levels: Levels) -> Value:
+    """Halves go away from 0, as in SQL."""
+    digits = 0
+    if len(arguments) == 2:
+        given = constant_of(numbers_of(arguments[1], levels))
+        if given is None or given != int(given) or abs(given) > 15:
+            raise BadQuestion("round(x, digits) takes a whole number of digits.")
+        digits = int(given)
+    scale = 10.0**digits
+
+    def rounded(x: Floats) -> Floats:
+        return np.where(
+            np.isfinite(x), np.copysign(np.floor(np.abs(x) * scale + 0.5), x) / scale, x
+        )
+
+    return increasing(numbers_of(arguments[0], levels), rounded)
+
+
+def _root(x: Floats) -> Floats:
+    return np.sqrt(np.maximum(x, 0.0))
+
+
+def _log(base: float) -> Work:
+    def log(x: Floats) -> Floats:
+        return np.where(x > 0, np.log(np.where(x > 0, x, 1.0)) / math.log(base), -np.inf)
+
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        if len(arguments) == 2:  # log(base, x)
+            given = constant_of(numbers_of(arguments[0], levels))
+            if given is None or given <= 1:
+                raise BadQuestion("log(base, x) takes a base above 1.")
+            return _log(given)([arguments[1]], levels)
+        value = numbers_of(arguments[0], levels)
+        made = increasing(value, log, lambda x: 1 / (x * math.log(base)))
+        none = made.estimate == -np.inf
+        if not none.any():
+            return made
+        nothing = Numbers.exact(np.full(len(made), np.nan), len(levels))
+        return arithmetic.chosen(none, None, nothing, made, levels)
+
+    return applied
+
+
+def _coalesced(arguments: Sequence[Value], levels: Levels) -> Value:
+    found = arguments[-1]
+    for each in reversed(arguments[:-1]):
+        found = arithmetic.chosen(~each.is_null, None, each, found, levels)
+    return found
+
+
+def _nulled(arguments: Sequence[Value], levels: Levels) -> Value:
+    left, right = arguments
+    same = logic.holds(logic.compared(left, "=", right, levels))
+    nothing: Value = logic.literal(None, len(left), levels)
+    if isinstance(left, Numbers):
+        nothing = Numbers.exact(np.full(len(left), np.nan), len(levels))
+    return arithmetic.chosen(same, None, nothing, left, levels)
+
+
+def _extreme(greatest: bool) -> Work:
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        values = [numbers_of(each, levels) for each in arguments]
+        return arithmetic.extreme(values, greatest=greatest, levels=levels)
+
+    return applied
+
+
+def _texts(function: Callable[..., Any]) -> Work:
+    """A function of texts (and of exact numbers beside them)."""
+
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        columns = [_plain(each) for each in arguments]
+        rows = zip(*columns, strict=True)
+        values = [None if None in each else function(*each) for each in rows]
+        return Labels(Labels.of(values).values, None, joined_origins(*arguments))
+
+    return applied
+
+
+def _plain(value: Value) -> list[Any]:
+    if isinstance(value, Labels):
+        return [each if each is None else _shown(each) for each in value.values]
+    if not value.is_exact:
+        raise BadQuestion(
+            "A noisy number cannot be made into a text, which would lose its interval. Take the number."
+        )
+    return [None if math.isnan(each) else each for each in value.estimate.tolist()]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _part_of_text(text: str, start: float, length: float | None = None) -> str:
+    first = int(start) - 1
+    return text[max(first, 0) :] if length is None else text[max(first, 0) : first + int(length)]
+
+
+def _like(ignores_case: bool) -> Work:
+    from discreet.questions.conditions import Pattern
+
+    return _texts(lambda text, pattern: Pattern("", pattern, ignores_case).matches(text))
+
+
+def _as_number(arguments: Sequence[Value], levels: Levels) -> Value:
+    return numbers_of(arguments[0], levels)
+
+
+def _as_text(arguments: Sequence[Value], levels: Levels) -> Value:
+    return Labels.of(_plain(arguments[0]))
+
+
+FUNCTIONS: dict[str, Work] = {
+    "+": _of_two(arithmetic.add),
+    "-": _of_two(arithmetic.subtract),
+    "*": _of_two(arithmetic.multiply),
+    "/": _of_two(arithmetic.divide),
+    "//": lambda arguments, levels: increasing(
+        numbers_of(_of_two(arithmetic.divide)(arguments, levels), levels), np.floor
+    ),
+    "%": _of_two(arithmetic.remainder),
+    "power": _of_two(arithmetic.power),
+    "negative": lambda arguments, levels: arithmetic.negative(
+        numbers_of(arguments[0], levels), levels
+    ),
+    "abs": lambda arguments, levels: arithmetic.absolute(numbers_of(arguments[0], levels), levels),
+    "floor": _rising(np.floor),
+    "ceil": _rising(np.ceil),
+    "trunc": _rising(np.trunc),
+    "sign": _rising(np.sign),
+    "sqrt": _rising(_root, lambda x: 0.5 / np.sqrt(x)),
+    "exp": _rising(np.exp, np.exp),
+    "ln": _log(math.e),
+    "log10": _log(10.0),
+    "log2": _log(2.0),
+    "round": _rounded,
+    "number": _as_number,
+    "text": _as_text,
+    "coalesce": _coalesced,
+    "nullif": _nulled,
+    "greatest": _extreme(True),
+    "least": _extreme(False),
+    "upper": _texts(str.upper),
+    "lower": _texts(str.lower),
+    "trim": _texts(str.strip),
+    "length": _texts(len),
+    "concat": _texts(lambda *texts: "".join(map(str, texts))),
+    "substring": _texts(_part_of_text),
+    "like": _like(False),
+    "ilike": _like(True),
+    "and": lambda arguments, levels: logic.every([logic.truths(each) for each in arguments]),
+    "or": lambda arguments, levels: logic.either([logic.truths(each) for each in arguments]),
+    "not": lambda arguments, levels: logic.opposite(logic.truths(arguments[0])),
+    "is null": lambda arguments, levels: logic.is_null(arguments[0]),
+    **{sign: _comparison(sign) for sign in ("=", "!=", "<", "<=", ">", ">=")},
+}

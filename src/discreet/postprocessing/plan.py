@@ -1,0 +1,188 @@
+"""A statement as plain data: the questions that are measured, and the work on their answers.
+
+The questions are known before anything is measured, so what a statement costs does not depend on any
+answer. An expression is evaluated for each row of a result; a row is a group of a question's answer, or
+what became of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A noisy number: an aggregate of one of the statement's questions."""
+
+    question: int
+    """Which of the statement's questions."""
+    place: int
+    """Which of its aggregates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What the rows are grouped by: the key at a place of GROUP BY."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of the table that is selected from, by its place."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """The same value in every row."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the values in a row; see `functions.FUNCTIONS`."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The value of the first branch whose condition is true."""
+
+    branches: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """The only value of a table of one row and one column."""
+
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """An aggregate over the rows of a result: SUM, AVG, COUNT, MIN, MAX, MEDIAN, STDDEV."""
+
+    function: str
+    argument: Expression | None
+    """`None` counts rows."""
+    condition: Expression | None = None
+    level: float = 0.5
+    is_distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One sort key."""
+
+    key: Expression
+    is_descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """A window function: the rows with the same partition, in some order."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    partition: tuple[Expression, ...] = ()
+    order: tuple[Order, ...] = ()
+    is_whole: bool = False
+    """Whether the frame is the whole partition although there is an order."""
+
+
+Expression = Measure | Key | Field | Literal | Call | Case | Scalar | Across | Over
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The groups of some questions to the table, a row each."""
+
+    keys: tuple[str, ...]
+    """The names that the questions' answers give to the keys."""
+    questions: tuple[int, ...]
+    axes: tuple[tuple[int, ...], ...]
+    """For each question, which of the keys it is grouped by. The first has all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """All combinations of the declared cells of some columns. Nothing is measured."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneRow:
+    """What a SELECT without FROM selects from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of a result."""
+
+    name: str
+    value: Expression
+    is_hidden: bool = False
+    """Whether only ORDER BY needs it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Select:
+    """One SELECT over measured groups or over another result."""
+
+    source: Measured | Declared | OneRow | Table
+    outputs: tuple[Output, ...]
+    where: Expression | None = None
+    """Only over another result; of rows it is a part of the questions."""
+    keys: tuple[Expression, ...] | None = None
+    """Only over another result: GROUP BY. `None` where rows stay as they are."""
+    having: Expression | None = None
+    qualify: Expression | None = None
+    is_distinct: bool = False
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Union:
+    """The rows of several results, one after the other."""
+
+    tables: tuple[Table, ...]
+    is_distinct: bool = False
+
+
+Table = Select | Union
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """All that a text asks for."""
+
+    questions: tuple[Any, ...]
+    """Each in the words of whom it is put to: a release or a curator."""
+    table: Table
+    text: str
+    is_plain: bool = False
+    """Whether the one question's answer is the answer, and nothing is left to do."""
+
+    @property
+    def measures_only(self) -> bool:
+        """Whether the result shows the answers of one question as they are, perhaps sorted or filtered."""
+        if self.is_plain:
+            return True
+        table = self.table
+        return (
+            len(self.questions) == 1
+            and isinstance(table, Select)
+            and isinstance(table.source, Measured)
+            and all(isinstance(each.value, Measure | Key) for each in table.outputs)
+        )

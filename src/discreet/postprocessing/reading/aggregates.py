@@ -1,0 +1,281 @@
+"""How an aggregate over rows is put as plain ones, which a release or a curator measures.
+
+`SUM(CASE WHEN c THEN 1 ELSE 0 END)` is a count of the rows with c, `AVG(100 * x + 3)` is 100 times the mean
+of x plus 3. Nothing is estimated here: each rewriting is an identity of SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from discreet.errors import BadQuestion
+from discreet.postprocessing.plan import Call, Expression, Literal
+from discreet.questions.statement import bare, number
+from discreet.schema import Schema
+
+Measured = Callable[[Any, Any], Expression]
+"""A plain aggregate over the rows that meet a condition (`None`: all of them)."""
+
+
+class AggregateRewriter:
+    """Rewrites the aggregates of one SELECT."""
+
+    def __init__(self, measured: Measured, schema: Schema, *, splits_sums: bool) -> None:
+        """`splits_sums`: whether sums are of plain columns only, and have to be split into such."""
+        from sqlglot import exp
+
+        self._measured, self._schema, self._splits, self.exp = measured, schema, splits_sums, exp
+
+    def rewritten(self, node: Any, condition: Any = None) -> Expression:
+        """An expression over measured aggregates that equals `node` over the rows with `condition`."""
+        exp = self.exp
+        if type(node) is exp.Filter:
+            return self.rewritten(node.this, self.both(condition, node.expression.this))
+        node = self._usual(node)
+        if type(node) is exp.CountIf:
+            return self.rows(self.both(condition, node.this))
+        if type(node) is exp.Count:
+            return self._count(node, condition)
+        if type(node) in (exp.Sum, exp.Avg) and type(bare(node.this)) is not exp.Distinct:
+            return self._sum(node, bare(node.this), condition)
+        return self._measured(node, condition)
+
+    def _usual(self, node: Any) -> Any:
+        """The other spellings of a quantile and of a mode, in the usual one."""
+        exp = self.exp
+        if type(node) is exp.WithinGroup and node.expression.expressions:
+            (ordered, *more), inside = node.expression.expressions, node.this
+            if type(inside) in (exp.PercentileCont, exp.PercentileDisc) and not more:
+                level = inside.this
+                if ordered.args.get("desc"):
+                    level = exp.Literal.number(str(1 - number(str(inside.this.this))))
+                return exp.Quantile(this=ordered.this.copy(), quantile=level.copy())
+            if type(inside) is exp.Mode and not more:
+                return exp.Mode(this=ordered.this.copy())
+        if type(node) is exp.ApproxQuantile:
+            return exp.Quantile(this=node.this, quantile=node.args["quantile"])
+        if type(node) in (exp.PercentileCont, exp.PercentileDisc) and node.args.get("expression"):
+            return exp.Quantile(this=node.this, quantile=node.expression)
+        named = type(node) is exp.Anonymous and str(node.this).lower()
+        if named in ("quantile_cont", "quantile_disc") and len(node.expressions) == 2:
+            return exp.Quantile(this=node.expressions[0], quantile=node.expressions[1])
+        return node
+
+    def rows(self, condition: Any) -> Expression:
+        """How many rows meet a condition."""
+        return self._measured(self.exp.Count(this=self.exp.Star(), big_int=True), condition)
+
+    def both(self, left: Any, right: Any) -> Any:
+        """The conditions together."""
+        if left is None:
+            return right
+        exp = self.exp
+        return exp.And(this=exp.Paren(this=left.copy()), expression=exp.Paren(this=right.copy()))
+
+    def _count(self, node: Any, condition: Any) -> Expression:
+        exp, inside = self.exp, bare(node.this)
+        if type(inside) is exp.Star:
+            return self.rows(condition)
+        if type(inside) in (exp.Literal, exp.Boolean) and not node.expressions:
+            return self.rows(condition)
+        branches = self._branches(inside)
+        if branches is not None:
+            counted = [
+                self.rows(self.both(condition, met))
+                for met, value in branches
+                if type(value) is not exp.Null
+            ]
+            return _total(counted)
+        return self._measured(node, condition)
+
+    def _sum(self, node: Any, inside: Any, condition: Any) -> Expression:
+        exp, is_mean = self.exp, type(node) is self.exp.Avg
+        if type(inside) is exp.Cast and self._is_condition(bare(inside.this)):
+            inside = bare(inside.this)
+        if self._is_condition(inside):  # a truth value counts as 1 or 0
+            met = self.rows(self.both(condition, inside))
+            if not is_mean:
+                return met
+            known = exp.Not(this=exp.Is(this=exp.Paren(this=inside.copy()), expression=exp.Null()))
+            columns = list(inside.find_all(exp.Column))
+            if all(self._never_null(each) for each in columns):
+                return Call("/", (met, self.rows(condition)))
+            return Call("/", (met, self.rows(self.both(condition, known))))
+        branches = self._branches(inside)
+        if branches is not None and (self._splits or self._are_counts(branches)):
+            return self._piecewise(branches, condition, is_mean=is_mean)
+        value = self._constant(inside)
+        if value is not None:
+            rows = self.rows(condition)
+            return Literal(value) if is_mean else Call("*", (Literal(value), rows))
+        if self._splits and type(inside) is not exp.Column:
+            return self._linear(inside, condition, is_mean=is_mean)
+        return self._measured(node, condition)
+
+    def _piecewise(
+        self, branches: list[tuple[Any, Any]], condition: Any, *, is_mean: bool
+    ) -> Expression:
+        """The branches of a CASE do not overlap, so its sum is the sum over each."""
+        exp = self.exp
+        valued = [(met, value) for met, value in branches if type(value) is not exp.Null]
+        if is_mean and len(valued) == 1 and len(branches) == 2:
+            ((met, value),) = valued
+            return self.rewritten(exp.Avg(this=value.copy()), self.both(condition, met))
+        total = _total(
+            [
+                self.rewritten(exp.Sum(this=value.copy()), self.both(condition, met))
+                for met, value in valued
+                if self._constant(value) != 0
+            ]
+        )
+        if not is_mean:
+            return total
+        if len(valued) == len(branches):
+            return Call("/", (total, self.rows(condition)))
+        counted = _total([self.rows(self.both(condition, met)) for met, _ in valued])
+        return Call("/", (total, counted))
+
+    def _are_counts(self, branches: list[tuple[Any, Any]]) -> bool:
+        """Whether a CASE is of one number, and 0 or null else: a count of rows."""
+        values = {
+            self._constant(value) for _, value in branches if type(value) is not self.exp.Null
+        }
+        return None not in values and len(values - {0}) <= 1
+
+    def _branches(self, node: Any) -> list[tuple[Any, Any]] | None:
+        """The conditions of a CASE, each without those before it, and the values."""
+        exp = self.exp
+        if type(node) is exp.If:
+            pairs, otherwise = [(node.this, node.args["true"])], node.args.get("false")
+        elif type(node) is exp.Case:
+            subject = node.args.get("this")
+            pairs = [
+                (
+                    each.this
+                    if subject is None
+                    else exp.EQ(this=subject.copy(), expression=each.this),
+                    each.args["true"],
+                )
+                for each in node.args["ifs"]
+            ]
+            otherwise = node.args.get("default")
+        else:
+            return None
+        found, before = [], None
+        for met, value in pairs:
+            own = met if before is None else self.both(self._fails(before), met)
+            found.append((own, bare(value)))
+            before = (
+                met
+                if before is None
+                else exp.Or(
+                    this=exp.Paren(this=before.copy()), expression=exp.Paren(this=met.copy())
+                )
+            )
+        rest = exp.Null() if otherwise is None else bare(otherwise)
+        found.append((self._fails(before), rest))
+        return found
+
+    def _fails(self, condition: Any) -> Any:
+        """Where a condition is not true: false, or unknown because of a null."""
+        exp = self.exp
+        no = exp.Not(this=exp.Paren(this=condition.copy()))
+        unknown = [
+            exp.Is(this=column.copy(), expression=exp.Null())
+            for column in {each.sql(): each for each in condition.find_all(exp.Column)}.values()
+            if not self._never_null(column)
+        ]
+        for each in unknown:
+            no = exp.Or(this=exp.Paren(this=no), expression=each)
+        return no
+
+    def _never_null(self, column: Any) -> bool:
+        try:
+            return self._schema.column(column.name).null_cell is None
+        except Exception:
+            return False
+
+    def _is_condition(self, node: Any) -> bool:
+        exp = self.exp
+        kinds = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not,
+                 exp.Between, exp.In, exp.Is, exp.Like, exp.ILike)  # fmt: skip
+        return isinstance(node, kinds)
+
+    def _constant(self, node: Any) -> int | float | None:
+        exp, node = self.exp, bare(node)
+        if type(node) is exp.Neg:
+            inside = self._constant(node.this)
+            return None if inside is None else -inside
+        if type(node) is exp.Literal and not node.is_string:
+            found = number(str(node.this))
+            return found if isinstance(found, int) else float(found)
+        return None
+
+    def _linear(self, node: Any, condition: Any, *, is_mean: bool) -> Expression:
+        """Sums of a weighted sum of columns: the weighted sum of their sums."""
+        exp = self.exp
+        weights: dict[str, float] = {}
+        constant = self._collect(node, 1.0, weights)
+        columns = {name: exp.Column(this=exp.to_identifier(name, quoted=True)) for name in weights}
+        if is_mean and len(columns) == 1:
+            ((name, column),) = columns.items()
+            found: Expression = Call(
+                "*", (Literal(weights[name]), self._measured(exp.Avg(this=column), condition))
+            )
+            return Call("+", (found, Literal(constant))) if constant else found
+        parts: list[Expression] = []
+        present = condition
+        for column in columns.values():
+            if not self._never_null(column):
+                known = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
+                present = self.both(present, known)
+        for name, column in columns.items():
+            total = self._measured(exp.Sum(this=column.copy()), present)
+            parts.append(Call("*", (Literal(weights[name]), total)))
+        if constant or is_mean:
+            rows = self.rows(present)
+            if constant:
+                parts.append(Call("*", (Literal(constant), rows)))
+            if is_mean:
+                return Call("/", (_total(parts), rows))
+        return _total(parts)
+
+    def _collect(self, node: Any, factor: float, weights: dict[str, float]) -> float:
+        """Add the columns of a weighted sum to `weights`; what is constant is returned."""
+        exp, node = self.exp, bare(node)
+        value = self._constant(node)
+        if value is not None:
+            return factor * value
+        if type(node) is exp.Cast:
+            return self._collect(node.this, factor, weights)
+        if type(node) is exp.Column:
+            weights[node.name] = weights.get(node.name, 0.0) + factor
+            return 0.0
+        if type(node) is exp.Neg:
+            return self._collect(node.this, -factor, weights)
+        if type(node) in (exp.Add, exp.Sub):
+            sign = factor if type(node) is exp.Add else -factor
+            left = self._collect(node.this, factor, weights)
+            return left + self._collect(node.expression, sign, weights)
+        if type(node) in (exp.Mul, exp.Div):
+            right = self._constant(node.expression)
+            if right is not None and (type(node) is exp.Mul or right != 0):
+                scale = right if type(node) is exp.Mul else 1 / right
+                return self._collect(node.this, factor * scale, weights)
+            left_value = self._constant(node.this)
+            if type(node) is exp.Mul and left_value is not None:
+                return self._collect(node.expression, factor * left_value, weights)
+        raise BadQuestion(
+            "A release adds up columns, weighted sums of columns such as 2 * a + b, and CASE with "
+            "such branches. Ask a curator for other expressions, or release the column that you need."
+        )
+
+
+def _total(parts: list[Expression]) -> Expression:
+    if not parts:
+        return Literal(0)
+    found = parts[0]
+    for each in parts[1:]:
+        found = Call("+", (found, each))
+    return found

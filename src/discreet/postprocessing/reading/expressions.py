@@ -1,0 +1,354 @@
+"""Expressions of a SELECT: keys, aggregates, window functions, and calls of them.
+
+Under an aggregate stand rows; what stands there goes into a question. All else is work on answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from discreet.errors import BadInput, BadQuestion, did_you_mean
+from discreet.postprocessing.plan import (
+    Across,
+    Call,
+    Expression,
+    Field,
+    Key,
+    Literal,
+    Measure,
+    Order,
+    Over,
+    Scalar,
+    Table,
+)
+from discreet.postprocessing.reading.aggregates import AggregateRewriter
+from discreet.postprocessing.reading.calls import CallReader
+from discreet.postprocessing.reading.row_sources import Rows
+from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending, Scope
+from discreet.postprocessing.reading.syntax import canonical, nodes_in, spoken, without_alias
+from discreet.questions.statement import bare, number
+from discreet.schema import Schema
+from discreet.schema.columns.column import folded
+
+
+class ExpressionReader(CallReader):
+    """Reads expressions over rows that are grouped, or over another result."""
+
+    def __init__(self, schema: Schema, dialect: Dialect, text: str) -> None:
+        super().__init__(schema, dialect, text)
+        self.pending: list[Pending] = []
+        self._known: dict[str, Any] = {}
+
+    def _table(self, node: Any, known: dict[str, Any], *, is_top: bool = False) -> Table | Rows:
+        """Any table."""
+        raise NotImplementedError
+
+    def _has_aggregate(self, node: Any) -> bool:
+        """Whether an aggregate over rows is in an expression; window functions are none themselves."""
+        exp = self.exp
+        if type(node) in (exp.Subquery, exp.Select):
+            return False
+        if type(node) is exp.Window:
+            inside = node.this
+            parts = [*inside.args.values(), node.args.get("partition_by"), node.args.get("order")]
+            return any(self._has_aggregate(each) for each in nodes_in(parts))
+        if self._is_aggregate(node):
+            return True
+        return any(self._has_aggregate(each) for each in nodes_in(node.args.values()))
+
+    def _is_aggregate(self, node: Any) -> bool:
+        exp = self.exp
+        if type(node) in (exp.Filter, exp.WithinGroup):
+            return True
+        if type(node) is exp.Anonymous and isinstance(node.this, str):
+            return node.this.lower() in (*self.dialect.functions, "quantile_cont", "quantile_disc")
+        return isinstance(node, exp.AggFunc) and type(node) is not exp.Grouping
+
+    def _value(self, node: Any, scope: Scope) -> Expression:
+        exp, node = self.exp, bare(node)
+        key = self._matching_key(node, scope)
+        if key is not None:
+            return key
+        if type(node) is exp.Window:
+            return self._window(node, scope)
+        if self._is_aggregate(node):
+            return self._aggregate(node, scope)
+        if type(node) is exp.Column:
+            return self._column(node, scope)
+        if type(node) in (exp.Subquery, exp.Select):
+            return self._scalar(node)
+        if type(node) is exp.Grouping:
+            return self._grouping_bits(node, scope)
+        return self._call(node, scope)
+
+    def _matching_key(self, node: Any, scope: Scope) -> Expression | None:
+        if not scope.keys or type(node) in (self.exp.Literal, self.exp.Null, self.exp.Boolean):
+            return None
+        try:
+            resolved = node if scope.rows is None else bare(scope.rows.resolved(node, self.schema))
+        except BadQuestion:
+            return None
+        place = scope.keys.get(canonical(resolved))
+        if place is None:
+            return None
+        return Key(place) if scope.rows is None else self._own_key(place, scope)
+
+    def _own_key(self, place: int, scope: Scope) -> Expression:
+        return Key(scope.present.index(place)) if place in scope.present else Literal(None)
+
+    def _column(self, node: Any, scope: Scope) -> Expression:
+        exp = self.exp
+        if type(node.this) is exp.Star:
+            raise BadQuestion(ROWS_ARE_NOT_SHOWN)
+        name = folded(node.name)
+        if scope.rows is None and not scope.is_grouped:
+            fields = [folded(each) for each in scope.fields]
+            if name in fields:
+                return Field(fields.index(name))
+        item = scope.items.get(name)
+        if item is not None and name not in scope.resolving and item is not node:
+            scope.resolving.add(name)
+            try:
+                return self._value(item, scope)
+            finally:
+                scope.resolving.discard(name)
+        if scope.rows is not None:
+            shown = self._checked_column(node, scope.rows)
+            raise BadQuestion(
+                f"Column {shown!r} is selected outside of an aggregate; add it to GROUP BY."
+            )
+        if name in [folded(each) for each in scope.fields]:
+            raise BadQuestion(
+                f"Column {node.name!r} is selected outside of an aggregate; add it to GROUP BY."
+            )
+        near = did_you_mean(node.name, [*scope.fields, *scope.items])
+        raise BadQuestion(f"There is no column {node.name!r} in the subquery.{near}")
+
+    def _checked_column(self, node: Any, rows: Rows) -> str:
+        resolved = rows.resolved(node, self.schema)
+        if type(resolved) is self.exp.Column:
+            try:
+                return self.schema.column(resolved.name).name
+            except BadInput as error:
+                raise BadQuestion(str(error)) from None
+        return str(node.name)
+
+    def _scalar(self, node: Any) -> Expression:
+        known = self._known
+        table = self._table(without_alias(node) if type(node) is self.exp.Subquery else node, known)
+        self._known = known
+        if isinstance(table, Rows):
+            raise BadQuestion(ROWS_ARE_NOT_SHOWN)
+        return Scalar(table)
+
+    def _grouping_bits(self, node: Any, scope: Scope) -> Expression:
+        bits = 0
+        for each in [*([node.this] if node.args.get("this") else []), *node.expressions]:
+            found = self._matching_key(bare(each), scope)
+            bits = 2 * bits + (not isinstance(found, Key))
+        return Literal(bits)
+
+    def _aggregate(self, node: Any, scope: Scope) -> Expression:
+        if scope.rows is None:
+            return self._aggregate_of_results(node, scope)
+        inside = node.this if type(node) in (self.exp.Filter, self.exp.WithinGroup) else node
+        if any(self._has_aggregate(each) for each in nodes_in(inside.args.values())):
+            raise BadQuestion(
+                "An aggregate of an aggregate needs a subquery: SELECT avg(n) FROM (SELECT count(*) AS n FROM ... "
+                "GROUP BY ...)."
+            )
+        rows = scope.rows
+
+        def measured(aggregate: Any, condition: Any) -> Expression:
+            return self._measure(aggregate, condition, scope, scope.present)
+
+        rewriter = AggregateRewriter(measured, self.schema, splits_sums=self.dialect.splits_sums)
+        return rewriter.rewritten(rows.resolved(node, self.schema))
+
+    def _measure(
+        self, aggregate: Any, condition: Any, scope: Scope, axes: tuple[int, ...]
+    ) -> Measure:
+        """The place of an aggregate among the questions; it is put to one of them if it is new."""
+        assert scope.rows is not None
+        text = "" if condition is None else canonical(condition)
+        place = scope.questions.get((text, axes))
+        if place is None:
+            own = () if condition is None else (condition,)
+            self.pending.append(
+                Pending(
+                    tuple(scope.key_nodes[each] for each in axes),
+                    tuple(scope.key_names[each] for each in axes),
+                    (*scope.rows.conditions, *own),
+                )
+            )
+            place = scope.questions[text, axes] = len(self.pending) - 1
+        question = self.pending[place]
+        asked = canonical(aggregate)
+        if asked not in question.texts:
+            question.texts.append(asked)
+            question.aggregates.append(aggregate)
+        return Measure(place, question.texts.index(asked))
+
+    def _aggregate_of_results(self, node: Any, scope: Scope) -> Expression:
+        """An aggregate over the rows of another result."""
+        exp = self.exp
+        inner = replace(scope, keys={}, is_grouped=False, items={})
+        condition = None
+        if type(node) is exp.Filter:
+            condition, node = self._value(node.expression.this, inner), node.this
+        level, name, argument = 0.5, _ACROSS.get(type(node).__name__), node.this
+        if type(node) is exp.WithinGroup and type(node.this) in (
+            exp.PercentileCont,
+            exp.PercentileDisc,
+        ):
+            name, argument = "quantile", node.expression.expressions[0].this
+            level = self._level(node.this.this)
+        elif type(node) is exp.Quantile:
+            level = self._level(node.args["quantile"])
+        if name is None:
+            raise BadQuestion(f"{spoken(node)} cannot be taken over the rows of a subquery.")
+        distinct = type(argument) is exp.Distinct
+        if distinct:
+            if len(argument.expressions) != 1:
+                raise BadQuestion("DISTINCT takes one expression.")
+            argument = argument.expressions[0]
+        if name == "count" and type(argument) in (exp.Star, exp.Literal):
+            return Across("count", None, condition)
+        value = self._value(argument, inner)
+        if name in ("variance", "stddev"):
+            found: Expression = Across("stddev", value, condition)
+            return found if name == "stddev" else Call("power", (found, Literal(2)))
+        return Across(name, value, condition, level, distinct)
+
+    def _level(self, node: Any) -> float:
+        node = bare(node)
+        value = float(number(str(node.this))) if type(node) is self.exp.Literal else -1.0
+        if not 0 <= value <= 1:
+            raise BadQuestion("The level of a quantile is a number between 0 and 1, such as 0.9.")
+        return value
+
+    def _orders(self, select: Any) -> list[Order]:
+        clause = select.args.get("order")
+        if clause is None:
+            return []
+        return [
+            Order(
+                Literal(0),
+                bool(each.args.get("desc")),
+                bool(each.args.get("desc") and each.args.get("nulls_first")),
+            )
+            for each in clause.expressions
+        ]
+
+    def _order(
+        self,
+        select: Any,
+        scope: Scope,
+        width: int,
+        *,
+        items: list[tuple[str | None, Any]] | None = None,
+    ) -> tuple[Order, ...]:
+        exp, clause = self.exp, select.args.get("order")
+        if clause is None:
+            return ()
+        found = []
+        for how, each in zip(self._orders(select), clause.expressions, strict=True):
+            node = bare(each.this)
+            if type(node) is exp.Literal and not node.is_string:
+                place = number(str(node.this))
+                if not isinstance(place, int) or not 1 <= place <= width:
+                    raise BadQuestion(f"ORDER BY {node.this}: SELECT lists {width} columns.")
+                key = Field(place - 1) if items is None else self._value(items[place - 1][1], scope)
+            elif (
+                type(node) is exp.Column
+                and folded(node.name) in scope.items
+                and not node.args.get("table")
+            ):
+                key = self._value(scope.items[folded(node.name)], scope)
+            else:
+                key = self._value(node, scope)
+            found.append(replace(how, key=key))
+        return tuple(found)
+
+    def _window(self, node: Any, scope: Scope) -> Expression:
+        exp, inside = self.exp, node.this
+        name = _OVER.get(type(inside).__name__)
+        if name is None or (not scope.is_grouped and scope.rows is not None):
+            raise BadQuestion(f"{spoken(inside)} OVER (...) is not answered.")
+        inner = scope
+        partition = tuple(self._value(each, inner) for each in node.args.get("partition_by") or ())
+        order = self._order(node, inner, 0, items=[]) if node.args.get("order") else ()
+        arguments: list[Expression] = []
+        for each in nodes_in([inside.args.get(k) for k in ("this", "offset", "default")]):
+            if type(each) is exp.Star or (name == "count" and type(each) is exp.Literal):
+                continue
+            arguments.append(self._value(each, inner))
+        coarser = self._coarser(name, arguments, partition, order, scope)
+        if coarser is not None:
+            return coarser
+        return Over(name, tuple(arguments), partition, order, self._is_whole(node.args.get("spec")))
+
+    def _is_whole(self, spec: Any) -> bool:
+        if spec is None:
+            return False
+        start, end = (
+            str(spec.args.get("start") or "").upper(),
+            str(spec.args.get("end") or "").upper(),
+        )
+        if start == "UNBOUNDED" and end == "UNBOUNDED":
+            return True
+        if start == "UNBOUNDED" and end in ("CURRENT ROW", ""):
+            return False
+        raise BadQuestion(
+            "A window's frame is the whole partition, or all rows up to the current one."
+        )
+
+    def _coarser(
+        self,
+        name: str,
+        arguments: list[Expression],
+        partition: tuple[Expression, ...],
+        order: tuple[Order, ...],
+        scope: Scope,
+    ) -> Expression | None:
+        """The sum of a count over groups is the count of wider groups, which a release answers better."""
+        if (
+            not self.dialect.is_free
+            or name != "sum"
+            or order
+            or scope.rows is None
+            or scope.has_having
+        ):
+            return None
+        (argument,) = arguments or (None,)
+        if not isinstance(argument, Measure) or not all(
+            isinstance(each, Key) for each in partition
+        ):
+            return None
+        found = next(
+            ((text, axes) for (text, axes), q in scope.questions.items() if q == argument.question),
+            None,
+        )
+        aggregate = self.pending[argument.question].aggregates[argument.place]
+        if found is None or type(aggregate) not in (self.exp.Count, self.exp.Sum):
+            return None
+        axes = tuple(
+            sorted({scope.present[each.place] for each in partition if isinstance(each, Key)})
+        )
+        if axes == scope.present:
+            return argument
+        conditions = self.pending[argument.question].conditions
+        extra = conditions[len(scope.rows.conditions) :]
+        return self._measure(aggregate, extra[0] if extra else None, scope, axes)
+
+
+_ACROSS = {
+    "Count": "count", "Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Median": "quantile",
+    "Quantile": "quantile", "Stddev": "stddev", "StddevSamp": "stddev", "Variance": "variance",
+}  # fmt: skip
+_OVER = {
+    "Count": "count", "Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max", "Rank": "rank",
+    "DenseRank": "dense_rank", "RowNumber": "row_number", "Lag": "lag", "Lead": "lead", "Ntile": "ntile",
+    "FirstValue": "first_value", "LastValue": "last_value",
+}  # fmt: skip

@@ -1,0 +1,149 @@
+"""SELECT over another result: filters, groups and aggregates of numbers that are published already."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from discreet.errors import BadQuestion
+from discreet.postprocessing.plan import Expression, Field, OneRow, Output, Select, Table, Union
+from discreet.postprocessing.reading.expressions import ExpressionReader
+from discreet.postprocessing.reading.row_sources import Rows
+from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Scope
+from discreet.postprocessing.reading.syntax import canonical
+from discreet.questions.statement import bare, number
+from discreet.schema.columns.column import folded
+
+
+class ResultSelectReader(ExpressionReader):
+    """Reads a SELECT whose FROM is a result."""
+
+    def _over_table(
+        self,
+        select: Any,
+        source: Table | OneRow,
+        tables: tuple[str, ...],
+        known: dict[str, Any],
+        *,
+        grouped: bool,
+    ) -> Table:
+        exp = self.exp
+        fields = () if isinstance(source, OneRow) else names_of(source)
+        items: list[tuple[str | None, Any]] = []
+        for each in select.expressions:
+            if type(each) is exp.Star or (type(each) is exp.Column and type(each.this) is exp.Star):
+                items += [
+                    (name, exp.Column(this=exp.to_identifier(name, quoted=True))) for name in fields
+                ]
+            else:
+                items.append((each.alias, each.this) if type(each) is exp.Alias else (None, each))
+        inner = Scope(
+            items={folded(name): node for name, node in items if name is not None},
+            keys={},
+            fields=fields,
+            tables=tables,
+            is_grouped=False,
+        )
+        where = select.args.get("where")
+        condition = None if where is None else self._value(where.this, replace(inner, items={}))
+        keys: tuple[Expression, ...] | None = None
+        scope = inner
+        if grouped:
+            nodes = self._table_keys(select, items, inner)
+            keys = tuple(self._value(node, inner) for node in nodes)
+            scope = replace(
+                inner,
+                keys={canonical(node): place for place, node in enumerate(nodes)},
+                is_grouped=True,
+            )
+        having, qualify = select.args.get("having"), select.args.get("qualify")
+        outputs = []
+        for name, node in items:
+            value = self._value(node, scope)
+            outputs.append(Output(name or self._shown(node), value))
+        return Select(
+            source=source,
+            outputs=tuple(outputs),
+            where=condition,
+            keys=keys,
+            having=None if having is None else self._value(having.this, scope),
+            qualify=None if qualify is None else self._value(qualify.this, scope),
+            is_distinct=bool(select.args.get("distinct")),
+            order=self._order(select, scope, len(items), items=items),
+            **self._limits(select),
+        )
+
+    def _table_keys(
+        self, select: Any, items: list[tuple[str | None, Any]], scope: Scope
+    ) -> list[Any]:
+        exp, group, found = self.exp, select.args.get("group"), []
+        if group is None:
+            return []
+        for each in group.expressions:
+            node = bare(each)
+            if type(node) in (exp.Rollup, exp.Cube, exp.GroupingSets):
+                raise BadQuestion(
+                    "ROLLUP, CUBE and GROUPING SETS stand in the SELECT from the dataset itself."
+                )
+            if type(node) is exp.Literal and not node.is_string:
+                place = number(str(node.this))
+                if not isinstance(place, int) or not 1 <= place <= len(items):
+                    raise BadQuestion(f"GROUP BY {node.this}: SELECT lists {len(items)} columns.")
+                node = items[place - 1][1]
+            elif type(node) is exp.Column and folded(node.name) not in map(folded, scope.fields):
+                node = scope.items.get(folded(node.name), node)
+            found.append(bare(node))
+        if group.args.get("all"):
+            found = [node for _, node in items if not self._has_aggregate(node)]
+        return found
+
+    def _limited(self, node: Any, table: Table | Rows) -> Table | Rows:
+        """ORDER BY and LIMIT behind a whole table."""
+        clauses = [node.args.get(each) for each in ("order", "limit", "offset")]
+        if not any(clauses):
+            return table
+        if isinstance(table, Rows):
+            raise BadQuestion(ROWS_ARE_NOT_SHOWN)
+        names = names_of(table)
+        scope = Scope({}, {}, fields=names, is_grouped=False)
+        return Select(
+            source=table,
+            outputs=tuple(Output(name, Field(place)) for place, name in enumerate(names)),
+            order=self._order(node, scope, len(names)),
+            **self._limits(node),
+        )
+
+    def _limits(self, node: Any) -> dict[str, Any]:
+        exp, limit, offset = self.exp, node.args.get("limit"), node.args.get("offset")
+        found: dict[str, Any] = {}
+        if limit is not None:
+            options = limit.args.get("limit_options")
+            if options is not None and (
+                options.args.get("percent") or options.args.get("with_ties")
+            ):
+                raise BadQuestion("LIMIT takes a number of rows: no percentage, and no ties.")
+            count = limit.args.get("count") if type(limit) is exp.Fetch else limit.expression
+            found["limit"] = self._whole(count, "LIMIT")
+        if offset is not None:
+            found["offset"] = self._whole(offset.expression, "OFFSET")
+        return found
+
+    def _whole(self, node: Any, what: str) -> int:
+        value: Any = None
+        if type(bare(node)) is self.exp.Literal and not bare(node).is_string:
+            value = number(str(bare(node).this))
+        if not isinstance(value, int) or value < 0:
+            raise BadQuestion(f"{what} takes a whole number.")
+        return value
+
+    def _shown(self, node: Any) -> str:
+        if type(bare(node)) is self.exp.Column:
+            return str(bare(node).name)
+        return str(node.sql(normalize_functions="lower", comments=False))
+
+
+def names_of(table: Table) -> tuple[str, ...]:
+    """The columns that a result shows."""
+    while isinstance(table, Union):
+        table = table.tables[0]
+    return tuple(each.name for each in table.outputs if not each.is_hidden)

@@ -1,0 +1,309 @@
+"""SELECT over the rows of the table: GROUP BY with its grouping sets, and what is asked of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from discreet.errors import BadInput, BadQuestion
+from discreet.postprocessing.plan import (
+    Declared,
+    Field,
+    Measure,
+    Measured,
+    Output,
+    Select,
+    Table,
+    Union,
+)
+from discreet.postprocessing.reading.result_selects import ResultSelectReader, names_of
+from discreet.postprocessing.reading.row_sources import Rows
+from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Scope
+from discreet.postprocessing.reading.syntax import canonical, is_known_column
+from discreet.questions.statement import bare, number
+from discreet.schema.columns.column import folded
+
+Items = list[tuple[str | None, Any]]
+"""What SELECT lists: the name that was given, and the expression."""
+
+
+class RowSelectReader(ResultSelectReader):
+    """Reads a SELECT whose FROM is the dataset."""
+
+    def _filtered_rows(self, select: Any, rows: Rows) -> Rows:
+        """A subquery that only filters and renames."""
+        exp = self.exp
+        for clause, name in (("limit", "LIMIT"), ("offset", "OFFSET"), ("qualify", "QUALIFY")):
+            if select.args.get(clause):
+                raise BadQuestion(f"{name} would pick single rows. {ROWS_ARE_NOT_SHOWN}")
+        conditions = rows.conditions
+        where = select.args.get("where")
+        if where is not None:
+            conditions = (*conditions, rows.resolved(where.this, self.schema))
+        columns: list[tuple[str, Any]] = []
+        everything = False
+        for each in select.expressions:
+            node = each.this if type(each) is exp.Alias else each
+            if type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star):
+                everything = True
+                continue
+            if list(node.find_all(exp.Window)):
+                raise BadQuestion(
+                    f"A window function would number single rows. {ROWS_ARE_NOT_SHOWN}"
+                )
+            columns.append((each.alias_or_name or node.sql(), rows.resolved(node, self.schema)))
+        if everything:
+            own = rows.columns
+            if own is None:
+                own = tuple(
+                    (name, exp.Column(this=exp.to_identifier(name, quoted=True)))
+                    for name in self.schema.names
+                )
+            columns = [*own, *columns] if columns else list(own)
+            if not select.expressions[1:] and rows.columns is None:
+                return Rows(rows.tables, conditions, None)
+        return Rows(rows.tables, conditions, tuple(columns))
+
+    def _over_rows(self, select: Any, rows: Rows, known: dict[str, Any], *, is_top: bool) -> Table:
+        exp = self.exp
+        items = self._items(select)
+        conditions = rows.conditions
+        where = select.args.get("where")
+        if where is not None:
+            if self._has_aggregate(where.this):
+                raise BadQuestion("WHERE takes no aggregate; use HAVING.")
+            if list(where.find_all(exp.Select)):
+                raise BadQuestion(
+                    "WHERE takes no subquery: ask for the number first, and write it into the condition."
+                )
+            conditions = (*conditions, rows.resolved(where.this, self.schema))
+        rows = replace(rows, conditions=conditions)
+        sets, nodes = self._grouping(select, items, rows)
+        aggregates = any(self._has_aggregate(node) for _, node in items)
+        if select.args.get("group") is None and select.args.get("distinct") and not aggregates:
+            nodes = [bare(rows.resolved(node, self.schema)) for _, node in items]
+            sets = [tuple(range(len(nodes)))]
+        key_names = tuple(self._key_name(node, items, rows) for node in nodes)
+        made = [
+            self._one_grouping(
+                select, items, rows, tuple(nodes), key_names, present, is_top, len(sets) > 1
+            )
+            for present in sets
+        ]
+        if len(made) == 1:
+            return made[0]
+        united = Union(tables=tuple(made))
+        names = names_of(united)
+        hidden = len(made[0].outputs) - len(names)
+        order = tuple(
+            replace(each, key=Field(len(names) + place))
+            for place, each in enumerate(self._orders(select))
+        )
+        assert hidden == len(order)
+        return Select(
+            source=united,
+            outputs=tuple(Output(name, Field(place)) for place, name in enumerate(names)),
+            order=order,
+            **self._limits(select),
+        )
+
+    def _items(self, select: Any) -> Items:
+        """What SELECT lists: the name that was given, and the expression."""
+        exp, found = self.exp, []
+        for each in select.expressions:
+            if type(each) is exp.Alias:
+                found.append((each.alias, each.this))
+            elif type(each) is exp.Star or (
+                type(each) is exp.Column and type(each.this) is exp.Star
+            ):
+                raise BadQuestion(f"SELECT * lists rows. {ROWS_ARE_NOT_SHOWN}")
+            else:
+                found.append((None, each))
+        return found
+
+    def _grouping(
+        self, select: Any, items: Items, rows: Rows
+    ) -> tuple[list[tuple[int, ...]], list[Any]]:
+        """The grouping sets, and the keys that they are made of."""
+        group = select.args.get("group")
+        if group is None:
+            return [()], []
+        exp = self.exp
+        nodes: list[Any] = []
+        texts: dict[str, int] = {}
+
+        def place(node: Any) -> int:
+            resolved = self._key(node, items, rows)
+            text = canonical(resolved)
+            if text not in texts:
+                texts[text] = len(nodes)
+                nodes.append(resolved)
+            return texts[text]
+
+        if group.args.get("all"):
+            for _, node in items:
+                if not self._has_aggregate(node) and list(node.find_all(exp.Column)):
+                    place(node)
+            return [tuple(range(len(nodes)))], nodes
+        parts: list[list[tuple[int, ...]]] = []
+        for each in group.expressions:
+            parts.append(self._sets_of(each, place))
+        for name in ("rollup", "cube", "grouping_sets"):
+            for each in group.args.get(name) or ():
+                parts.append(self._sets_of(each, place))
+        sets: list[tuple[int, ...]] = [()]
+        for part in parts:
+            sets = [tuple(dict.fromkeys((*left, *right))) for left in sets for right in part]
+        return list(dict.fromkeys(sets)), nodes
+
+    def _sets_of(self, node: Any, place: Callable[[Any], int]) -> list[tuple[int, ...]]:
+        exp = self.exp
+        if type(node) is exp.Rollup:
+            units = [self._unit(each, place) for each in node.expressions]
+            return [
+                tuple(p for unit in units[:stop] for p in unit)
+                for stop in range(len(units), -1, -1)
+            ]
+        if type(node) is exp.Cube:
+            units = [self._unit(each, place) for each in node.expressions]
+            return [
+                tuple(p for unit in chosen for p in unit)
+                for size in range(len(units), -1, -1)
+                for chosen in combinations(units, size)
+            ]
+        if type(node) is exp.GroupingSets:
+            found: list[tuple[int, ...]] = []
+            for each in node.expressions:
+                if type(each) in (exp.Rollup, exp.Cube, exp.GroupingSets):
+                    found += self._sets_of(each, place)
+                else:
+                    found.append(self._unit(each, place))
+            return found
+        return [self._unit(node, place)]
+
+    def _unit(self, node: Any, place: Callable[[Any], int]) -> tuple[int, ...]:
+        """A key, or several in parentheses."""
+        exp = self.exp
+        if type(node) is exp.Tuple:
+            return tuple(place(each) for each in node.expressions)
+        return (place(node),)
+
+    def _key(self, node: Any, items: Items, rows: Rows) -> Any:
+        """What a key of GROUP BY means: a column, an expression, or an item of SELECT."""
+        exp, node = self.exp, bare(node)
+        if type(node) is exp.Literal and not node.is_string:
+            place = number(str(node.this))
+            if not isinstance(place, int) or not 1 <= place <= len(items):
+                raise BadQuestion(f"GROUP BY {node.this}: SELECT lists {len(items)} columns.")
+            node = items[place - 1][1]
+        elif type(node) is exp.Column and not node.args.get("table"):
+            is_column = rows.columns is None and is_known_column(node, self.schema)
+            if not is_column:
+                for name, item in items:
+                    if name is not None and folded(name) == folded(node.name):
+                        node = item
+                        break
+        if self._has_aggregate(node):
+            raise BadQuestion("GROUP BY takes no aggregate.")
+        return bare(rows.resolved(node, self.schema))
+
+    def _key_name(self, node: Any, items: Items, rows: Rows) -> str:
+        if type(node) is self.exp.Column:
+            try:
+                return self.schema.column(node.name).name
+            except BadInput as error:
+                raise BadQuestion(str(error)) from None
+        text = canonical(node)
+        for name, item in items:
+            if name is not None and not self._has_aggregate(item):
+                try:
+                    if canonical(bare(rows.resolved(item, self.schema))) == text:
+                        return name
+                except BadQuestion:
+                    continue
+        return str(node.sql())
+
+    def _one_grouping(
+        self,
+        select: Any,
+        items: Items,
+        rows: Rows,
+        nodes: tuple[Any, ...],
+        key_names: tuple[str, ...],
+        present: tuple[int, ...],
+        is_top: bool,
+        is_part: bool,
+    ) -> Select:
+        """The SELECT over one grouping set."""
+        scope = Scope(
+            items={folded(name): node for name, node in items if name is not None},
+            keys={canonical(node): place for place, node in enumerate(nodes)},
+            rows=rows,
+            present=present,
+            key_nodes=nodes,
+            key_names=key_names,
+            has_having=select.args.get("having") is not None,
+        )
+        outputs = [self._output(name, node, scope) for name, node in items]
+        shown = [node for _, node in items if self._matching_key(bare(node), scope) is not None]
+        hidden_keys = range(0 if shown else len(nodes))
+        if is_top and hidden_keys:
+            # Rows that cannot be told apart help nobody: their keys are shown although SELECT has none.
+            outputs = [
+                *(Output(key_names[place], self._own_key(place, scope)) for place in hidden_keys),
+                *outputs,
+            ]
+        having, qualify = select.args.get("having"), select.args.get("qualify")
+        having = None if having is None else self._value(having.this, scope)
+        qualify = None if qualify is None else self._value(qualify.this, scope)
+        order = self._order(select, scope, len(items), items=items)
+        limits = self._limits(select)
+        if is_part:
+            outputs += [
+                Output(f"order {place}", each.key, True) for place, each in enumerate(order)
+            ]
+            order, limits = (), {}
+        return Select(
+            source=self._measured_source(scope),
+            outputs=tuple(outputs),
+            having=having,
+            qualify=qualify,
+            is_distinct=bool(select.args.get("distinct")) and bool(scope.questions),
+            order=order,
+            **limits,
+        )
+
+    def _measured_source(self, scope: Scope) -> Measured | Declared:
+        if not any(axes == scope.present for _, axes in scope.questions):
+            plain = all(type(scope.key_nodes[each]) is self.exp.Column for each in scope.present)
+            if not scope.questions and scope.present and plain:
+                return self._declared_source(scope)
+            count = self.exp.Count(this=self.exp.Star(), big_int=True)
+            self._measure(count, None, scope, scope.present)
+        first = next(q for (_, axes), q in scope.questions.items() if axes == scope.present)
+        others = [(q, axes) for (_, axes), q in scope.questions.items() if q != first]
+        places = {key: at for at, key in enumerate(scope.present)}
+        all_axes = [tuple(places[key] for key in axes) for _, axes in others]
+        return Measured(
+            tuple(scope.key_names[key] for key in scope.present),
+            (first, *(q for q, _ in others)),
+            (tuple(range(len(scope.present))), *all_axes),
+        )
+
+    def _declared_source(self, scope: Scope) -> Declared:
+        names = tuple(scope.key_names[key] for key in scope.present)
+        for name in names:
+            if getattr(self.schema.column(name), "undeclared", False):
+                raise BadQuestion(
+                    f"The values of column {name!r} are not declared, so they are not public. Ask for "
+                    "count(*) beside it, or discover them."
+                )
+        return Declared(names)
+
+    def _output(self, name: str | None, node: Any, scope: Scope) -> Output:
+        value = self._value(node, scope)
+        if name is None:
+            name = "" if isinstance(value, Measure) else self._shown(node)
+        return Output(name, value)

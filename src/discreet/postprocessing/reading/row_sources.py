@@ -1,0 +1,50 @@
+"""What a SELECT selects from, where that is rows of the table: the dataset, or a subquery without aggregates.
+
+Such a subquery only filters and renames. It is folded into the SELECT around it, so that one question
+asks the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import BadQuestion, did_you_mean
+from discreet.schema import Schema
+from discreet.schema.columns.column import folded
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of the dataset that meet some conditions, with columns that may be computed."""
+
+    tables: tuple[str, ...]
+    """The names that a column may stand behind."""
+    conditions: tuple[Any, ...] = ()
+    columns: tuple[tuple[str, Any], ...] | None = None
+    """Names and expressions; `None` for the dataset's own columns."""
+
+    def resolved(self, node: Any, schema: Schema) -> Any:
+        """An expression over the dataset's own columns."""
+        from sqlglot import exp
+
+        def replaced(each: Any) -> Any:
+            if type(each) is not exp.Column:
+                return each
+            table = each.args.get("table")
+            if table is not None and folded(table.name) not in self.tables:
+                raise BadQuestion(f"There is no table {table.name!r} in FROM.")
+            if type(each.this) is not exp.Identifier:
+                return each
+            if self.columns is None:
+                return exp.Column(this=each.this.copy())
+            known = {folded(name): expression for name, expression in self.columns}
+            found = known.get(folded(each.name))
+            if found is None:
+                names = [name for name, _ in self.columns]
+                raise BadQuestion(
+                    f"There is no column {each.name!r} in the subquery.{did_you_mean(each.name, names)}"
+                )
+            return found.copy() if type(found) is exp.Column else exp.Paren(this=found.copy())
+
+        return node.transform(replaced)

@@ -1,0 +1,264 @@
+"""SQL to a `QueryPlan`: the questions that must be measured, and the work on their answers.
+
+Each SELECT from the table is split in two. What is under an aggregate, in WHERE and in GROUP BY goes into
+questions, which the release's or the curator's own reader reads. All else is work on their answers. Every
+aggregate is asked for once, however often it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from discreet.errors import BadQuestion, did_you_mean
+from discreet.postprocessing.plan import Field, Measure, OneRow, QueryPlan, Select, Table, Union
+from discreet.postprocessing.reading.result_selects import names_of
+from discreet.postprocessing.reading.row_selects import RowSelectReader
+from discreet.postprocessing.reading.row_sources import Rows
+from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending
+from discreet.postprocessing.reading.syntax import is_known_column, without_alias
+from discreet.questions.statement import construct, parsed, sql_name
+from discreet.schema import Schema
+from discreet.schema.columns.column import folded
+
+MOST_QUESTIONS = 200
+"""Questions that one statement may be split into."""
+DEEPEST = 50
+
+
+def read_statement(text: str, schema: Schema, dialect: Dialect) -> QueryPlan:
+    """The statement that `text` makes, or a `BadQuestion` with one clear sentence."""
+    try:
+        tree = parsed(text, shape=dialect.shape)
+        if is_plain(tree, schema):
+            return plain_statement(dialect.question(tree), text)
+        return _Reader(schema, dialect, text).statement(tree)
+    except RecursionError:
+        raise BadQuestion("The question is nested too deeply to be read; flatten it.") from None
+
+
+def plain_statement(question: Any, text: str = "") -> QueryPlan:
+    """A question whose answer is the result as it stands."""
+    return QueryPlan((question,), _NO_WORK, text, is_plain=True)
+
+
+_NO_WORK = Select(source=OneRow(), outputs=())
+_PLAIN_CLAUSES = frozenset({"expressions", "from_", "where", "group"})
+
+
+def is_plain(select: Any, schema: Schema) -> bool:
+    """Whether a statement is one question as it stands: aggregates of columns, by plain columns."""
+    from sqlglot import exp
+
+    if type(select) is not exp.Select:
+        return False
+    if any(value for clause, value in select.args.items() if clause not in _PLAIN_CLAUSES):
+        return False
+    source = select.args.get("from_")
+    if source is not None and (type(source.this) is not exp.Table or source.this.args.get("db")):
+        return False
+    group = select.args.get("group")
+    if group is not None and any(v for k, v in group.args.items() if k != "expressions"):
+        return False
+    keys = [] if group is None else group.expressions
+    return all(is_known_column(key, schema) for key in keys) and all(
+        _is_plain_item(each) for each in select.expressions
+    )
+
+
+def _is_plain_item(node: Any) -> bool:
+    from sqlglot import exp
+
+    if type(node) is exp.Column:
+        return True
+    if type(node) is exp.Alias:
+        node = node.this
+        if type(node) is exp.Column:
+            return False
+    if type(node) is exp.Count:
+        return type(node.this) in (exp.Column, exp.Star, exp.Distinct)
+    if type(node) in (exp.Sum, exp.Avg):
+        return type(node.this) is exp.Column
+    kinds = (exp.Median, exp.Quantile, exp.Mode, exp.Anonymous, exp.Variance, exp.VariancePop,
+             exp.Stddev, exp.StddevPop)  # fmt: skip
+    return type(node) in kinds and not any(
+        isinstance(each, exp.AggFunc) for each in node.find_all(exp.AggFunc) if each is not node
+    )
+
+
+class _Reader(RowSelectReader):
+    """Reads one statement."""
+
+    def __init__(self, schema: Schema, dialect: Dialect, text: str) -> None:
+        super().__init__(schema, dialect, text)
+        self.depth = 0
+
+    def statement(self, tree: Any) -> QueryPlan:
+        table = self._table(tree, {}, is_top=True)
+        if isinstance(table, Rows):
+            raise BadQuestion(ROWS_ARE_NOT_SHOWN)
+        if len(self.pending) > MOST_QUESTIONS:
+            raise BadQuestion(
+                f"The statement needs {len(self.pending):,} separate questions; at most {MOST_QUESTIONS} "
+                "are asked at once."
+            )
+        questions = tuple(self.dialect.question(self._select_of(each)) for each in self.pending)
+        named = _Named(self.dialect, questions)
+        return QueryPlan(questions, named.table(table), self.text)
+
+    def _select_of(self, pending: Pending) -> Any:
+        """A question as a plain SELECT."""
+        exp = self.exp
+        select = exp.Select()
+        keys: list[Any] = []
+        for node, name in zip(pending.keys, pending.names, strict=True):
+            plain = type(node) is exp.Column
+            alias = exp.to_identifier(name, quoted=True)
+            keys.append(node.copy() if plain else exp.Alias(this=node.copy(), alias=alias))
+        select.set("expressions", [*keys, *(each.copy() for each in pending.aggregates)])
+        name = exp.to_identifier(self.schema.dataset, quoted=True)
+        select.set("from_", exp.From(this=exp.Table(this=name)))
+        where = None
+        for each in pending.conditions:
+            own = exp.Paren(this=each.copy())
+            where = own if where is None else exp.And(this=where, expression=own)
+        if where is not None:
+            select.set("where", exp.Where(this=where))
+        if pending.keys:
+            select.set("group", exp.Group(expressions=[each.copy() for each in pending.keys]))
+        return select
+
+    def _table(self, node: Any, known: dict[str, Any], *, is_top: bool = False) -> Table | Rows:
+        exp = self.exp
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise BadQuestion("The question is nested too deeply to be read; flatten it.")
+        try:
+            known = self._with(node, known)
+            if type(node) is exp.Select:
+                return self._select(node, known, is_top=is_top)
+            if type(node) in (exp.Subquery, exp.Paren):
+                inside = self._table(node.this, known, is_top=is_top)
+                return self._limited(node, inside)
+            if type(node) is exp.Union:
+                return self._limited(node, self._union(node, known, is_top=is_top))
+            if type(node) in (exp.Intersect, exp.Except):
+                raise BadQuestion(f"{construct(node).upper()} is not answered; use UNION ALL.")
+            raise BadQuestion(f"Only SELECT is answered. {self.dialect.shape}")
+        finally:
+            self.depth -= 1
+
+    def _with(self, node: Any, known: dict[str, Any]) -> dict[str, Any]:
+        clause = node.args.get("with_")
+        if clause is None:
+            return known
+        if clause.args.get("recursive"):
+            raise BadQuestion("WITH RECURSIVE is not answered; write the steps out.")
+        known = dict(known)
+        for each in clause.expressions:
+            known[folded(each.alias)] = self._table(each.this, known)
+        return known
+
+    def _union(self, node: Any, known: dict[str, Any], *, is_top: bool) -> Table:
+        parts: list[Table] = []
+        for each in (node.this, node.expression):
+            found = self._table(each, known, is_top=is_top)
+            if isinstance(found, Rows):
+                raise BadQuestion(ROWS_ARE_NOT_SHOWN)
+            parts.append(found)
+        return Union(tables=tuple(parts), is_distinct=bool(node.args.get("distinct")))
+
+    def _source(
+        self, select: Any, known: dict[str, Any]
+    ) -> tuple[Table | Rows | OneRow, tuple[str, ...]]:
+        """What stands in FROM, and the names that its columns may stand behind."""
+        exp, source = self.exp, select.args.get("from_")
+        if select.args.get("joins") or select.args.get("laterals"):
+            raise BadQuestion(
+                "JOIN is not answered: a question is about one dataset. To join tables, declare a view "
+                "over them in the schema."
+            )
+        if source is None:
+            return OneRow(), ()
+        table = source.this
+        alias = table.args.get("alias")
+        if alias is not None and alias.args.get("columns"):
+            raise BadQuestion("Columns cannot be renamed in FROM.")
+        names = () if alias is None else (folded(alias.name),)
+        if type(table) is exp.Subquery:
+            inner = without_alias(table)
+            return self._renamed(self._table(inner, known), names), names
+        if type(table) is not exp.Table or type(table.this) is not exp.Identifier:
+            raise BadQuestion(
+                f"FROM takes the dataset's name, {sql_name(self.schema.dataset)}, or a subquery."
+            )
+        own = folded(table.name)
+        if own in known and not table.args.get("db"):
+            return self._renamed(known[own], (own, *names)), (own, *names)
+        extra = [
+            k for k, v in table.args.items() if v and k not in ("this", "alias", "db", "catalog")
+        ]
+        if extra:
+            raise BadQuestion(
+                f"FROM takes the plain name {sql_name(self.schema.dataset)} and nothing more: no files, "
+                "no samples, no pivots."
+            )
+        if own not in map(folded, self.dialect.names):
+            written = ", or ".join(f"FROM {sql_name(name)}" for name in self.dialect.names)
+            near = did_you_mean(table.name, [*self.dialect.names, *known])
+            raise BadQuestion(f"There is no table {table.name!r} here.{near} Write {written}.")
+        return Rows((own, *names)), (own, *names)
+
+    def _renamed(self, table: Table | Rows, names: tuple[str, ...]) -> Table | Rows:
+        return replace(table, tables=names) if isinstance(table, Rows) else table
+
+    def _select(self, select: Any, known: dict[str, Any], *, is_top: bool) -> Table | Rows:
+        source, names = self._source(select, known)
+        refused = {
+            "windows": "WINDOW", "sample": "TABLESAMPLE", "into": "INTO", "pivots": "PIVOT",
+            "locks": "FOR UPDATE", "match": "MATCH_RECOGNIZE", "hint": "a hint", "kind": "SELECT AS",
+        }  # fmt: skip
+        for clause, name in refused.items():
+            if select.args.get(clause):
+                raise BadQuestion(f"{name} is not answered. {self.dialect.shape}")
+        distinct = select.args.get("distinct")
+        if distinct is not None and distinct.args.get("on"):
+            raise BadQuestion("DISTINCT ON is not answered; use GROUP BY.")
+        aggregates = any(self._has_aggregate(each) for each in select.expressions)
+        grouped = aggregates or bool(select.args.get("group")) or bool(select.args.get("having"))
+        self._known = known
+        if isinstance(source, Rows):
+            if grouped or distinct is not None:
+                return self._over_rows(select, source, known, is_top=is_top)
+            return self._filtered_rows(select, source)
+        return self._over_table(select, source, names, known, grouped=grouped)
+
+
+class _Named:
+    """Gives the columns of all results their names, once the questions are read."""
+
+    def __init__(self, dialect: Dialect, questions: Sequence[Any]) -> None:
+        self._names = [tuple(dialect.names_of(each)) for each in questions]
+
+    def table(self, table: Table) -> Table:
+        if isinstance(table, Union):
+            return replace(table, tables=tuple(self.table(each) for each in table.tables))
+        source, inner = table.source, tuple[str, ...]()
+        if isinstance(source, Select | Union):
+            source = self.table(source)
+            inner = names_of(source)
+        outputs, taken = [], set[str]()
+        for each in table.outputs:
+            name = each.name
+            if not name and isinstance(each.value, Measure):
+                name = self._names[each.value.question][each.value.place]
+            elif not name and isinstance(each.value, Field):
+                name = inner[each.value.place]
+            base, again = name or "column", 2
+            name = base
+            while name in taken:
+                name, again = f"{base} {again}", again + 1
+            taken.add(name)
+            outputs.append(replace(each, name=name))
+        return replace(table, outputs=tuple(outputs), source=source)

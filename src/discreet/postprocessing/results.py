@@ -1,0 +1,121 @@
+"""From a statement's questions and their answers to one table of answers.
+
+The work is done twice at most. The first time shows how many noisy numbers each column of the result rests
+on; the second time every such number is taken at a confidence at which all of them hold together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.artifacts.cell_values import Span
+from discreet.postprocessing.plan import QueryPlan
+from discreet.postprocessing.values import Labels, Levels, Numbers, Value
+from discreet.postprocessing.working import Result, Work
+from discreet.privacy.exact import exact
+from discreet.schema import Schema
+
+NULL = "(null)"
+
+
+def worked(
+    statement: QueryPlan,
+    answered: Callable[[int, Fraction], Answers],
+    schema: Schema,
+    *,
+    confidence: float,
+) -> Answers:
+    """The result of a statement; `answered(question, confidence)` answers one of its questions."""
+    kept: dict[tuple[int, Fraction], Answers] = {}
+
+    def remembered(question: int, level: Fraction) -> Answers:
+        if (question, level) not in kept:
+            kept[question, level] = answered(question, level)
+        return kept[question, level]
+
+    def work(levels: Levels) -> Result:
+        at = [levels.at(level) for level in range(len(levels))]
+        return Work(lambda q, level: remembered(q, at[level]), schema, levels).result(
+            statement.table
+        )
+
+    stated = Levels(exact(confidence, name="confidence"))
+    found = work(stated)
+    needed = {each.shared for each in found.values[: found.shows] if isinstance(each, Numbers)}
+    levels = Levels(stated.confidence, tuple(sorted({1, *needed})))
+    if len(levels) > 1:
+        found = work(levels)
+    return _answers(found, levels, statement.text, confidence)
+
+
+def _answers(found: Result, levels: Levels, text: str, confidence: float) -> Answers:
+    names: list[str] = []
+    axes: list[tuple[np.ndarray[Any, Any], list[Any]]] = []
+    columns: list[AnswerColumn] = []
+    notes = dict(found.notes)
+    for name, value in zip(found.names[: found.shows], found.values, strict=False):
+        value = _without_interval(value)
+        if isinstance(value, Labels):
+            names.append(name)
+            axes.append(_coded(value))
+            if value.unsure is not None and value.unsure[0].any():
+                notes[
+                    f"{name} goes by the estimates. For {int(value.unsure[0].sum()):,} of {found.rows:,} "
+                    "rows the intervals leave it open."
+                ] = None
+            continue
+        level = levels.shared.index(value.shared)
+        columns.append(
+            AnswerColumn(
+                name,
+                value.estimate,
+                value.lower[level],
+                value.upper[level],
+                value.std,
+                value.covers,
+                value.unit,
+            )
+        )
+    codes = np.array([each for each, _ in axes], dtype=np.int64).reshape(len(axes), found.rows).T
+    values = [each for _, each in axes]
+    return Answers(
+        groups=tuple(names),
+        codes=codes,
+        label=lambda axis, code: _label(values[axis][code]),
+        columns=tuple(columns),
+        confidence=confidence,
+        question=text,
+        notes=tuple(notes),
+        typed=lambda axis, code: values[axis][code],
+    )
+
+
+def _without_interval(value: Value) -> Value:
+    """A number that no noise is in is shown as a plain value."""
+    if isinstance(value, Labels) or not value.is_exact:
+        return value
+    plain = [
+        None if np.isnan(each) else int(each) if each == int(each) else each
+        for each in value.estimate.tolist()
+    ]
+    return Labels.of(plain)
+
+
+def _coded(value: Labels) -> tuple[np.ndarray[Any, Any], list[Any]]:
+    """Numbers for the values, and the values that they stand for."""
+    known: dict[Any, int] = {}
+    codes = [known.setdefault((type(each), each), len(known)) for each in value.values]
+    return np.array(codes, dtype=np.int64), [each for _, each in known]
+
+
+def _label(value: Any) -> str:
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.label if isinstance(value, Span) else str(value)

@@ -1,0 +1,149 @@
+"""Rows of results: put in order, into groups, side by side and one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.answers import Answers
+from discreet.artifacts.cell_values import Span
+from discreet.errors import BadQuestion
+from discreet.postprocessing.across import Groups
+from discreet.postprocessing.arithmetic import numbers_of
+from discreet.postprocessing.plan import Order
+from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
+
+Places = npt.NDArray[np.int64]
+
+
+def sorted_places(keys: Sequence[Value], order: Sequence[Order], rows: int) -> Places:
+    """The rows in the order of ORDER BY. Rows that are alike stay as they were."""
+    places = np.arange(rows)
+    for value, how in reversed(list(zip(keys, order, strict=True))):
+        codes = _sortable(value)[places]
+        nothing = value.is_null[places]
+        ranked = -codes if how.is_descending else codes
+        ends = np.where(nothing, -1 if how.nulls_first else 1, 0)
+        places = places[np.lexsort((ranked, ends))]
+    return places
+
+
+def _sortable(value: Value) -> npt.NDArray[np.float64]:
+    """Numbers that sort as the values do; null is anything."""
+    if isinstance(value, Numbers):
+        return np.where(np.isnan(value.estimate), 0.0, value.estimate)
+    distinct: dict[Any, int] = {}
+    present = {each for each in value.values if each is not None}
+    for place, each in enumerate(sorted(present, key=_sort_key)):
+        distinct[each] = place
+    return np.array([distinct.get(each, 0) for each in value.values], dtype=np.float64)
+
+
+def _sort_key(value: Any) -> tuple[int, Any]:
+    """Values of different types one after the other: truths, numbers, dates, texts."""
+    if isinstance(value, Span):
+        return _sort_key(value.first)
+    if isinstance(value, (bool, int, float)):
+        return 0, float(value)
+    return (1, value.isoformat()) if hasattr(value, "isoformat") else (2, str(value))
+
+
+def partitioned(values: Sequence[Value], rows: int) -> Groups:
+    """The places of rows that are alike, in the order in which they first come."""
+    if not values:
+        return [np.array([place]) for place in range(rows)]
+    found: dict[tuple[Any, ...], list[int]] = {}
+    columns = [
+        list(each.values) if isinstance(each, Labels) else each.estimate.tolist() for each in values
+    ]
+    for place, key in enumerate(zip(*columns, strict=True)):
+        found.setdefault(key, []).append(place)
+    return [np.array(places, dtype=np.int64) for places in found.values()]
+
+
+def first_of_each(value: Value, rows: Places) -> Places:
+    values = value.values if isinstance(value, Labels) else value.estimate
+    found = {values[row]: row for row in reversed(rows)}
+    return np.array(sorted(found.values()), dtype=np.int64)
+
+
+def joined_places(
+    first: Answers,
+    codes: Places,
+    own: Sequence[int],
+    other: Answers,
+    theirs: Places,
+    their_axes: Sequence[int],
+    axes: Sequence[int],
+) -> Places:
+    """For each group of the first question its place among another's groups; -1 where it has none."""
+    mine = codes[:, list(own)]
+    if np.array_equal(mine, theirs) and len(own) == len(axes):
+        return np.arange(len(mine))
+    known = {
+        tuple(other.value(axis, int(code)) for axis, code in zip(their_axes, row, strict=True)): at
+        for at, row in enumerate(theirs)
+    }
+    wanted = [axes[each] for each in own]
+    return np.array(
+        [
+            known.get(
+                tuple(first.value(axis, int(code)) for axis, code in zip(wanted, row, strict=True)),
+                -1,
+            )
+            for row in mine
+        ],
+        dtype=np.int64,
+    )
+
+
+def stacked(parts: list[Value], levels: Levels) -> Value:
+    """The rows of several columns, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if all(isinstance(each, Labels) for each in parts) or not parts:
+        labels = [each for each in parts if isinstance(each, Labels)]
+        values = np.concatenate([each.values for each in labels]) if labels else np.empty(0, object)
+        unsure = None
+        if any(each.unsure is not None for each in labels):
+            unsure = np.concatenate(
+                [
+                    np.zeros((len(levels), len(each)), bool) if each.unsure is None else each.unsure
+                    for each in labels
+                ],
+                axis=1,
+            )
+        return Labels(values, unsure, joined_origins(*labels))
+    try:
+        numbers = [numbers_of(each, levels) for each in parts]
+    except BadQuestion:
+        mixed = [
+            list(each.values) if isinstance(each, Labels) else _exact_values(each) for each in parts
+        ]
+        return Labels.of([each for part in mixed for each in part])
+    covers = numbers[0].covers
+    for each in numbers[1:]:
+        covers = covers.joined(each.covers)
+    return Numbers(
+        np.concatenate([each.estimate for each in numbers]),
+        np.concatenate([each.lower for each in numbers], axis=1),
+        np.concatenate([each.upper for each in numbers], axis=1),
+        np.concatenate([each.std for each in numbers]),
+        covers,
+        numbers[0].unit,
+        _most_origins(numbers),
+    )
+
+
+def _most_origins(numbers: Sequence[Numbers]) -> dict[tuple[int, int, str], int]:
+    """Rows rest on the numbers of their own part alone: the part with the most counts."""
+    return dict(max(numbers, key=lambda each: each.shared).origins)
+
+
+def _exact_values(value: Numbers) -> list[Any]:
+    if not value.is_exact:
+        raise BadQuestion("The parts of a UNION hold numbers and texts in one column.")
+    return [None if np.isnan(each) else each for each in value.estimate]
