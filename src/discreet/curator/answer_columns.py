@@ -13,13 +13,14 @@ import numpy.typing as npt
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AddedNoise, AnswerColumn
 from discreet.curator.intervals import (
+    Ends,
     QuantileBand,
     mean_std,
     ratio_interval,
     variance_interval,
 )
 from discreet.curator.needed import Needed, Ranked, center_of
-from discreet.families.shared.estimate.combination import Terms, half_width, halved, variance_of
+from discreet.families.shared.estimate.combination import Terms, half_width, variance_of
 from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.tallies import Cells, Squares, Term, Total, summand_bounds
@@ -54,7 +55,7 @@ def total(reader: AnswerReader, each: Needed) -> AnswerColumn:
     assert isinstance(total, Total)
     found, center = _summed(reader, total), float(center_of(total))
     if center:
-        found = found + center * _denominator(reader, each)[0]
+        found = found + center * denominator(reader, each)[0]
     noise = noise_of_total(each, lambda term: reader.of(term)[1])
     half = half_width(noise, reader.confidence) + float(total.rounding)
     low, high = summand_bounds(total.of, reader.schema)
@@ -97,18 +98,23 @@ def _summed(reader: AnswerReader, total: Total) -> Floats:
     return values
 
 
-def _denominator(reader: AnswerReader, each: Needed) -> tuple[Floats, NoiseLaw | None]:
+def parted(confidence: Fraction, parts: int) -> Fraction:
+    """The confidence of each of some intervals that hold together with the one given (union bound)."""
+    return 1 - (1 - confidence) / parts
+
+
+def denominator(reader: AnswerReader, each: Needed) -> tuple[Floats, NoiseLaw | None]:
     if each.divides_by_rows:
         return np.full(reader.rows, float(reader.measured.public_rows or 0)), None
     return reader.of(each.terms[-1])
 
 
-def _centred(
+def centred_mean(
     reader: AnswerReader, each: Needed, total: Total, confidence: Fraction
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """The mean less the centre: estimate, interval, and standard deviation."""
     law = reader.of(total)[1]
-    count, below = _denominator(reader, each)
+    count, below = denominator(reader, each)
     low, high = (float(bound - center_of(total)) for bound in _bounds(reader, total))
     numerator = _summed(reader, total)
     lower, upper = ratio_interval(
@@ -134,7 +140,7 @@ def _bounds(reader: AnswerReader, total: Total) -> tuple[Fraction, Fraction]:
 def mean(reader: AnswerReader, each: Needed) -> AnswerColumn:
     total = each.terms[0]
     assert isinstance(total, Total)
-    estimate, lower, upper, std = _centred(reader, each, total, reader.confidence)
+    estimate, lower, upper, std = centred_mean(reader, each, total, reader.confidence)
     low, high = map(float, _bounds(reader, total))
     center, step = float(center_of(total)), float(total.rounding)
     return AnswerColumn(
@@ -147,15 +153,27 @@ def mean(reader: AnswerReader, each: Needed) -> AnswerColumn:
     )
 
 
+def sample_factor(reader: AnswerReader, each: Needed, level: Fraction) -> tuple[Floats, Ends]:
+    """n / (n - 1), by which a sample's variance is larger than that of its rows; at most 2.
+
+    A single row has none, so n is at least 2 wherever there is an answer to be right about.
+    """
+    count, law = denominator(reader, each)
+    reach = 0 if law is None else law.half_width(level)
+    fewest, rows, most = (np.maximum(each, 2.0) for each in (count - reach, count, count + reach))
+    return rows / (rows - 1), (most / (most - 1), fewest / (fewest - 1))
+
+
 def spread(reader: AnswerReader, each: Needed) -> AnswerColumn:
     total, squares = each.terms[0], each.terms[1]
     assert isinstance(total, Total) and isinstance(squares, Squares)
-    level = halved(reader.confidence)
-    mean, mean_low, mean_high, _ = _centred(reader, each, total, level)
+    samples = each.aggregate.kind in ("variance", "stddev")
+    level = parted(reader.confidence, 2 + samples)
+    mean, mean_low, mean_high, _ = centred_mean(reader, each, total, level)
     low, high = (float(bound - center_of(total)) for bound in _bounds(reader, total))
     unit = float(Fraction(1 << squares.shift, squares.grid**2))
     values, law = reader.of(squares)
-    count, below = _denominator(reader, each)
+    count, below = denominator(reader, each)
     square_low, square_high = ratio_interval(
         values * unit,
         count,
@@ -177,7 +195,10 @@ def spread(reader: AnswerReader, each: Needed) -> AnswerColumn:
     estimate = np.clip(values * unit / safe - mean**2, lower, upper)
     std = mean_std(law, unit, estimate, below) / safe
     std = np.minimum(std, (high - low) ** 2)
-    if each.aggregate.kind == "stddev":
+    if samples:
+        factor, (least, most) = sample_factor(reader, each, level)
+        estimate, lower, upper = estimate * factor, lower * least, upper * most
+    if each.aggregate.kind in ("stddev", "stddev_pop"):
         root = np.sqrt(estimate)
         std = np.minimum(std / np.maximum(2 * root, 1e-300), high - low)
         estimate, lower, upper = root, np.sqrt(lower), np.sqrt(upper)
@@ -187,6 +208,32 @@ def spread(reader: AnswerReader, each: Needed) -> AnswerColumn:
         lower=lower,
         upper=upper,
         std=std,
+        covers=Covers.NOISE,
+    )
+
+
+def distinct(reader: AnswerReader, each: Needed) -> AnswerColumn:
+    """How many cells hold a row, from the noisy count of each.
+
+    With probability `confidence` no count of a group is off by more than h: then a cell above h holds a
+    row, and one below 1 - h is empty.
+    """
+    (cells,) = each.terms
+    assert isinstance(cells, Cells)
+    values, law = reader.of(cells)
+    column = reader.schema.column(cells.column)
+    held = column.value_cells + column.has_other  # nulls are not counted
+    table = values.reshape(reader.rows, column.cells)[:, :held]
+    reach = law.half_width(parted(reader.confidence, held))
+    likely = law.half_width(parted(Fraction(1, 2), held))
+    lower, upper = ((table >= least).sum(axis=1).astype(float) for least in (reach + 1, 1 - reach))
+    estimate = np.clip((table > likely).sum(axis=1), lower, upper)
+    return AnswerColumn(
+        name=each.aggregate.name,
+        estimate=estimate,
+        lower=lower,
+        upper=upper,
+        std=(upper - lower) / 4,
         covers=Covers.NOISE,
     )
 

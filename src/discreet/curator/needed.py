@@ -95,6 +95,13 @@ def histogram(
     return alone(one, Cells(column_of(one)))
 
 
+def distinct(
+    one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]
+) -> Needed:
+    """The number of rows in each cell of the column."""
+    return alone(one, Cells(column_of(one)))
+
+
 def total(
     one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]
 ) -> Needed:
