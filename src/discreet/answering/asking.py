@@ -20,6 +20,7 @@ from discreet.answering.source import Found, Refusal, Source
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.artifacts.cell_values import cell_value
 from discreet.privacy.exact import confidence_level
+from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.question import Question
 from discreet.questions.undeclared import undeclared_in_condition
 from discreet.schema import Schema
@@ -62,6 +63,7 @@ class Asking:
             own = _at(own, codes, question, self._schema)
             numbers = own.estimate, own.lower, own.upper, own.std
             columns.append(AnswerColumn(aggregate.name, *numbers, own.covers, own.unit))
+        notes |= dict.fromkeys(counted_rows_note(self._schema))
         return Answers(
             groups=question.group_by,
             codes=codes,

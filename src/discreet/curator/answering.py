@@ -26,6 +26,7 @@ from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.registry import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.aggregates import AGGREGATES
+from discreet.questions.counted_rows import counted_rows_note
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -94,7 +95,7 @@ def answers_from(
     schema = planned.schema
     if planned.choice is not None:
         return _chosen(planned, measured, confidence, notes)
-    groups, unlisted, keys = planned.groups, planned.question.unlisted, measured.keys or ()
+    groups, unlisted, keys = planned.question.groups, planned.question.unlisted, measured.keys or ()
     shape = tuple(schema.column(name).cells for name in groups)
     shape = (len(keys), *shape) if unlisted else shape
     codes = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
@@ -164,8 +165,14 @@ def _chosen(
             *notes,
             "Chosen by the exponential mechanism. The number says how many rows a chosen cell "
             "may lie behind the fullest cell that was not chosen before it.",
+            *_rows_note(planned),
         ),
     )
+
+
+def _rows_note(planned: Planned) -> tuple[str, ...]:
+    question = planned.question
+    return counted_rows_note(planned.schema, in_groups=bool(question.groups or question.unlisted))
 
 
 class AnswerReader:
@@ -176,13 +183,6 @@ class AnswerReader:
     ) -> None:
         self.planned, self.measured = planned, measured
         self.schema, self.confidence, self.rows = planned.schema, confidence, rows
-
-    def _bounded_note(self) -> str:
-        unit, planned = self.schema.unit, self.planned
-        note = f"At most {unit.max_rows} rows of each {unit.identifier} are counted"
-        if (planned.groups or planned.question.unlisted) and unit.groups < unit.max_rows:
-            note += f", in at most {unit.groups} of the groups"
-        return f"{note}: the answer and its interval are about those."
 
     def notes(self) -> list[str]:
         found = []
@@ -198,8 +198,7 @@ class AnswerReader:
                 found.append(
                     "More groups were found than can be answered. The first ones are shown."
                 )
-        if self.schema.unit.identifier is not None:
-            found.append(self._bounded_note())
+        found += _rows_note(self.planned)
         notes = dict.fromkeys(AGGREGATES[each.aggregate.kind].note for each in self.planned.needed)
         found += [note for note in notes if note]
         if self.planned.reads_public_rows:

@@ -89,12 +89,6 @@ def present(
     return alone(one, rows_present(summand_of(one), one.raw, question.condition, schema))
 
 
-def histogram(
-    one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]
-) -> Needed:
-    return alone(one, Cells(column_of(one)))
-
-
 def distinct(
     one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]
 ) -> Needed:

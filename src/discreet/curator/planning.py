@@ -75,15 +75,6 @@ class Planned:
     finder: PartitionSelection | None = None
     """How keys that no schema lists are named, before anything else is read."""
 
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The columns of declared cells that tell the answer's rows apart."""
-        (first, *_) = self.needed
-        if AGGREGATES[first.aggregate.kind].is_by_cell:
-            assert first.aggregate.column is not None
-            return (*self.question.groups, first.aggregate.column)
-        return self.question.groups
-
     def requests_for(self, keys: tuple[Key, ...]) -> tuple[TallyRequest, ...]:
         """The requests, once the keys are known."""
         found = FoundKeys(self.question.unlisted, keys)
@@ -106,7 +97,7 @@ class Planned:
     def most_keys(self) -> int:
         """As many found keys as can be answered; further ones, in order, are left out."""
         cells = [prod(request.query.shape(self.schema)[1:]) for request in self.requests]
-        groups = prod(self.schema.column(name).cells for name in self.groups)
+        groups = prod(self.schema.column(name).cells for name in self.question.groups)
         return min(MOST_KEYS, MOST_GROUPS // groups, *(MOST_CELLS // each for each in cells))
 
     @property

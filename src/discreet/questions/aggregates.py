@@ -39,7 +39,7 @@ class AggregateKind:
     stands_alone: bool = False
     """Whether its answers are rows of their own, so that nothing stands beside it."""
     is_by_cell: bool = False
-    """Whether there is an answer for each cell of its column."""
+    """Whether there is an answer for each cell of its column, as if that were grouped by."""
     chooses: bool = False
     """Whether cells are chosen privately, and nothing is counted."""
     costs_are_known: bool = False
@@ -165,7 +165,7 @@ BUILT_IN = (
     ),
     AggregateKind(
         kind="histogram",
-        needed=f"{_NEEDED}:histogram",
+        needed=f"{_NEEDED}:count",
         answer=f"{_ANSWERS}:count",
         is_function=True,
         refusal=_of_declared,
