@@ -180,12 +180,10 @@ class _Reader(StatementReader):
             )
         if alone and AGGREGATES[alone[0].kind].chooses and unlisted:
             raise BadQuestion("mode and top take groups whose values are declared, and no others.")
-        if (
-            alone and AGGREGATES[alone[0].kind].is_by_cell
-        ):  # a histogram counts what GROUP BY counts
-            by_cell = (*named, alone[0].column or "")
-            named = self._groups_of(tuple(dict.fromkeys(by_cell)))
-            groups = tuple(name for name in named if name not in self.unlisted)
+        if alone and AGGREGATES[alone[0].kind].is_by_cell:  # it counts what GROUP BY counts
+            groups = tuple(dict.fromkeys((*groups, alone[0].column or "")))
+            self._groups_of(groups)
+            named = (*unlisted, *groups)
         return CuratorQuestion(
             distinctly_named(found, named), groups, condition, self.text, unlisted
         )
