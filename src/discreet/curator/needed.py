@@ -33,7 +33,7 @@ TREE_SHARE = Fraction(2, 3)
 """Of a quantile's budget, where a choice gives the estimate: the tree's interval is then 1.5 times as wide."""
 SHARES_OF_A_SHARE = 8
 """A sum's grid must fit an eighth of an aggregate's equal share; see `planning`."""
-USUAL_ROWS = 100_000
+USUAL_ROWS = 20_000
 """For so many a quantile's tree is made where the schema declares no number of people."""
 USUAL_KEYS = 256
 """For how many of them a quantile's buckets leave room; more keys are then cut off."""
