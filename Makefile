@@ -82,7 +82,7 @@ mutants: $(VENV)/.test
 
 audit: $(VENV)/.test
 	@$(BIN)/python -m discreet.audits
-	@$(BIN)/python -m discreet.audits.concurrency --fast
+	@$(BIN)/python -m tests.harness.concurrency --fast
 
 clean:
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -19,7 +19,6 @@ from scipy.optimize import linprog
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
-from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.estimate.linear_programs import _signs, nearest_table, walsh_hadamard
 from discreet.privacy.budget import Budget
@@ -61,14 +60,13 @@ def disagreement(folder: Path) -> float:
     np.savetxt(path, rows, fmt="%d", delimiter=",", header=",".join(names), comments="")
     worst = 0.0
     for place, budget in enumerate((Budget(epsilon=1), Budget(epsilon=1, delta="1e-9"))):
-        made = release(
+        reader = release(
             path,
             Schema(dataset="bench", columns=columns),
             budget=budget,
             workload="marginals(2)",
             ledger=folder / f"{place}.db",
         )
-        reader = ReleaseReader(made)
         for name in names:
             alone = reader.noisy_table([name])[0]
             for other in names:

@@ -83,7 +83,7 @@ class Table:
 
 def released(table: Table, epsilon: str, algorithm: str = "automatic-even") -> ReleaseReader:
     with tempfile.TemporaryDirectory() as folder:
-        made = release(
+        return release(
             table.path,
             table.schema,
             budget=Budget(epsilon=epsilon, delta=DELTA),
@@ -92,7 +92,6 @@ def released(table: Table, epsilon: str, algorithm: str = "automatic-even") -> R
             ledger=Path(folder) / "ledger.db",
             threads=1,
         )
-    return ReleaseReader(made)
 
 
 def compare(

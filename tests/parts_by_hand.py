@@ -10,7 +10,6 @@ from discreet import samplers
 from discreet.answering import ReleaseReader
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.artifacts.release import Part
-from discreet.families.halfspaces.queries.grid_counts import GridCounts
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.numbers.queries.one_number import Sums
 from discreet.families.predicates.queries.predicates import Predicates, partition
@@ -22,7 +21,8 @@ from discreet.families.tables.queries.residuals import Residual
 from discreet.families.tables.release.parities_splits import parity_of_splits
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
-from discreet.queries.measurable import BlockCounts, ClampedSum, Marginal, PresentCount
+from discreet.queries.blocks import BlockCounts, GridCounts
+from discreet.queries.measurable import ClampedSum, Marginal, PresentCount
 from discreet.queries.tree import Tree
 from discreet.schema import CategoryColumn, IntegerColumn, Schema
 from tests.releases_by_hand import measured, part_of, release_of_tables, table_of

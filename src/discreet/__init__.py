@@ -42,8 +42,7 @@ _ROOMS = {
     "discreet.families.tables.queries.marginals": ("Marginals",),
     "discreet.families.halfspaces.queries.halfspaces": ("Halfspaces",),
     "discreet.families.predicates.queries.predicates": ("Predicates",),
-    "discreet.releases": ("Plan", "plan"),
-    "discreet.releases.publishing": ("release", "release_to_file"),
+    "discreet.releases": ("Plan", "plan", "release", "release_to_file"),
     "discreet.report": ("render_report",),
     "discreet.schema": ("Schema",),
 }

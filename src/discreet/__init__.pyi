@@ -24,8 +24,7 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.ledger import Ledger
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
-from discreet.releases import Plan, plan
-from discreet.releases.publishing import release, release_to_file
+from discreet.releases import Plan, plan, release, release_to_file
 from discreet.report import render_report
 from discreet.schema import Schema
 

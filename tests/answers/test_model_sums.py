@@ -16,8 +16,8 @@ from discreet.families.tables.answer.linear_tables import ModelTable, WeightedTa
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.questions.sql import parse_question
-from discreet.releases import release
 from discreet.schema import CategoryColumn, IntegerColumn, Schema
+from tests.releasing import release
 
 SCHEMA = Schema(
     dataset="d",

@@ -6,7 +6,6 @@ import ast
 from functools import cache
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,17 +19,15 @@ from discreet.answering.regions import Region
 from discreet.answering.source import Source
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.release import Part, Release
-from discreet.core.noise import DrawnNoise
-from discreet.core.test_door import observed_vaults
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.families.tables.answer.table_source import MODEL_NOTE
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
 from discreet.queries.measurable import Marginal
 from discreet.queries.registry import Family, register, registered
-from discreet.questions.boxes import boxes_of
-from discreet.releases import release
+from discreet.questions.cells.boxes import boxes_of
 from discreet.schema import Schema
+from tests.no_noise import without_noise
 from tests.parts_by_hand import (
     LAPLACE,
     NARROW,
@@ -49,6 +46,7 @@ from tests.parts_by_hand import (
     whole_tree,
 )
 from tests.releases_by_hand import measured, part_of, release_of_tables, table_of
+from tests.releasing import release
 
 ROOM = Path(__file__).resolve().parents[2] / "src" / "discreet" / "answering"
 PARTS = {
@@ -199,13 +197,6 @@ def test_many_ranges_at_once_get_the_answers_that_each_gets_alone(parts):
             assert many.covers(place) is one.covers
 
 
-class NoNoise(DrawnNoise):
-    """Publishes the exact numbers, so that chance decides nothing."""
-
-    def add(self, exact: Any, law: Any, *, step: str) -> Any:
-        return exact.copy()
-
-
 def test_a_models_note_is_told_in_whichever_order_a_question_lists_its_aggregates(tmp_path):
     """Once a variable left over from a loop: only the last aggregate's model was noted."""
     schema = Schema.loads(
@@ -220,7 +211,7 @@ def test_a_models_note_is_told_in_whichever_order_a_question_lists_its_aggregate
             f"{age},{sex},{town}\n" for age in range(20) for sex in "fm" for town in 4 * "abc"
         )
     )
-    with observed_vaults(lambda engine: (engine, NoNoise())):
+    with without_noise():
         made = ReleaseReader(
             release(
                 path,

@@ -7,24 +7,31 @@ unit that is not compared, or a conversion that is too cheap, is caught in every
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
+from pathlib import Path
 
 import pytest
 
-from discreet.audits.charging import (
+from discreet.curator import learn_schema
+from discreet.errors import Refused, WrongUnit
+from discreet.families.shared.estimate.public_random import generator
+from discreet.ledger import Ledger
+from discreet.privacy.budget import Budget, Notion
+from discreet.releases import release
+from discreet.schema import Schema
+from tests.harness.charging import (
     KINDS,
     Charge,
     Kind,
     Report,
     audit,
     every_pair,
+    lost,
     overspent,
     public_doors,
     random_sequences,
     worst_loss,
 )
-from discreet.families.shared.estimate.public_random import generator
-from discreet.ledger import Ledger
-from discreet.privacy.budget import Budget, Notion
 
 ROW, CHANGED_ROW, PERSON = Kind(False), Kind(True), Kind(False, 0)
 
@@ -46,6 +53,58 @@ def test_every_public_way_to_spend_keeps_the_cap_for_every_unit(tmp_path):
             )
     assert not report.found, report.text
     assert report.granted > 0
+
+
+TWENTY = 20
+"""Rows of one person, all of which are used."""
+
+
+def _table_of_one_person_with_many_rows(folder: Path) -> Path:
+    lines = [f"ann,{row % 10}" for row in range(TWENTY)] + [f"bob {row},3" for row in range(30)]
+    path = folder / "people.csv"
+    path.write_text("\n".join(["person,age", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def _schema(adjacency: str = "add-remove", *, by_person: bool = False) -> Schema:
+    unit = f'[unit]\nidentifier = "person"\nmax_rows = {TWENTY}\n' if by_person else ""
+    return Schema.loads(
+        f'dataset = "people"\nadjacency = "{adjacency}"\n{unit}'
+        '[columns.age]\nkind = "integer"\nrange = [0, 9]\n'
+    )
+
+
+def test_a_release_by_person_and_one_by_row_no_longer_lose_ten_and_a_half_under_a_cap_of_one(
+    tmp_path,
+):
+    """The report's case. Half of the cap pays for Ann; the other half, by row, she would pay for twenty times."""
+    source, half = _table_of_one_person_with_many_rows(tmp_path), Budget(epsilon="1/2")
+    true_loss = lost(half, 1, Notion.EPSILON)[0] + lost(half, TWENTY, Notion.EPSILON)[0]
+    assert true_loss == Decimal("10.5")
+    with Ledger.open(tmp_path / "ledger.db") as ledger:
+        ledger.declare("people", Budget(epsilon=1))
+        spend = partial(release, source, budget=half, workload=["histogram(age)"], ledger=ledger)
+        spend(schema=_schema(by_person=True))
+        with pytest.raises(WrongUnit, match="person"):
+            spend(schema=_schema())
+        with pytest.raises(
+            Refused
+        ):  # no number of persons is a row, so there is no conversion either
+            spend(schema=_schema(), convert_unit=True)
+        assert ledger.spent("people") == half
+
+
+def test_a_learnt_schema_and_a_change_one_release_are_not_added_under_one_cap(tmp_path):
+    """A schema was always learnt for rows that come and go; no number of changed rows hides one that comes."""
+    source, half = _table_of_one_person_with_many_rows(tmp_path), Budget(epsilon="1/2")
+    with Ledger.open(tmp_path / "ledger.db") as ledger:
+        ledger.declare("people", Budget(epsilon=1))
+        learn_schema(source, dataset="people", columns=["age"], budget=half, ledger=ledger)
+        spend = partial(release, source, budget=half, workload=["histogram(age)"], ledger=ledger)
+        for convert_unit in (False, True):
+            with pytest.raises(Refused, match="change-one"):
+                spend(schema=_schema("change-one"), convert_unit=convert_unit)
+        assert ledger.spent("people") == half
 
 
 @pytest.mark.trust

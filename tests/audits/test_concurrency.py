@@ -1,6 +1,6 @@
 """Threads and processes share every public object, and each is given what is right.
 
-The drills find races by themselves (see `audits.concurrency`): threads start together and pause at random
+The drills find races by themselves (see `tests.harness.concurrency`): threads start together and pause at random
 lines. How surely a planted race is met stands beside the planted bugs, in tests/mutants/bugs/concurrency.py.
 """
 
@@ -16,25 +16,28 @@ from pathlib import Path
 import mpmath
 import pytest
 
-from discreet.audits import concurrency
-from discreet.audits.concurrency import (
-    BEHIND,
-    Report,
-    drill_files,
-    drill_processes,
-    drill_threads,
-    run_drills,
-)
-from discreet.audits.threads.drills import Drill, mixtures
-from discreet.audits.threads.public_objects import public_classes
-from discreet.audits.threads.reading_drills import all_drills, specimens, unknown
-from discreet.audits.threads.shared_world import World
 from discreet.curator import Curator
 from discreet.engines.duckdb.session import SIDE_BY_SIDE, Session
 from discreet.errors import BadInput, EngineFailed
 from discreet.families.shared.estimate.kept import Kept
+from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget
 from discreet.privacy.conversion_rounding import PRECISION
+from tests.harness import concurrency
+from tests.harness.concurrency import (
+    BEHIND,
+    Report,
+    drill_all_processes,
+    drill_files,
+    drill_freely,
+    drill_threads,
+    run_drills,
+)
+from tests.harness.threads.drills import Drill, mixtures
+from tests.harness.threads.processes import drills_of_a_process
+from tests.harness.threads.public_objects import public_classes
+from tests.harness.threads.reading_drills import all_drills, specimens, unknown
+from tests.harness.threads.shared_world import World
 
 AREAS = {
     "curator": ("Curator", "CuratorAlert"),
@@ -79,8 +82,26 @@ def test_no_call_opens_a_ledgers_file_beside_sqlite(tmp_path: Path) -> None:
     assert report.calls > 20
 
 
+def test_what_spends_and_closes_is_safe_in_free_random_order(
+    world: World, drills: list[Drill]
+) -> None:
+    """The seed is part of every complaint; which order it is does not decide whether a right product passes."""
+    judged = [each for each in drills if each.judge is not None]
+    seed = int(generator().integers(2**31))
+    report = drill_freely(world, judged, seed=seed)
+    assert [(seed, each) for each in report.complaints] == []
+    assert report.calls == 8 * len(judged) > 300
+
+
 def test_every_public_method_is_called_by_some_drill(drills: list[Drill]) -> None:
     assert unknown(drills, BEHIND) == []
+
+
+def test_every_public_method_is_called_by_every_process(world: World) -> None:
+    alone, together = drills_of_a_process(world)
+    assert unknown([*alone, *together], BEHIND) == []
+    assert {each.owner for each in together} == {"Curator", "Ledger", "Vault", "discreet"}
+    assert not any(each.across for each in alone)
 
 
 def test_a_method_that_is_added_is_called_too_or_named(
@@ -122,15 +143,17 @@ def test_what_says_that_it_never_changes_cannot_be_changed(world: World) -> None
 
 @pytest.mark.trust
 def test_many_rounds_with_each_method_by_itself_too(tmp_path: Path) -> None:
-    report = drill_threads(tmp_path, rounds=concurrency.ROUNDS, singly=True)
-    assert (report.complaints, report.unknown) == ([], [])
+    seed = int(generator().integers(2**31))
+    report = drill_threads(tmp_path, seed=seed, rounds=concurrency.ROUNDS, singly=True)
+    assert (seed, report.complaints, report.unknown) == (seed, [], [])
 
 
 @pytest.mark.trust
 def test_four_processes_share_a_ledger_and_never_each_others_answers(tmp_path: Path) -> None:
-    calls, complaints = drill_processes(tmp_path)
-    assert complaints == []
-    assert calls > 100
+    seed = int(generator().integers(2**31))
+    report = drill_all_processes(tmp_path / "world", seed=seed)
+    assert (seed, report.complaints, report.unknown) == (seed, [], [])
+    assert report.calls > 2_000
 
 
 # --- what the drills stand on --------------------------------------------------------------

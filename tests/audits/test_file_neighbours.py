@@ -5,22 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 
-from discreet.audits.file_neighbours import (
+from discreet.engines.csv.limits import CsvLimits
+from discreet.schema import CsvOptions, Schema
+from tests.harness.file_neighbours import (
+    COMMANDS,
     SMALL,
     FoundLeak,
     audit_pairs,
+    audit_plainest,
     audit_seeds,
+    check_commands,
     check_pair,
     check_read,
     limited,
+    pairs_in,
     seen,
 )
-from discreet.audits.files.csv_reference import reference_rows
-from discreet.audits.files.records import COLUMNS, CsvFile
-from discreet.engines.csv.limits import CsvLimits
-from discreet.schema import CsvOptions, Schema
+from tests.harness.files.csv_reference import reference_rows
+from tests.harness.files.records import COLUMNS, CsvFile
 
 SCHEMA = Schema.loads('dataset = "fuzz"\n' + COLUMNS)
 RECORDS = tuple(f'n,{n % 100},"Ulm",{n % 7},no'.encode() for n in range(60))
@@ -56,13 +61,20 @@ def test_one_more_record_moves_every_table_by_one_at_most(tmp_path: Path, record
 def test_random_files_and_their_neighbours_are_never_told_apart() -> None:
     """The first few of the long run below."""
     done = audit_seeds(1, 8)
-    assert done.total() >= 50
+    assert pairs_in(done) >= 50
+    assert done[COMMANDS] >= 1
+
+
+def test_the_plainest_files_and_their_neighbours_are_never_told_apart() -> None:
+    """UTF-8, commas, double quotes: here the reader of old coupled lines."""
+    assert audit_plainest(range(4), 8) == 32
 
 
 @pytest.mark.trust
 def test_twenty_thousand_neighbours_are_never_told_apart() -> None:
     done = audit_pairs(20_000, seed=100_000, workers=2)
-    assert done.total() >= 20_000
+    assert pairs_in(done) >= 20_000
+    assert done[COMMANDS] >= 500
     for encoding in ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "cp1252"):
         assert sum(count for kind, count in done.items() if kind.startswith(encoding)) >= 1000
     assert all(done[f"{form}, change"] >= 100 for form in ("parquet", "duckdb"))
@@ -84,6 +96,26 @@ def test_a_pair_that_can_be_told_apart_is_a_finding(tmp_path: Path) -> None:
         check_pair("change", whole, stopped)
     with pytest.raises(FoundLeak, match="questions became"):
         check_pair("change", whole, replace(whole, questions=whole.questions + 1))
+
+
+def test_what_the_command_line_says_of_two_tables_that_differ_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that says how large its file was: no count moves, and the exit code stays 0."""
+    from discreet.cli.commands import release
+
+    file = CsvFile(SCHEMA, RECORDS)
+    other = replace(file, records=(*RECORDS, NASTY[0]))
+    check_commands("insert", file, other, tmp_path)
+    spoken = release.command.callback
+
+    def loud(**options: object) -> None:
+        spoken(**options)
+        click.echo(Path(str(options["table"])).stat().st_size)
+
+    monkeypatch.setattr(release.command, "callback", loud)
+    with pytest.raises(FoundLeak, match="`discreet release`: the out differs"):
+        check_commands("insert", file, other, tmp_path)
 
 
 def test_small_limits_change_nothing_but_where_the_borders_lie(tmp_path: Path) -> None:

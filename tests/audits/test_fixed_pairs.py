@@ -18,8 +18,8 @@ from discreet.core.vault import Vault
 from discreet.errors import BadInput
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
-from discreet.releases.run import release
 from discreet.schema import Schema
+from tests.releasing import release
 
 SCHEMA = """
 dataset = "audit"

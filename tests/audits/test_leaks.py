@@ -43,12 +43,12 @@ from discreet.errors import BadSource
 from discreet.families.shared.estimate.public_random import generator as public_generator
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.releases.run import release, release_to_file
 from discreet.releases.verifying import verify
 from discreet.report import render_report
 from discreet.schema import Schema
 from tests.audits.bad_tables import bad_tables, corrupt
 from tests.audits.ears import Ears
+from tests.releasing import release, release_to_file
 
 ROWS = canary_rows()
 WORKLOAD = [

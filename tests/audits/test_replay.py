@@ -17,8 +17,8 @@ from discreet.core.vault import Grant
 from discreet.families.shared.estimate.public_random import generator as public_generator
 from discreet.privacy.budget import Budget
 from discreet.releases.algorithms import all_algorithms
-from discreet.releases.run import release
 from discreet.schema import Schema
+from tests.releasing import release
 
 SCHEMA = Schema.loads(
     """

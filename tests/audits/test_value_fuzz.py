@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from discreet.audits.value_fuzz import BY_ROW, PACKAGES, findings, other_findings, source_findings
+from discreet.errors import BudgetExceeded, EngineFailed
+from discreet.ledger import Ledger
+from discreet.privacy.budget import Budget
+from discreet.releases import release_to_file
+from tests.harness.oddities.values import CANARY
+from tests.harness.oddities.watched_sources import OWN_STEPS, watched_sources
+from tests.harness.value_fuzz import (
+    BY_KIND,
+    BY_ROW,
+    PACKAGES,
+    findings,
+    other_findings,
+    source_findings,
+)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -16,6 +30,37 @@ def test_no_odd_value_can_be_seen_but_in_the_counts_of_its_row(package: str) -> 
 
 def test_no_source_is_touched_before_the_first_verb_or_heard_when_it_fails(tmp_path: Path) -> None:
     assert list(source_findings(tmp_path, BY_ROW)) == []
+
+
+@pytest.mark.parametrize("name", OWN_STEPS)
+def test_a_release_of_a_lazy_table_that_fails_midway_is_charged_and_says_one_fixed_sentence(
+    tmp_path: Path, name: str
+) -> None:
+    """Nothing is touched before the charge, no file is left, and the row that broke it is not in the words."""
+    made, said = watched_sources(tmp_path)[name], set()
+    for row in (CANARY, f"{CANARY}-2"):
+        folder = tmp_path / row
+        folder.mkdir()
+        touched: list[int] = []
+        with Ledger.open(folder / "ledger.db") as ledger:
+            ledger.declare("fuzz", Budget(epsilon="1/2"))
+            publish = partial(
+                release_to_file,
+                schema=BY_KIND["category"],
+                path=folder / "out.release",
+                workload=["histogram(category)"],
+                ledger=ledger,
+            )
+            with pytest.raises(BudgetExceeded):
+                publish(made([row, *["1"] * 39], touched), budget=Budget(epsilon=1))
+            assert touched == [] and ledger.entries("fuzz") == []
+            with pytest.raises(EngineFailed) as caught:
+                publish(made([row, *["1"] * 39], touched), budget=Budget(epsilon="1/2"))
+            said.add(str(caught.value))
+            assert caught.value.__cause__ is None and CANARY not in repr(caught.value)
+            assert ledger.spent("fuzz") == Budget(epsilon="1/2")
+        assert not [each for each in folder.iterdir() if "ledger" not in each.name]
+    assert len(said) == 1
 
 
 @pytest.mark.trust

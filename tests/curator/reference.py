@@ -6,7 +6,7 @@ import math
 from datetime import date, timedelta
 from typing import Any
 
-from discreet.questions.conditions import Pattern
+from discreet.questions.cells.functions import matches
 from discreet.questions.expressions import COMPARED, Call, ColumnValue, Constant, Expression
 from discreet.schema import OrderedColumn, Schema
 from discreet.schema.columns.values import (
@@ -103,7 +103,7 @@ def _call(node: Call, values: list[Any]) -> Any:
         case "not":
             return not values[0]
         case "like" | "ilike":
-            return Pattern("", values[1], name == "ilike").matches(values[0])
+            return matches(values[1], values[0], name == "ilike")
         case "lower" | "upper":
             return getattr(values[0], name)()
         case "length":

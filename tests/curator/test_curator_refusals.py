@@ -45,7 +45,7 @@ REFUSED = {
     "bare rows": ("SELECT age FROM people", "GROUP BY"),
     "a star": ("SELECT * FROM people", "never shown"),
     "a user function": ("SELECT count(*) FROM people WHERE sleep(age)", "function"),
-    "a cast": ("SELECT count(*) FROM people WHERE CAST(sex AS INTEGER) = 1", "CAST"),
+    "a cast": ("SELECT count(*) FROM people WHERE CAST(income AS VARCHAR) = '1'", "CAST"),
     "a regular expression": ("SELECT count(*) FROM people WHERE sex ~ 'a'", "not understood"),
     "the identifier": ("SELECT count(*) FROM people WHERE person = 'p1'", "person"),
     "a sum of texts": ("SELECT sum(sex) FROM people", "category"),

@@ -23,7 +23,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import ReferenceEngine
 
-from discreet.audits.material.engine_rows import encoded_rows
 from discreet.engines import SumRequest, open_engine
 from discreet.schema import (
     BooleanColumn,
@@ -36,6 +35,7 @@ from discreet.schema import (
 )
 from discreet.schema.columns.temporal import DATE_GRANULARITIES, DATETIME_GRANULARITIES
 from discreet.schema.columns.values import INSTANT_PATTERN, NUMBER_PATTERN, WHITESPACE
+from tests.harness.material.engine_rows import encoded_rows
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 WORDS = (

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 from reference import OPENERS
 
-from discreet.audits.material.engine_rows import encoded_rows
 from discreet.engines import Engine, SumRequest
 from discreet.engines.passes import MOST_JOINT_CELLS, groupings
 from discreet.errors import BadInput
@@ -27,6 +26,7 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
+from tests.harness.material.engine_rows import encoded_rows
 
 Open = Callable[[Any, Schema], Engine]
 

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pytest
 from reference import OPENERS
 
-from discreet.audits.material.engine_rows import encoded_rows
 from discreet.engines import Engine, sorted_codes
 from discreet.engines.duckdb import cells as duckdb_cells
 from discreet.engines.duckdb import engine as duckdb_engine
@@ -33,6 +32,7 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
+from tests.harness.material.engine_rows import encoded_rows
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 START = datetime(2000, 1, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from discreet.families.shared.release.measured import noisy_requests
 from discreet.families.shared.release.splitting import shares
 from discreet.families.tables.release.direct import PreparedMarginals
 from discreet.privacy.budget import Budget
@@ -29,17 +28,10 @@ class EvenSplit:
     ) -> PreparedMarginals:
         queries = [Marginal(columns) for columns in query_class.sets(schema)]
         divided = shares(share, [1] * len(queries))
-        requests, laws = noisy_requests(
-            zip(queries, divided, strict=True), query_class, schema, accounting=accounting
-        )
-        return PreparedMarginals(
-            query_class=query_class,
-            share=share,
-            schema=schema,
-            requests=requests,
-            laws=laws,
-            sizes=tuple(query.size(schema) for query in queries),
-            algorithm=self.name,
+        shared = zip(queries, divided, strict=True)
+        sizes = tuple(query.size(schema) for query in queries)
+        return PreparedMarginals.noisy(
+            self, query_class, schema, shared, share=share, accounting=accounting, sizes=sizes
         )
 
 

@@ -23,19 +23,17 @@ from discreet.answering.regions import Region
 from discreet.answering.source import Source
 from discreet.answering.usefulness import UNION
 from discreet.artifacts.release import Part, Release
-from discreet.core.vault import Request
 from discreet.errors import BadInput, NotAnswerable
-from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
+from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.noise_choice import simultaneous_bound
 from discreet.families.shared.release.protocol import ClassError
 from discreet.privacy.adjacency import Sensitivity, sensitivity_of_disjoint_counts
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
 from discreet.queries.registry import ClassReader, Family
-from discreet.questions.boxes import asks_for_a_value, boxes_of
-from discreet.questions.samples import sql_name, sql_value
-from discreet.questions.spelling import checked_weight, quoted
+from discreet.questions.cells.boxes import boxes_of
+from discreet.questions.conditions import asks_for_a_value
+from discreet.questions.spelling import checked_weight, quoted, sql_name, sql_value
 from discreet.report.content import Figure, Table
 from discreet.schema import IntegerColumn, Schema
 
@@ -112,33 +110,23 @@ class NoisyRemainders:
     ) -> PreparedRemainders:
         column = schema.column(query_class.column)
         query = RemainderCounts((column.name,), query_class.by, column.value_cells)
-        requests, laws = noisy_requests(
-            [(query, share)], query_class, schema, accounting=accounting
+        return PreparedRemainders.noisy(
+            self, query_class, schema, [(query, share)], share=share, accounting=accounting
         )
-        return PreparedRemainders(query_class, share, schema, requests, laws)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRemainders(MeasuredAtOnce):
-    query_class: Remainders
-    share: Budget
-    schema: Schema
-    requests: tuple[Request, ...]
-    laws: tuple[NoiseLaw, ...]
-    algorithm: str = NoisyRemainders.name
-    kind: ClassVar[str] = NoisyRemainders.kind
     alone: ClassVar[str] = "exact quantile of the noise law of one count"
     together: ClassVar[str] = "independent draws: product of the counts' exact noise laws"
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        (law,) = self.laws
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=self.query_class.by,
-            unit="rows",
-            expected=law.mean_absolute(),
-            half_width=float(law.half_width(confidence)),
-            simultaneous=float(simultaneous_bound([(law, self.query_class.by)], confidence)),
-            scale=None if rows is None else float(rows),
+            expected=self.law.mean_absolute(),
+            half_width=float(self.law.half_width(confidence)),
+            simultaneous=float(simultaneous_bound([(self.law, self.query_class.by)], confidence)),
         )
 
 

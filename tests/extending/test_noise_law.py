@@ -25,10 +25,10 @@ from discreet.privacy.laws import DiscreteLaplaceLaw, law_from_dict
 from discreet.privacy.laws import law as law_table
 from discreet.privacy.laws.law import characteristic_by_enumeration
 from discreet.privacy.laws.sums import sum_half_width
-from discreet.releases.run import release
 from discreet.releases.verifying import verify
 from discreet.samplers import laws as sampler_table
 from tests.extending.staircase import StaircaseLaw, draw_staircase, offer_staircase
+from tests.releasing import release
 
 SCHEMA = dc.Schema.loads(
     """

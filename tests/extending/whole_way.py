@@ -15,8 +15,8 @@ from discreet.audits.guessing.mutants import ShrunkNoise
 from discreet.audits.guessing.releases import audit_release
 from discreet.audits.material.tables import GeneratedTable
 from discreet.audits.replay import check_neighbours
-from discreet.releases.run import release
 from discreet.releases.verifying import verify
+from tests.releasing import release
 
 BUDGET = dc.Budget(epsilon=2)
 RATE = 1e-6

@@ -18,13 +18,13 @@ from discreet.families.halfspaces.answer.cells import Grid
 from discreet.families.halfspaces.estimate.cells import Boxes, Sweep
 from discreet.families.halfspaces.estimate.grid import boxes_of
 from discreet.families.halfspaces.estimate.prior import random_halfspaces, uniform_share
-from discreet.families.halfspaces.queries.grid_counts import GridCounts
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.shared.estimate.simplex import nearest_counts
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.blocks import GridCounts
 from discreet.queries.classes import parse_class
-from discreet.questions.inequality import Inequality
+from discreet.questions.inequality import Inequality, lone_inequality
 from discreet.questions.sql import parse_question
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
@@ -222,8 +222,7 @@ def test_marginals_answer_inequalities_too_and_other_questions_are_refused(tmp_p
     )
     assert opened.ask("SELECT count(*) FROM plane WHERE a + 4*b > 3").only.estimate > 450
     assert opened.ask("SELECT count(*) FROM plane WHERE a + b > 3 AND a > 4").only.estimate < 50
-    with pytest.raises(NotAnswerable, match=r"count\(\*\) only"):
-        opened.ask("SELECT avg(a) FROM plane WHERE a + b > 3")
+    assert abs(opened.ask("SELECT avg(a) FROM plane WHERE a + 4*b > 3").only.estimate - 3) < 1
     histogram = release(
         frame, schema, budget=Budget(epsilon=9), workload="marginals(a)", ledger=tmp_path / "m.db"
     )
@@ -235,7 +234,8 @@ def test_sql_expressions_become_exact_inequalities():
     schema = plane()
 
     def read(where: str) -> object:
-        return parse_question(f"SELECT count(*) FROM plane WHERE {where}", schema).condition
+        condition = parse_question(f"SELECT count(*) FROM plane WHERE {where}", schema).condition
+        return lone_inequality(condition, schema)
 
     assert read("0.3*a + 1.2*b >= 40") == Inequality(
         ("a", "b"), (Fraction(3, 10), Fraction(6, 5)), ">=", Fraction(40)
@@ -243,9 +243,14 @@ def test_sql_expressions_become_exact_inequalities():
     assert read("1 - (b - a)/4 < 2*b") == Inequality(
         ("a", "b"), (Fraction(1, 4), Fraction(-9, 4)), "<", Fraction(-1)
     )
-    for wrong in ("a*b > 1", "a/b > 1", "a + b = 3", "a/0 > b", "a + 'x' > b"):
-        with pytest.raises(BadQuestion):
-            read(wrong)
+    assert read("NOT a <= b") == Inequality(
+        ("a", "b"), (Fraction(1), Fraction(-1)), ">", Fraction(0)
+    )
+    assert [read(other) for other in ("a*b > 1", "a/b > 1", "a + b = 3", "a/0 > b", "a > 1")] == [
+        None
+    ] * 5
+    with pytest.raises(BadQuestion):
+        read("a + 'x' > b")
 
 
 def test_less_budget_means_coarser_blocks_and_at_last_a_warning():

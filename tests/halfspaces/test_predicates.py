@@ -33,6 +33,7 @@ from discreet.families.predicates.release import mwem as predicates_mwem
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
+from discreet.questions.inequality import lone_inequality
 from discreet.questions.sql import parse_question
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
@@ -119,13 +120,18 @@ def test_counts_of_predicates_and_of_inequalities_are_the_rows_that_satisfy_them
     truth = np.sum([holds(row["age"], row["sex"], row["kids"]) for row in rows], axis=0)
     query = StrategyCounts.of(schema, CONDITIONS)
     assert query.evaluate(table_of(schema, rows, query.columns)).tolist() == truth.tolist()
-    condition = parse_question(
-        f"SELECT count(*) FROM people WHERE {CONDITIONS[3]}", schema
-    ).condition
-    strict = parse_question("SELECT count(*) FROM people WHERE age + 2*kids > 9", schema).condition
+    condition = inequality(CONDITIONS[3], schema)
+    strict = inequality("age + 2*kids > 9", schema)
     both = InequalityCounts.of(schema, [condition, strict])
     above = sum(row["age"] is not None and row["age"] + 2 * row["kids"] > 9 for row in rows)
     assert both.evaluate(table_of(schema, rows, both.columns)).tolist() == [truth[3], above]
+
+
+def inequality(text, schema):
+    condition = parse_question(f"SELECT count(*) FROM people WHERE {text}", schema).condition
+    found = lone_inequality(condition, schema)
+    assert found is not None
+    return found
 
 
 matrices = st.integers(1, 4).flatmap(
@@ -156,9 +162,7 @@ def test_the_sensitivity_of_a_strategy_is_the_furthest_any_neighbour_moves_it(ad
 def test_no_unit_moves_the_counts_by_more_than_their_sensitivity(adjacency, rows):
     schema = schema_of(adjacency, rows=rows)
     matrix = np.random.default_rng(1).integers(-3, 4, size=(5, partition(schema, CONDITIONS).parts))
-    condition = parse_question(
-        f"SELECT count(*) FROM people WHERE {CONDITIONS[3]}", schema
-    ).condition
+    condition = inequality(CONDITIONS[3], schema)
     queries = [
         StrategyCounts.of(schema, CONDITIONS),
         StrategyCounts.of(schema, CONDITIONS, matrix),

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.audits.material.engine_rows import encoded_rows
 from discreet.engines import SumRequest, open_engine
 from discreet.engines.protocol import bounding_key
 from discreet.engines.spill import PREFIX
@@ -23,6 +22,7 @@ from discreet.errors import BadSource, DiscreetError, EngineFailed
 from discreet.queries.tallies import Rows, Tally
 from discreet.questions.expressions import TRUE, Call, ColumnValue, Constant
 from discreet.schema import Schema
+from tests.harness.material.engine_rows import encoded_rows
 
 SCHEMA = """
 dataset = "people"

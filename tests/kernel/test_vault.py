@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare
 
-from discreet.audits.material.most_frequent import MostFrequent
 from discreet.core.mechanisms import (
     AboveThreshold,
     AnalyticGaussian,
@@ -29,6 +28,7 @@ from discreet.privacy.cost import Accounting
 from discreet.queries.measurable import CellCount, ClampedSum, Marginal
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
+from tests.harness.material.most_frequent import MostFrequent
 from tests.memory_engine import MemoryEngine
 
 SCHEMA = """

@@ -11,10 +11,10 @@ from discreet.errors import BadInput, NotAnswerable
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.releases import release_to_file
 from discreet.releases.verifying import verify
 from discreet.report import LARGEST, render_report
 from discreet.schema import BooleanColumn, CategoryColumn, IntegerColumn, Schema
+from tests.releasing import release_to_file
 
 COLUMNS = (
     CategoryColumn("code", tuple(f"c{place}" for place in range(10_000))),

@@ -14,8 +14,9 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.answer.linear_tables import WeightedTable
 from discreet.families.tables.release.pair_choice import one_way_share
 from discreet.privacy.budget import Budget
-from discreet.releases import plan, release
+from discreet.releases import plan
 from discreet.schema import Schema
+from tests.releasing import release
 
 SCHEMA = """
 dataset = "d"

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from discreet.artifacts.files import write_release
 from discreet.cli.application import application
 from discreet.privacy.budget import Budget
-from discreet.releases import release
 from discreet.schema import Schema
 from tests.marginals.test_models import SCHEMA, people
+from tests.releasing import release
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from discreet.families.tables.queries.parities import Parities, Parity
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
-from discreet.releases import release
 from discreet.releases.verifying import verify
 from discreet.schema import BooleanColumn, Schema
+from tests.releasing import release
 
 COLUMNS = 4
 

@@ -36,10 +36,10 @@ from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.questions.sql import parse_question
-from discreet.releases import release
 from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify
 from discreet.schema import CategoryColumn, Schema
+from tests.releasing import release
 
 SCHEMA = """
 dataset = "people"

@@ -24,9 +24,9 @@ from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
-from discreet.releases import release
 from discreet.releases.verifying import verify
 from discreet.schema import IntegerColumn, Schema
+from tests.releasing import release
 
 UNITS = [PrivacyUnit(), PrivacyUnit("person", 2)]
 SHAPES = [(2,), (3,), (5,), (2, 2), (2, 3), (4, 3), (2, 2, 2), (3, 2, 4)]

@@ -25,11 +25,11 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import parse_class
-from discreet.releases import release
 from discreet.releases.planning import plan
 from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
+from tests.releasing import release
 
 SCHEMA = """
 dataset = "people"

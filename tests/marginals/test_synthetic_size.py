@@ -10,8 +10,8 @@ import pytest
 from discreet.answering import ReleaseReader
 from discreet.answering.synthesis.synthetic import SyntheticTable
 from discreet.privacy.budget import Budget
-from discreet.releases import release
 from discreet.schema import CategoryColumn, Schema
+from tests.releasing import release
 
 SCHEMA = """
 dataset = "d"

@@ -20,10 +20,10 @@ from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import parse_class
-from discreet.releases import release
 from discreet.schema import Schema
 from tests.marginals.redrawing import Redrawing
 from tests.releases_by_hand import table_of
+from tests.releasing import release
 
 SCHEMA = """
 dataset = "people"

@@ -9,9 +9,9 @@ import pytest
 
 from discreet.answering import ReleaseReader
 from discreet.privacy.budget import Budget
-from discreet.releases import release
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
+from tests.releasing import release
 
 
 @pytest.mark.parametrize("many", [300, pytest.param(9_998, marks=pytest.mark.trust)])

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.audits.charging import KINDS, distances_of_neighbours
 from discreet.errors import BadBudget, BadInput
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected, for_a_group, protected_in, steps
+from tests.harness.charging import KINDS, distances_of_neighbours
 
 
 @pytest.mark.parametrize("cap", KINDS)

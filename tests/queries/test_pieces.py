@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import NotAnswerable
-from discreet.questions.conditions import Comparison, Membership
-from discreet.questions.pieces import extents, pieces_of
+from discreet.questions.cells.pieces import extents, pieces_of
+from discreet.questions.expressions import TYPE_OF_KIND, Call, ColumnValue, Constant, Expression
 from discreet.schema import (
     CategoryColumn,
     Column,
@@ -37,6 +37,12 @@ COLUMNS: list[tuple[Column, Any]] = [
 ]  # fmt: skip
 
 
+def compared(column: Column, sign: str, *literals: Any) -> Expression:
+    type_ = TYPE_OF_KIND[column.kind]
+    constants = [Constant(one, type_) for one in literals]
+    return Call(sign, (ColumnValue(column.name, type_), *constants), "boolean")
+
+
 def cells(ranges: tuple[tuple[int, int], ...], column: Column) -> np.ndarray:
     found = np.zeros(column.cells, dtype=np.bool_)
     for start, stop in ranges:
@@ -50,8 +56,8 @@ def test_inner_and_outer_cells_are_the_schemas(data: Any) -> None:
     column, literals = data.draw(st.sampled_from(COLUMNS))
     signs = ["=", "!=", "<", "<=", ">", ">="] if column.is_ordered else ["=", "!="]
     sign, literal = data.draw(st.sampled_from(signs)), data.draw(literals)
-    others = [Comparison("x", "=", one) for one in data.draw(st.lists(literals, max_size=2))]
-    atom = Comparison("x", sign, literal)
+    others = [compared(column, "=", one) for one in data.draw(st.lists(literals, max_size=2))]
+    atom = compared(column, sign, literal)
     pieces = pieces_of(column, [atom, *others])
     truth = pieces.truth(atom, positive=True)
     expected = column.codes_where(sign, literal)
@@ -75,8 +81,8 @@ def test_extents_are_the_schemas(column: OrderedColumn) -> None:
 
 def test_an_estimate_does_not_depend_on_literals_that_change_nothing() -> None:
     column = CategoryColumn("x", ("a",))
-    asked = Comparison("x", "!=", "zzz")
-    for others in ([], [Comparison("x", "=", "q")], [Membership("x", ("q", "r", "s"))]):
+    asked = compared(column, "!=", "zzz")
+    for others in ([], [compared(column, "=", "q")], [compared(column, "in", "q", "r", "s")]):
         pieces = pieces_of(column, [asked, *others])
         share = np.add.reduceat(pieces.weight * pieces.truth(asked, positive=True), pieces.starts)
         assert share.tolist() == [1, 1, 0]

@@ -14,23 +14,21 @@ from discreet.core.noise import DrawnNoise
 from discreet.core.vault import Request, Vault
 from discreet.engines import open_engine
 from discreet.errors import BadInput
-from discreet.families.halfspaces.queries.grid_counts import GridCounts
 from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.families.tables.queries.parities import Parity
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
+from discreet.queries.blocks import BlockCounts, CutCounts, GridCounts
 from discreet.queries.measurable import (
-    BlockCounts,
     CellCount,
     ClampedSum,
     Marginal,
     PresentCount,
-    RangeCount,
     query_types,
 )
-from discreet.reference.intervals.cut_counts import CutCounts
+from discreet.reference.intervals.range_count import RangeCount
 from discreet.schema import Schema
 
 SCHEMA = """

@@ -27,10 +27,11 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.reference.intervals.search import NoisySearch
 from discreet.reference.intervals.theorem import Promise
-from discreet.releases import TargetError, plan, release_to_file
+from discreet.releases import TargetError, plan
 from discreet.releases.algorithms import algorithm_for
 from discreet.releases.verifying import verify
 from tests.ranges.exact import counts_in
+from tests.releasing import release_to_file
 
 RISK = 1e-8
 """The probability of failure that is asked of the theorem in every run below."""

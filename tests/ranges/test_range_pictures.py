@@ -17,10 +17,10 @@ from discreet.cli.application import application
 from discreet.errors import BadInput, NotAnswerable
 from discreet.families.ranges.queries.ranges import questions
 from discreet.privacy.budget import Budget
-from discreet.releases import release
 from discreet.report import LARGEST, render_report
 from discreet.schema import Schema
 from tests.ranges.people import PEOPLE
+from tests.releasing import release
 
 SCHEMA = Schema.loads(
     PEOPLE

@@ -15,10 +15,10 @@ from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.errors import BadRelease, NotAnswerable
 from discreet.families.ranges.answer.pictures import bars, synthetic_codes
 from discreet.privacy.budget import Budget
-from discreet.releases import release
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from tests.ranges.people import PEOPLE
+from tests.releasing import release
 
 
 @pytest.fixture(scope="module")

@@ -23,11 +23,12 @@ from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import parse_class
-from discreet.releases import plan, release
+from discreet.releases import plan
 from discreet.releases.algorithms import algorithm_for, algorithms_of
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from tests.ranges.exact import drawing, prepared
+from tests.releasing import release
 
 AUDITED = """
 dataset = "audit"

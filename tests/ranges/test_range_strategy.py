@@ -22,9 +22,10 @@ from discreet.families.ranges.release.strategy import RangeStrategy
 from discreet.families.ranges.release.tree import FullTree
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.releases import plan, release
+from discreet.releases import plan
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
+from tests.releasing import release
 
 SCHEMA = """
 dataset = "people"

@@ -28,9 +28,9 @@ from discreet.queries.classes import QueryClass, parse_class
 from discreet.queries.registry import example_texts
 from discreet.releases.algorithms import algorithm_for, all_algorithms
 from discreet.releases.preparing import prepare
-from discreet.releases.run import release
 from discreet.schema import Schema
 from tests.releases.conftest import people_schema
+from tests.releasing import release
 
 MOST_EXAMPLES = 5
 """Of a class: hypothesis tries each with each of its algorithms, in every situation."""

@@ -18,7 +18,7 @@ from discreet.ledger import EntryState
 from discreet.privacy.budget import Budget
 from discreet.releases import output_file
 from discreet.releases.output_file import OutputFile
-from discreet.releases.run import release_to_file
+from tests.releasing import release_to_file
 
 Usage = namedtuple("Usage", "total used free")
 

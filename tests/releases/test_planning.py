@@ -16,7 +16,7 @@ from discreet.privacy.budget import Budget
 from discreet.releases import planning, run
 from discreet.releases.planning import TargetError, plan
 from discreet.releases.preparing import prepare
-from discreet.releases.run import release
+from tests.releasing import release
 
 HALF = Budget(epsilon="1/2")
 WORKLOAD = ["marginals(2)", "means(age)", "sums(income)"]

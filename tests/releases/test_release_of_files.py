@@ -13,8 +13,8 @@ from discreet.answering.verification.signing import release_digest
 from discreet.artifacts.files import read_release
 from discreet.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
-from discreet.releases.run import release, release_to_file
 from discreet.releases.verifying import verify
+from tests.releasing import release, release_to_file
 
 WORKLOAD = ["marginals(0)", "marginals(2)", "means(age)", "means(income)", "sums(income)"]
 AGES = ["0", "17", "99", "140", "-3", "", "old", "41.7"]

@@ -14,7 +14,8 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
 from discreet.releases import output_file, run
-from discreet.releases.run import STEPS, release, release_to_file
+from discreet.releases.run import STEPS
+from tests.releasing import release, release_to_file
 
 HALF = Budget(epsilon="1/2")
 

@@ -12,8 +12,8 @@ from discreet.answering import ReleaseReader
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.releases.planning import plan
-from discreet.releases.run import release
 from discreet.schema import Schema
+from tests.releasing import release
 
 AVERAGE_AGE = Schema.loads("""
 dataset = "town"

@@ -6,7 +6,8 @@ nothing else in the batch. No source is named here: see `registry` for what ther
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +16,30 @@ from discreet.answering.combining import best_reason, places_of, settled
 from discreet.answering.estimates import NO_GROUPS, Estimates
 from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts, many_counts
-from discreet.answering.regions import BoxRegions, CellRegions, RangeRegions, Region, regions_of
+from discreet.answering.regions import (
+    Asked,
+    BoxRegions,
+    CellRegions,
+    RangeRegions,
+    Region,
+    plain_groups,
+)
 from discreet.answering.source import Found, Refusal, Source
+from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
-from discreet.artifacts.cell_values import cell_value
+from discreet.errors import NotAnswerable
 from discreet.privacy.exact import confidence_level
 from discreet.questions.counted_rows import counted_rows_note
+from discreet.questions.keys import ComputedKey, Key, key_label, key_name, key_value
+from discreet.questions.notes import divided_cells, undeclared_values
 from discreet.questions.question import Question
-from discreet.questions.undeclared import undeclared_in_condition
 from discreet.schema import Schema
 
 Integers = npt.NDArray[np.int64]
+
+LEFT_OUT_NOTE = (
+    "Groups of nulls and of undeclared values are left out: the release does not count them."
+)
 
 
 class Asking:
@@ -40,39 +54,71 @@ class Asking:
     ) -> list[Answers]:
         """The answers to each question; the first that cannot be answered is refused."""
         confidence_level(confidence)
-        asked = [regions_of(question, self._schema) for question in questions]
-        distinct = list(dict.fromkeys(region for regions in asked for region in regions))
+        asked = [Asked.of(question, self._schema) for question in questions]
+        distinct = list(
+            dict.fromkeys(region for one in asked for row in one.regions for region in row)
+        )
         read = [source.read(distinct, confidence) for source in self._sources]
-        found: dict[Region, Estimates] = {}
+        found: dict[Region, Estimates | NotAnswerable] = {}
         for place, region in enumerate(distinct):
-            settle = settled([each[place] for each in read], region, self._schema, confidence)
+            try:
+                settle = settled([each[place] for each in read], region, self._schema, confidence)
+            except NotAnswerable as refusal:
+                found[region] = refusal
+                continue
             found[region] = settle.plausible(self._rows, whole=whole)
-        return [
-            self._answer(question, [found[region] for region in regions], confidence)
-            for question, regions in zip(questions, asked, strict=True)
-        ]
+        return [self._answer(each, found, confidence) for each in asked]
 
-    def _answer(self, question: Question, found: Sequence[Estimates], confidence: float) -> Answers:
-        """The columns of one question side by side."""
-        groups = [self._schema.column(name) for name in question.group_by]
-        codes = _common(found, question, self._schema)
-        notes = dict.fromkeys(undeclared_in_condition(question.condition, self._schema))
+    def _answer(
+        self, asked: Asked, found: Mapping[Region, Estimates | NotAnswerable], confidence: float
+    ) -> Answers:
+        """The columns of one question side by side, one block of groups for each computed key."""
+        question, schema, keys = asked.question, self._schema, asked.question.group_by
+        plain = plain_groups(question)
+        notes = dict.fromkeys(undeclared_values(question.condition, schema))
+        blocks: list[tuple[Integers, list[Estimates]]] = []
+        for codes, regions in zip(asked.keys, asked.regions, strict=True):
+            settle = [found[region] for region in regions]
+            known = [each for each in settle if isinstance(each, Estimates)]
+            refused = [each for each in settle if isinstance(each, NotAnswerable)]
+            if refused:
+                if not _is_beside_the_values(codes, keys):
+                    raise refused[0]
+                notes[LEFT_OUT_NOTE] = None
+                continue
+            cells = _common(known, plain, schema)
+            for own in known:
+                notes |= dict.fromkeys(own.notes)
+            here = [_at(own, cells, plain, schema) for own in known]
+            blocks.append((_placed(cells, codes, keys), here))
+        if not blocks:
+            raise NotAnswerable("The condition rules out every group.")
         columns = []
-        for aggregate, own in zip(question.aggregates, found, strict=True):
-            notes |= dict.fromkeys(own.notes)
-            own = _at(own, codes, question, self._schema)
-            numbers = own.estimate, own.lower, own.upper, own.std
-            columns.append(AnswerColumn(aggregate.name, *numbers, own.covers, own.unit))
-        notes |= dict.fromkeys(counted_rows_note(self._schema))
+        for place, aggregate in enumerate(question.aggregates):
+            each = [block[place] for _, block in blocks]
+            columns.append(
+                AnswerColumn(
+                    aggregate.name,
+                    np.concatenate([own.estimate for own in each]),
+                    np.concatenate([own.lower for own in each]),
+                    np.concatenate([own.upper for own in each]),
+                    np.concatenate([own.std for own in each]),
+                    reduce(Covers.joined, (own.covers for own in each)),
+                    each[0].unit,
+                )
+            )
+        if any(column.covers is Covers.NOISE_AND_CELLS for column in columns):
+            notes |= dict.fromkeys(divided_cells(question.condition, keys, schema))
+        notes |= dict.fromkeys(counted_rows_note(schema))
         return Answers(
-            groups=question.group_by,
-            codes=codes,
-            label=lambda axis, code: groups[axis].label(code),
+            groups=tuple(map(key_name, keys)),
+            codes=np.concatenate([codes for codes, _ in blocks]),
+            label=lambda axis, code: key_label(keys[axis], code, schema),
+            typed=lambda axis, code: key_value(keys[axis], code, schema),
             columns=tuple(columns),
             confidence=confidence,
             question=question.text,
             notes=tuple(notes),
-            typed=lambda axis, code: cell_value(groups[axis], code),
         )
 
     def ranges(self, asked: RangeRegions, confidence: float) -> ManyCounts:
@@ -96,22 +142,43 @@ class Asking:
         raise best_reason(refusals)
 
 
-def _common(found: Sequence[Estimates], question: Question, schema: Schema) -> Integers:
+def _is_beside_the_values(codes: tuple[int, ...], keys: Sequence[Key]) -> bool:
+    """Whether a group is of nulls or of undeclared values, which a release of ranges does not count."""
+    computed = [key for key in keys if isinstance(key, ComputedKey)]
+    return any(
+        code == key.other or key.values[code] is None
+        for key, code in zip(computed, codes, strict=True)
+    )
+
+
+def _placed(cells: Integers, codes: tuple[int, ...], keys: Sequence[Key]) -> Integers:
+    """The codes of a block's groups, in the order in which GROUP BY names the keys."""
+    if not codes:
+        return cells
+    plain, computed = iter(range(cells.shape[1])), iter(codes)
+    columns = [
+        cells[:, next(plain)] if isinstance(key, str) else np.full(len(cells), next(computed))
+        for key in keys
+    ]
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+def _common(found: Sequence[Estimates], groups: tuple[str, ...], schema: Schema) -> Integers:
     """The groups that every column of the answer has."""
-    if not question.group_by:
+    if not groups:
         return NO_GROUPS
     codes, *more = (each.codes for each in found)
     assert codes is not None
     for other in more:
         if other is not None and not np.array_equal(codes, other):
-            _, there = places_of(codes, other, question.group_by, schema)
+            _, there = places_of(codes, other, groups, schema)
             codes = codes[there]
     return codes
 
 
-def _at(found: Estimates, codes: Integers, question: Question, schema: Schema) -> Estimates:
+def _at(found: Estimates, codes: Integers, groups: tuple[str, ...], schema: Schema) -> Estimates:
     """The numbers of the groups in `codes`, in their order."""
     if found.codes is None or np.array_equal(found.codes, codes):
         return found
-    place, _ = places_of(codes, found.codes, question.group_by, schema)
+    place, _ = places_of(codes, found.codes, groups, schema)
     return found.taken(place)

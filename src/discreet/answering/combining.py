@@ -1,7 +1,8 @@
 """One answer from all that sources say of a region: combined, chosen, or refused. The only place that does so.
 
 1. What is known without noise is the answer.
-2. Where one source takes another's measurements into account already, it speaks for both.
+2. Where one source takes another's measurements into account already, it speaks for both, unless the other
+   has less noise.
 3. Unbiased numbers with independent noise are combined by the inverse of their variances.
 4. Else the source with the least noise answers. What was declared to be asked goes before what cells say,
    unless those say it with less noise and without cutting a cell.
@@ -92,6 +93,8 @@ def _overlaid(offers: list[Estimates], region: Region, schema: Schema) -> list[E
                 kept.append(each)
             elif region.groups:
                 kept[0] = _over(each, better, region, schema)
+            elif each.covers is Covers.NOISE and each.noise < better.noise:
+                kept.append(each)  # of many ranges, whose noises the better source can only add up
         return kept
     return offers
 

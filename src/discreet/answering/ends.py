@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
-from discreet.questions.limits import MOST_CELLS
-from discreet.questions.pieces import extents
+from discreet.questions.cells.pieces import extents
 from discreet.schema import IntegerColumn, OrderedColumn
+from discreet.schema.limits import MOST_CELLS
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
-from discreet.families.halfspaces.queries.grid_counts import GridCounts
 from discreet.families.tables.queries.parities import Parity
 from discreet.families.tables.queries.residuals import Residual
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.blocks import GridCounts
 from discreet.queries.measurable import CellCount, ClampedSum, Marginal, PresentCount
 from discreet.schema import Schema
 

@@ -9,54 +9,62 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from itertools import product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.ends import whole_codes
-from discreet.errors import BadInput
-from discreet.questions.conditions import (
-    ALWAYS,
-    Condition,
+from discreet.errors import BadInput, BadQuestion
+from discreet.questions.conditions import columns_named, normal_form
+from discreet.questions.expressions import (
+    TRUE,
+    TYPE_OF_KIND,
+    Call,
+    ColumnValue,
     Constant,
-    Every,
-    NullTest,
-    Opposite,
-    atoms,
-    columns_named,
-    has_inequality,
-    normal_form,
+    Expression,
+    both,
+    null_test,
+    opposite,
 )
-from discreet.questions.conditions import Comparison as Compared
-from discreet.questions.question import Aggregate, Question
+from discreet.questions.inequality import has_inequality
+from discreet.questions.keys import ComputedKey
+from discreet.questions.question import Aggregate, AggregateKind, Question
 from discreet.schema import Column, OrderedColumn, Schema
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 
+MOST_COMPUTED = 1 << 12
+"""Groups of computed keys: each is read for itself."""
+
 
 @dataclass(frozen=True)
 class Region:
     """The rows that satisfy a condition, and what is asked of them; one number for each group."""
 
-    condition: Condition = ALWAYS
+    condition: Expression = TRUE
     groups: tuple[str, ...] = ()
-    kind: Literal["count", "sum", "avg", "quantile"] = "count"
+    kind: AggregateKind = "count"
     column: str | None = None
     """The column that is summed or averaged; of a count, the column that must not be null."""
     level: Fraction | None = None
     """The level, for a quantile."""
+    second: str | None = None
+    """The other column of a moment."""
 
     @classmethod
-    def of(cls, aggregate: Aggregate, question: Question) -> Region:
+    def of(cls, aggregate: Aggregate, condition: Expression, groups: tuple[str, ...]) -> Region:
         return cls(
-            question.condition,
-            question.group_by,
+            condition,
+            groups,
             aggregate.kind,
             aggregate.column,
             aggregate.level,
+            aggregate.second,
         )
 
     @cached_property
@@ -66,7 +74,7 @@ class Region:
     @cached_property
     def takes_all(self) -> bool:
         """Whether every row satisfies the condition."""
-        return not self.has_inequality and normal_form(self.condition) is True
+        return normal_form(self.condition) is True
 
     @property
     def is_one_count(self) -> bool:
@@ -76,18 +84,14 @@ class Region:
     @cached_property
     def names(self) -> frozenset[str]:
         """The columns of the condition and of the groups."""
-        if self.has_inequality:
-            named = columns_named(self.condition)
-        else:  # what a normal form leaves out, the condition does not look at
-            named = {atom.column for atom in atoms(normal_form(self.condition))}
-        return frozenset(named) | frozenset(self.groups)
+        return columns_named(self.condition) | frozenset(self.groups)
 
     @cached_property
-    def counted(self) -> Condition:
+    def counted(self) -> Expression:
         """The condition of the rows that are counted."""
         if self.column is None:
             return self.condition
-        return Every((self.condition, Opposite(NullTest(self.column))))
+        return both(self.condition, opposite(null_test(self.column)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +124,7 @@ class RangeRegions:
         found: list[Region] = []
         for low, high in zip(self.low.tolist(), self.high.tolist(), strict=True):
             ends = (low, high) if not self.are_codes else _values(self.column, low, high)
-            found.append(Region(_between(self.column.name, ends)))
+            found.append(Region(_between(self.column, ends)))
         return found
 
 
@@ -175,13 +179,16 @@ class BoxRegions:
         return cls(names, begin, end)
 
 
-def _between(column: str, ends: tuple[object, object] | None) -> Condition:
+def _between(column: Column, ends: tuple[int | float, int | float] | None) -> Expression:
     if ends is None:
-        return Constant(False)
-    return Every((Compared(column, ">=", ends[0]), Compared(column, "<=", ends[1])))
+        return Constant(False, "boolean")
+    type_ = TYPE_OF_KIND[column.kind]
+    value = ColumnValue(column.name, type_)
+    low, high = (Constant(end, type_) for end in ends)
+    return both(Call(">=", (value, low), "boolean"), Call("<=", (value, high), "boolean"))
 
 
-def _values(column: Column, low: int, high: int) -> tuple[object, object] | None:
+def _values(column: Column, low: int, high: int) -> tuple[int | float, int | float] | None:
     """The values at the ends of a range of cells; `None` where it is empty."""
     assert isinstance(column, OrderedColumn)
     first, last = max(low, 0), min(high, column.value_cells - 1)
@@ -197,8 +204,43 @@ def _numbers(array: npt.NDArray[np.generic], name: str) -> Floats:
     return found
 
 
-def regions_of(question: Question, schema: Schema) -> list[Region]:
-    """A region for each aggregate of the question's list."""
-    for name in question.group_by:
-        schema.column(name)
-    return [Region.of(each, question) for each in question.aggregates]
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question as regions: one for each aggregate, for each combination of computed keys."""
+
+    question: Question
+    keys: tuple[tuple[int, ...], ...]
+    """The numbers of the computed keys' values; one empty combination where there are no such keys."""
+    regions: tuple[tuple[Region, ...], ...]
+
+    @classmethod
+    def of(cls, question: Question, schema: Schema) -> Asked:
+        plain = plain_groups(question)
+        for name in plain:
+            schema.column(name)
+        computed = [key for key in question.group_by if isinstance(key, ComputedKey)]
+        if prod(len(key.values) for key in computed) > MOST_COMPUTED:
+            raise BadQuestion(
+                f"GROUP BY makes more than {MOST_COMPUTED:,} groups of computed keys; group by fewer, or "
+                "by coarser ones."
+            )
+        kept = [
+            [
+                code
+                for code in range(len(key.values))
+                if key.is_possible(code, question.condition, schema)
+            ]
+            for key in computed
+        ]
+        codes = tuple(product(*kept))
+        regions = []
+        for each in codes:
+            parts = [key.condition(code, schema) for key, code in zip(computed, each, strict=True)]
+            condition = both(question.condition, *parts)
+            regions.append(tuple(Region.of(one, condition, plain) for one in question.aggregates))
+        return cls(question, codes, tuple(regions))
+
+
+def plain_groups(question: Question) -> tuple[str, ...]:
+    """The columns of GROUP BY, without the computed keys."""
+    return tuple(key for key in question.group_by if isinstance(key, str))

@@ -19,21 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
-from discreet.questions.conditions import (
-    Condition,
-    Every,
-    Leaf,
-    Node,
-    Normal,
-    NullTest,
-    Opposite,
-    normal_form,
-)
+from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, Bits, cell_bits
+from discreet.questions.cells.pieces import Pieces, pieces_of
+from discreet.questions.conditions import Leaf, Node, Normal, normal_form
 from discreet.questions.conditions import atoms as atoms_of
-from discreet.questions.limits import MOST_CELLS
-from discreet.questions.pieces import Pieces, pieces_of
+from discreet.questions.expressions import Expression, both, columns_of, null_test, opposite
 from discreet.schema import Column, Schema
 from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema.limits import MOST_CELLS
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -148,28 +141,42 @@ def _along(numbers: npt.NDArray[Scalar], axis: int, dimensions: int) -> npt.NDAr
 
 
 def select(
-    condition: Condition,
+    condition: Expression,
     schema: Schema,
     *,
     keep: Sequence[str] = (),
     not_null: str | None = None,
-    in_domain: str | None = None,
+    in_domain: str | Sequence[str] = (),
 ) -> Selection:
     """The cells of `condition`; the columns in `keep` stay although the condition may not need them.
 
-    `not_null` adds that a column is not null; `in_domain` that its value is one that sums add up.
+    `not_null` adds that a column is not null; `in_domain` that the values of columns are those that sums add up.
     """
+    summed = (in_domain,) if isinstance(in_domain, str) else tuple(in_domain)
     if not_null is not None and schema.column(not_null).null_cell is not None:
-        condition = Every((condition, Opposite(NullTest(not_null))))
+        condition = both(condition, opposite(null_test(not_null)))
     normal = normal_form(condition)
-    by_column: dict[str, list[object]] = {}
-    for atom in atoms_of(normal):
-        by_column.setdefault(atom.column, []).append(atom)
+    by_column: dict[str, list[Expression]] = {}
+    shared: dict[Expression, tuple[str, ...]] = {}
+    for atom in dict.fromkeys(atoms_of(normal)):
+        names = tuple(dict.fromkeys(columns_of(atom)))
+        if len(names) > 1:
+            shared[atom] = names
+        for name in names:
+            by_column.setdefault(name, []).extend([atom] if len(names) == 1 else [])
     wanted = {*by_column, *keep}
-    wanted |= {name for name in (not_null, in_domain) if name is not None}
+    wanted |= {name for name in (not_null, *summed) if name is not None}
     columns = [column for column in schema.columns if column.name in wanted]
+    together = {
+        atom: _Shared.of(atom, [column for column in columns if column.name in names])
+        for atom, names in shared.items()
+    }
     pieces = [
-        pieces_of(column, list(dict.fromkeys(by_column.get(column.name, ()))))  # type: ignore[arg-type]
+        pieces_of(
+            column,
+            by_column.get(column.name, ()),
+            [(atom, one.bits) for atom, one in together.items() if one.splits(column)],
+        )
         for column in columns
     ]
     axes = {column.name: axis for axis, column in enumerate(columns)}
@@ -184,9 +191,9 @@ def select(
             f"The condition spans {prod(named):,} combinations of cells of {', '.join(by_column)}; "
             f"at most {MOST_CUT if cut else MOST_CELLS:,} are listed. Ask about fewer columns at once."
         )
-    mask = _evaluate(normal, pieces, axes)
-    if in_domain is not None:
-        axis = axes[in_domain]
+    mask = _Evaluation(pieces, axes, together).where(normal)
+    for name in summed:
+        axis = axes[name]
         mask = mask & _along(pieces[axis].in_domain, axis, len(pieces))
     kept: list[int] = []
     for axis, column in enumerate(columns):
@@ -205,26 +212,85 @@ def select(
     )
 
 
-def _evaluate(normal: Normal, pieces: list[Pieces], axes: dict[str, int]) -> Bools:
-    """Where `normal` is true, on the product of the pieces; an axis that it ignores has length 1."""
-    if isinstance(normal, bool):
-        return np.full((1,) * len(pieces), normal)
-    if isinstance(normal, Leaf):
-        axis = axes[normal.atom.column]
-        found = pieces[axis].truth(normal.atom, positive=normal.positive)
-        return found.reshape([-1 if place == axis else 1 for place in range(len(pieces))])
-    return _joined(normal, pieces, axes)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shared:
+    """An atom over several columns: the truths that are possible on each combination of their cells.
+
+    Where it cuts some, the pieces of its first column stand for the truths: each cell there is as many
+    pieces as there are truths, and a combination that is cut has the truth of the piece.
+    """
+
+    columns: tuple[str, ...]
+    cells: Bits
+    bits: Bits
+    """The truths that a piece of each cell of the first column may stand for."""
+
+    @classmethod
+    def of(cls, atom: Expression, columns: Sequence[Column]) -> _Shared:
+        spanned = prod(column.cells for column in columns)
+        names = tuple(column.name for column in columns)
+        if spanned > MOST_CUT:
+            raise NotAnswerable(
+                f"The condition compares {' and '.join(names)}, which have {spanned:,} combinations of "
+                f"cells; at most {MOST_CUT:,} are listed. Declare wider cells."
+            )
+        cells = cell_bits(atom, columns)
+        cut = ~np.isin(cells, SINGLE)
+        rest = tuple(range(1, cells.ndim))
+        bits = np.bitwise_or.reduce(np.where(cut, cells, 0), axis=rest).astype(np.uint8)
+        return cls(names, cells, np.where(bits, bits, TRUE).astype(np.uint8))
+
+    def splits(self, column: Column) -> bool:
+        return column.name == self.columns[0] and not np.isin(self.bits, SINGLE).all()
 
 
-def _joined(node: Node, pieces: list[Pieces], axes: dict[str, int]) -> Bools:
-    """Parts over the same columns are joined first, while they are small."""
-    join = np.logical_and if node.every else np.logical_or
-    groups: dict[tuple[int, ...], Bools] = {}
-    for part in node.parts:
-        found = _evaluate(part, pieces, axes)
-        held = groups.get(found.shape)
-        groups[found.shape] = found if held is None else np.asarray(join(held, found))
-    result = np.full((1,) * len(pieces), node.every)
-    for shape in sorted(groups, key=prod):
-        result = np.asarray(join(result, groups[shape]))
-    return result
+@dataclass(frozen=True, slots=True, eq=False)
+class _Evaluation:
+    """Where a normal form is true, on the product of the pieces; an axis that it ignores has length 1."""
+
+    pieces: list[Pieces]
+    axes: dict[str, int]
+    shared: dict[Expression, _Shared]
+
+    def where(self, normal: Normal) -> Bools:
+        if isinstance(normal, bool):
+            return np.full((1,) * len(self.pieces), normal)
+        if isinstance(normal, Node):
+            return self._joined(normal)
+        if normal.atom in self.shared:
+            return self._shared(normal)
+        (name,) = set(columns_of(normal.atom))
+        axis = self.axes[name]
+        found = self.pieces[axis].truth(normal.atom, positive=normal.positive)
+        return found.reshape([-1 if place == axis else 1 for place in range(len(self.pieces))])
+
+    def _shared(self, leaf: Leaf) -> Bools:
+        own = self.shared[leaf.atom]
+        axes = [self.axes[name] for name in own.columns]
+        cells = own.cells[np.ix_(*(self.pieces[axis].cell for axis in axes))]
+        first = self.pieces[axes[0]]
+        stands = first.bits.get(leaf.atom, np.full(len(first.cell), TRUE, dtype=np.uint8))
+        stands = stands.reshape([-1] + [1] * (cells.ndim - 1))
+        cut = ~np.isin(cells, SINGLE)
+        # A piece that stands for a truth which this combination cannot have takes its least one.
+        least = cells & (~cells + np.uint8(1))
+        taken = np.where(cells & stands, stands, least)
+        truth = np.where(cut, taken, cells)
+        found = truth == (TRUE if leaf.positive else FALSE)
+        shape = [1] * len(self.pieces)
+        for place, axis in enumerate(axes):
+            shape[axis] = found.shape[place]
+        return np.asarray(found.reshape(shape))
+
+    def _joined(self, node: Node) -> Bools:
+        """Parts over the same columns are joined first, while they are small."""
+        join = np.logical_and if node.every else np.logical_or
+        groups: dict[tuple[int, ...], Bools] = {}
+        for part in node.parts:
+            found = self.where(part)
+            held = groups.get(found.shape)
+            groups[found.shape] = found if held is None else np.asarray(join(held, found))
+        result = np.full((1,) * len(self.pieces), node.every)
+        for shape in sorted(groups, key=prod):
+            result = np.asarray(join(result, groups[shape]))
+        return result

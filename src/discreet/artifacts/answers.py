@@ -7,7 +7,7 @@ The numbers are kept in arrays, so a table of a million groups costs arrays and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -60,6 +60,18 @@ class AnswerColumn:
             std=float(self.std[place]),
             covers=self.covers,
             unit=self.unit,
+        )
+
+    def taken(self, places: npt.NDArray[np.int64]) -> AnswerColumn:
+        """The answers at some places."""
+        noise = self.noise and replace(self.noise, value=self.noise.value[places])
+        return replace(
+            self,
+            estimate=self.estimate[places],
+            lower=self.lower[places],
+            upper=self.upper[places],
+            std=self.std[places],
+            noise=noise,
         )
 
     def values(self, numbers: Floats) -> npt.NDArray[Any]:
@@ -157,6 +169,7 @@ class Answers:
             groups=self.groups,
             codes=self.codes[mine],
             label=self.label,
+            typed=self.typed,
             columns=columns,
             confidence=1 - ((1 - self.confidence) + (1 - other.confidence)),
             question=f"{self.question}  MINUS  {other.question}",

@@ -36,9 +36,9 @@ class StepLoss:
     epsilon: Fraction | None
     rho: Fraction
     use: Use | None = None
-    """Of noise without an epsilon of its own: what was moved, from which a delta follows."""
+    """For noise without an epsilon of its own: what was moved, from which a delta follows."""
     delta: Fraction = Fraction(0)
-    """Of named keys, beside the epsilon."""
+    """For named keys, beside the epsilon."""
 
 
 def tree_levels(release: Release) -> Iterator[TreeLevel]:

@@ -38,11 +38,11 @@ class Step:
     output: Counts
     """What was published; for a choice, its index; for an alert, 1 or 0."""
     keys: tuple[Key, ...] = ()
-    """Of named keys: those that there are, one for each exact number."""
+    """Where keys are named: all keys that exist, one for each exact number."""
     named: tuple[Key, ...] = ()
-    """Of named keys: those that were published."""
+    """Where keys are named: those that were published."""
     keeping: Keeping | None = None
-    """Of named keys: the chances."""
+    """Where keys are named: the chance of each."""
 
 
 @dataclass(slots=True)

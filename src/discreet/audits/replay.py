@@ -189,7 +189,7 @@ def audit_pairs(pairs: int, generator: Generator, *, per_table: int = 4) -> Audi
                 algorithms=job.algorithms,
                 ledger=ledger,
                 progress=progress,
-            )
+            ).release
 
         wanted = min(per_table, pairs - checked)
         for losses in check_neighbours(table, neighbours(table, generator, most=wanted), run):

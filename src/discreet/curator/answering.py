@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
-from discreet.artifacts.cell_values import cell_value
 from discreet.curator.needed import Needed, Ranked
 from discreet.curator.planning import Planned
 from discreet.errors import LedgerDamaged
@@ -27,6 +26,7 @@ from discreet.queries.registry import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.counted_rows import counted_rows_note
+from discreet.questions.keys import key_label, key_name, key_size, key_value, possible_codes
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -96,7 +96,7 @@ def answers_from(
     if planned.choice is not None:
         return _chosen(planned, measured, confidence, notes)
     groups, unlisted, keys = planned.question.groups, planned.question.unlisted, measured.keys or ()
-    shape = tuple(schema.column(name).cells for name in groups)
+    shape = tuple(key_size(key, schema) for key in groups)
     shape = (len(keys), *shape) if unlisted else shape
     codes = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
     reader = AnswerReader(planned, measured, Fraction(str(confidence)), prod(shape))
@@ -105,25 +105,37 @@ def answers_from(
     def label(axis: int, code: int) -> str:
         if axis < len(unlisted):
             return keys[code][axis]
-        return schema.column(groups[axis - len(unlisted)]).label(code)
+        return key_label(groups[axis - len(unlisted)], code, schema)
 
-    def typed(axis: int, code: int) -> object:
+    def value(axis: int, code: int) -> object:
         if axis < len(unlisted):
             return keys[code][axis]
-        return cell_value(schema.column(groups[axis - len(unlisted)]), code)
+        return key_value(groups[axis - len(unlisted)], code, schema)
 
+    kept = _possible_rows(planned, codes, first=1 if unlisted else 0)
+    if len(kept) < len(codes):
+        codes, columns = codes[kept], tuple(each.taken(kept) for each in columns)
     if unlisted:  # one number for the key, spelled out in as many columns as it has texts
         codes = codes[:, [0] * len(unlisted) + list(range(1, len(shape)))]
     return Answers(
-        groups=(*unlisted, *groups),
+        groups=(*unlisted, *map(key_name, groups)),
         codes=codes,
         label=label,
         columns=columns,
         confidence=confidence,
         question=planned.question.text,
         notes=(*notes, *reader.notes()),
-        typed=typed,
+        typed=value,
     )
+
+
+def _possible_rows(planned: Planned, codes: Counts, *, first: int) -> Counts:
+    """The places of the groups that some row could be in: WHERE rules the others out, whatever the rows are."""
+    possible = np.ones(len(codes), dtype=np.bool_)
+    for axis, key in enumerate(planned.question.groups, start=first):
+        known = possible_codes(key, planned.question.condition, planned.schema)
+        possible &= np.isin(codes[:, axis], known)
+    return np.flatnonzero(possible)
 
 
 def _chosen(
@@ -140,15 +152,15 @@ def _chosen(
         candidates=schema.column(aggregate.column).cells,
         beta=(1 - confidence) / choice.times,
     )
-    shape = tuple(schema.column(name).cells for name in planned.question.groups)
+    shape = tuple(key_size(key, schema) for key in planned.question.groups)
     groups = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
     groups = np.repeat(groups, choice.times, axis=0)
     zeros = np.zeros(chosen.size)
     return Answers(
-        groups=(*planned.question.groups, aggregate.name),
+        groups=(*map(key_name, planned.question.groups), aggregate.name),
         codes=np.concatenate([groups, chosen.reshape(-1, 1)], axis=1),
-        label=lambda axis, code: schema.column(names[axis]).label(code),
-        typed=lambda axis, code: cell_value(schema.column(names[axis]), code),
+        label=lambda axis, code: key_label(names[axis], code, schema),
+        typed=lambda axis, code: key_value(names[axis], code, schema),
         columns=(
             AnswerColumn(
                 name="rows behind the best",

@@ -49,7 +49,7 @@ from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
 from discreet.questions.curator_sql import NOTHING, CuratorDialect
 from discreet.questions.expressions import TRUE
-from discreet.questions.undeclared import undeclared_in_expression
+from discreet.questions.notes import undeclared_values
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.schema import Schema
 
@@ -191,7 +191,7 @@ class Curator:
         pieces = measured.split(parts)
 
         def answered(place: int, level: float | Fraction) -> Answers:
-            notes = undeclared_in_expression(parts[place].question.condition, self.schema)
+            notes = undeclared_values(parts[place].question.condition, self.schema)
             return answers_from(parts[place], pieces[place], confidence=float(level), notes=notes)
 
         if plan.is_plain:

@@ -23,6 +23,7 @@ from discreet.queries.tallies import (
 from discreet.queries.tree import bits_of
 from discreet.questions.curator_sql import Aggregate, CuratorQuestion
 from discreet.questions.expressions import TRUE
+from discreet.questions.keys import key_size, tally_groups
 from discreet.schema import Schema
 
 MOST_QUANTILE_BITS = 18
@@ -247,7 +248,7 @@ def rows_divide(question: CuratorQuestion, schema: Schema, of: Summand) -> bool:
 
 def _reach(term: Term, question: CuratorQuestion, schema: Schema, accounting: Accounting) -> float:
     """What noise is in proportion to: how far a person moves the tally, in units of the values."""
-    moved = Tally(term, question.groups).sensitivity(schema)
+    moved = Tally(term, tally_groups(question.groups)).sensitivity(schema)
     steps = float(moved.l1) if accounting is Accounting.BASIC else sqrt(moved.l2_squared)
     return steps / term.grid if isinstance(term, Total) else steps
 
@@ -262,7 +263,7 @@ def _quantile_bits(column: str, question: CuratorQuestion, schema: Schema) -> tu
 
     As fine as the column's cells are, up to 2^18 buckets and as many over all groups as fit.
     """
-    groups = prod(schema.column(name).cells for name in question.groups)
+    groups = prod(key_size(key, schema) for key in question.groups)
     groups *= USUAL_KEYS if question.unlisted else 1
     bits = bits_of(schema.column(column).value_cells)
     room = max(1, MOST_QUANTILE_CELLS // groups).bit_length() - 1

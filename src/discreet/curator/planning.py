@@ -28,15 +28,15 @@ from discreet.queries.registry import loaded
 from discreet.queries.tallies import (
     Cells,
     FoundKeys,
-    Key,
     Tally,
     Term,
     keys_touched,
 )
 from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.curator_sql import Aggregate, CuratorQuestion
-from discreet.questions.limits import MOST_CELLS, MOST_GROUPS
+from discreet.questions.keys import key_size, tally_groups
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS, MOST_GROUPS
 
 MOST_KEYS = 100_000
 """Found keys of one question."""
@@ -75,7 +75,7 @@ class Planned:
     finder: PartitionSelection | None = None
     """How keys that no schema lists are named, before anything else is read."""
 
-    def requests_for(self, keys: tuple[Key, ...]) -> tuple[TallyRequest, ...]:
+    def requests_for(self, keys: tuple[tuple[str, ...], ...]) -> tuple[TallyRequest, ...]:
         """The requests, once the keys are known."""
         found = FoundKeys(self.question.unlisted, keys)
         return tuple(
@@ -88,7 +88,7 @@ class Planned:
         """How many choices in groups are made for the question."""
         return len(self.picks) + (self.choice is not None)
 
-    def picks_for(self, keys: tuple[Key, ...] | None) -> tuple[ChoiceRequest, ...]:
+    def picks_for(self, keys: tuple[tuple[str, ...], ...] | None) -> tuple[ChoiceRequest, ...]:
         """The choices in groups, once the keys, if any, are known."""
         found = None if keys is None else FoundKeys(self.question.unlisted, keys)
         return tuple(pick.request(found) for pick in self.picks)
@@ -97,7 +97,7 @@ class Planned:
     def most_keys(self) -> int:
         """As many found keys as can be answered; further ones, in order, are left out."""
         cells = [prod(request.query.shape(self.schema)[1:]) for request in self.requests]
-        groups = prod(self.schema.column(name).cells for name in self.question.groups)
+        groups = prod(key_size(key, self.schema) for key in self.question.groups)
         return min(MOST_KEYS, MOST_GROUPS // groups, *(MOST_CELLS // each for each in cells))
 
     @property
@@ -228,11 +228,13 @@ def _requests(
     picks: list[Pick] = []
     for term, part in parts.items():
         if isinstance(term, Ranked):
-            cells = Tally(Cells(term.column, term.shift), question.groups, question.condition)
+            cells = Tally(
+                Cells(term.column, term.shift), tally_groups(question.groups), question.condition
+            )
             chosen_by = chooser(part, accounting, times=1)
             picks.append(Pick(term, RankScores(cells, term.level), chosen_by))
             continue
-        tally = Tally(term, question.groups, question.condition)
+        tally = Tally(term, tally_groups(question.groups), question.condition)
         if question.unlisted:
             tally = replace(tally, found=FoundKeys(question.unlisted))
         moved = tally.sensitivity(schema)
@@ -280,7 +282,7 @@ def _choosing(
     assert aggregate.column is not None
     if budget.notion is Notion.EPSILON and budget.delta and accounting is Accounting.BASIC:
         budget = allowed = Budget(epsilon=budget.epsilon)
-    tally = Tally(Cells(aggregate.column), question.groups, question.condition)
+    tally = Tally(Cells(aggregate.column), tally_groups(question.groups), question.condition)
     tally.size(schema)
     mechanism = chooser(allowed, accounting, times=aggregate.chosen)
     return Planned(

@@ -22,7 +22,7 @@ from discreet.schema.columns.column import Column
 
 MOST_BITS = 64
 MOST_SORTED_BYTES = 400 << 20
-"""Of codes and keys: 52 million rows of one column, which took a process of 722 MB."""
+"""The most memory for codes and keys: 52 million rows of one column, in a process of 722 MB."""
 _CHUNK_BITS = 12
 """Bits that one look into a table spreads: its 4,096 numbers stay in a processor's cache."""
 
@@ -38,7 +38,7 @@ class Interleaving:
     """Which column each bit of a key comes from, most significant first."""
 
     bits: tuple[int, ...]
-    """Of each column's codes."""
+    """How many bits the codes of each column have."""
     order: tuple[int, ...]
 
     @classmethod

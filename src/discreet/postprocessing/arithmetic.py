@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.answer import Unit
-from discreet.artifacts.cell_values import Span
 from discreet.errors import BadQuestion
 from discreet.postprocessing.values import (
     Bools,
@@ -26,6 +25,7 @@ from discreet.postprocessing.values import (
     Value,
     joined_origins,
 )
+from discreet.questions.cells.values import Span
 
 Function = Callable[[Floats], Floats]
 

@@ -13,6 +13,8 @@ from discreet.errors import BadQuestion
 from discreet.postprocessing import arithmetic, logic
 from discreet.postprocessing.arithmetic import constant_of, increasing, numbers_of
 from discreet.postprocessing.values import Floats, Labels, Levels, Numbers, Value, joined_origins
+from discreet.questions.cells.functions import matches
+from discreet.schema.columns.column import OTHER_LABEL
 
 Work = Callable[[Sequence[Value], Levels], Value]
 
@@ -112,12 +114,15 @@ def _extreme(greatest: bool) -> Work:
 
 
 def _texts(function: Callable[..., Any]) -> Work:
-    """A function of texts (and of exact numbers beside them)."""
+    """A function of texts (and of exact numbers beside them). Of values that no one declared it is unknown."""
 
     def applied(arguments: Sequence[Value], levels: Levels) -> Value:
         columns = [_plain(each) for each in arguments]
         rows = zip(*columns, strict=True)
-        values = [None if None in each else function(*each) for each in rows]
+        values = [
+            None if None in each else OTHER_LABEL if OTHER_LABEL in each else function(*each)
+            for each in rows
+        ]
         return Labels(Labels.of(values).values, None, joined_origins(*arguments))
 
     return applied
@@ -145,9 +150,7 @@ def _part_of_text(text: str, start: float, length: float | None = None) -> str:
 
 
 def _like(ignores_case: bool) -> Work:
-    from discreet.questions.conditions import Pattern
-
-    return _texts(lambda text, pattern: Pattern("", pattern, ignores_case).matches(text))
+    return _texts(lambda text, pattern: matches(pattern, text, ignores_case))
 
 
 def _as_number(arguments: Sequence[Value], levels: Levels) -> Value:

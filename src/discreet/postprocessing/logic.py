@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.cell_values import Span
 from discreet.errors import BadQuestion
 from discreet.postprocessing.arithmetic import numbers_of
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
+from discreet.questions.cells.values import Span
 
 Unsure = npt.NDArray[np.bool_]
 

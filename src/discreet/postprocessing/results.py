@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from discreet.artifacts.answers import AnswerColumn, Answers
-from discreet.artifacts.cell_values import Span
 from discreet.postprocessing.plan import QueryPlan
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value
 from discreet.postprocessing.working import Result, Work
 from discreet.privacy.exact import exact
+from discreet.questions.cells.values import Span
 from discreet.schema import Schema
 
 NULL = "(null)"

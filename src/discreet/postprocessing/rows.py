@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.answers import Answers
-from discreet.artifacts.cell_values import Span
 from discreet.errors import BadQuestion
 from discreet.postprocessing.across import Groups
 from discreet.postprocessing.arithmetic import numbers_of
 from discreet.postprocessing.plan import Order
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
+from discreet.questions.cells.values import Span
 
 Places = npt.NDArray[np.int64]
 

@@ -13,7 +13,6 @@ from itertools import product
 import numpy as np
 
 from discreet.artifacts.answers import Answers
-from discreet.artifacts.cell_values import cell_value
 from discreet.errors import BadQuestion
 from discreet.postprocessing import logic
 from discreet.postprocessing.across import Groups, across
@@ -35,6 +34,7 @@ from discreet.postprocessing.plan import (
     Scalar,
     Select,
     Table,
+    Union,
 )
 from discreet.postprocessing.rows import (
     Places,
@@ -46,8 +46,10 @@ from discreet.postprocessing.rows import (
 )
 from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value, joined_origins
 from discreet.postprocessing.windows import over
+from discreet.questions.cells.values import cell_value
 from discreet.schema import Schema
 
+EMPTY_GROUPS = "Every group that the schema declares is a row of the subquery, also one that no row of the table is in."
 MOST_DECLARED = 1_000_000
 """Combinations of cells that are listed without being measured."""
 DRAW = -2
@@ -159,6 +161,8 @@ class Work:
         inside = self.result(source)
         notes |= inside.notes
         frame = _Frame(inside.rows, [], {}, inside.values)
+        if select.keys is not None and _has_groups(source):
+            notes[EMPTY_GROUPS] = None
         if select.where is not None:
             frame = self._filtered(frame, select.where, "WHERE", notes)
         return frame if select.keys is None else self._grouped(frame, select.keys)
@@ -386,6 +390,15 @@ class Work:
         arguments = [self._value(each, frame) for each in asked.arguments]
         keys = [self._value(each.key, frame) for each in asked.order]
         return over(asked, arguments, keys, groups, self._levels)
+
+
+def _has_groups(table: Select | Union) -> bool:
+    """Whether the rows of a result are groups of a question."""
+    if isinstance(table, Union):
+        return any(_has_groups(each) for each in table.tables)
+    if isinstance(table.source, Select | Union):
+        return table.keys is None and _has_groups(table.source)
+    return isinstance(table.source, Measured) and bool(table.source.keys)
 
 
 def _named(frame: _Frame, places: Places) -> str:

@@ -96,3 +96,11 @@ def sensitivity_of_disjoint_counts(adjacency: Adjacency, unit: PrivacyUnit) -> S
         case Adjacency.CHANGE_ONE:
             return Sensitivity(l1=2 * rows, l2_squared=2 * rows * rows)
     assert_never(adjacency)
+
+
+def sensitivity_of_one_count(unit: PrivacyUnit) -> Sensitivity:
+    """One count of rows moves by at most a unit's rows, under either adjacency.
+
+    A changed row leaves what is counted, or enters it, but cannot do both.
+    """
+    return Sensitivity(l1=unit.max_rows, l2_squared=unit.max_rows**2)

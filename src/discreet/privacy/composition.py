@@ -1,4 +1,4 @@
-"""What several mechanisms cost together, and what one costs a group.
+"""What several mechanisms cost together.
 
 Every rule names its theorem. All of them hold when the mechanisms are chosen adaptively.
 """
@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from typing import assert_never
 
-from discreet.errors import BadBudget, BadInput
+from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
-from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.conversion_rounding import context, number, round_up, upper
-
-LARGEST_EXPONENT = 10_000
-"""Beyond it a group's delta is certainly above 1."""
+from discreet.privacy.budget import Budget
+from discreet.privacy.protection import for_a_group
 
 
 def basic(costs: Iterable[Budget]) -> Budget:
@@ -32,49 +28,6 @@ def basic(costs: Iterable[Budget]) -> Budget:
     if total is None:
         raise BadInput("Nothing to compose: give at least one cost.")
     return total
-
-
-def group(cost: Budget, size: int) -> Budget:
-    """The cost for a group of `size` units, or for one unit that is `size` steps away.
-
-    Theorem: pure, size * epsilon (Dwork and Roth 2014, thm 2.2); approximate,
-    (k epsilon, k e^((k-1) epsilon) delta) (Vadhan 2017, lemma 2.2), the delta rounded up;
-    zCDP, size^2 * rho (Bun and Steinke 2016, prop. 1.9).
-    """
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise BadInput(f"A group's size is {size!r}; it must be a whole number of at least 1.")
-    if size == 1 or (cost.amount == 0 and cost.delta == 0):
-        return cost
-    match cost.notion:
-        case Notion.EPSILON:
-            return _epsilon_of_group(cost, size)
-        case Notion.RHO:
-            if cost.delta:
-                raise BadBudget(
-                    "Refused: no group privacy theorem is known here for zCDP with a delta. "
-                    "State the cost as epsilon and delta, or drop the delta."
-                )
-            return cost.times(size * size)
-    assert_never(cost.notion)
-
-
-def _epsilon_of_group(cost: Budget, size: int) -> Budget:
-    if cost.delta == 0:
-        return cost.times(size)
-    exponent = (size - 1) * cost.epsilon
-    delta = Fraction(1)
-    if exponent <= LARGEST_EXPONENT:
-        delta = size * cost.delta
-        if exponent:
-            delta = round_up(upper(context().exp(number(exponent)) * number(delta)))
-    if delta >= 1:
-        raise BadBudget(
-            f"Refused: for a group of {size}, {cost} leaves a delta of 1 or more, which protects "
-            "nobody. Use a smaller epsilon or delta, or a smaller group."
-        )
-    if cost.epsilon == 0:
-        return Budget.from_dict({Notion.EPSILON.value: "0", "delta": str(delta)})
-    return Budget(epsilon=size * cost.epsilon, delta=delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +74,7 @@ def parallel(
 
     Theorem: McSherry 2009, thm 4: a row lies in one part, so one row costs the maximum.
     A unit of m rows is m such steps, and under change-one 2m (a row leaves one part and
-    another enters the same or another part), which `group` prices.
+    another enters the same or another part), which `for_a_group` prices.
     """
     unknown, missing = set(costs) - set(partition.parts), set(partition.parts) - set(costs)
     if unknown or missing:
@@ -135,9 +88,9 @@ def parallel(
     assert worst is not None  # a partition has parts
     match adjacency:
         case Adjacency.ADD_REMOVE:
-            return group(worst, unit.max_rows)
+            return for_a_group(worst, unit.max_rows)
         case Adjacency.CHANGE_ONE:
-            return group(worst, 2 * unit.max_rows)
+            return for_a_group(worst, 2 * unit.max_rows)
     assert_never(adjacency)
 
 

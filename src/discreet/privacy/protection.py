@@ -38,12 +38,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.errors import BadBudget
+from discreet.errors import BadBudget, BadInput
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget, Notion
 
 DIGITS = 10**15
 """An amplified delta is rounded up to this many parts of its own size."""
+MOST_ADDED = 64
+"""Steps of a group whose deltas are added one by one."""
 LARGEST_EXPONENT = 300
 """Beyond e^300 no delta is left below 1 that anyone would write."""
 
@@ -139,7 +141,13 @@ def why_not(*, charge: Protected, cap: Protected) -> str:
 
 
 def for_a_group(cost: Budget, size: int) -> Budget:
-    """Group privacy: what tables `size` steps apart lose, if tables one step apart lose `cost`."""
+    """Group privacy: what tables `size` steps apart lose, if tables one step apart lose `cost`.
+
+    Theorem: see the top of this module. Of more than `MOST_ADDED` steps each counts as the last one
+    does, which gives the textbooks' size e^((size-1) epsilon) delta (Vadhan 2017, lemma 2.2).
+    """
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise BadInput(f"A group's size is {size!r}; it must be a whole number of at least 1.")
     if size == 1:
         return cost
     if cost.notion is Notion.RHO:
@@ -148,9 +156,14 @@ def for_a_group(cost: Budget, size: int) -> Budget:
                 f"No theorem says what {cost} amounts to for {size} steps: a rho with a delta is not "
                 "converted. Nothing was charged. Use a budget with delta 0."
             )
-        return Budget(rho=cost.amount * size * size)
-    growth = sum((_exponential_above(cost.amount * step) for step in range(size)), Fraction(0))
-    delta = cost.delta * growth if cost.delta else Fraction(0)
+        return cost.times(size * size)
+    if cost.delta == 0 or cost.amount == 0:
+        return cost.times(size)
+    last = _exponential_above(cost.amount * (size - 1))
+    growth = last * size
+    if size <= MOST_ADDED:
+        growth = sum((_exponential_above(cost.amount * k) for k in range(size - 1)), last)
+    delta = cost.delta * growth
     if delta >= 1:
         raise BadBudget(
             f"{cost} amounts, for {size} steps, to a delta of 1 or more, which promises nothing. "
@@ -182,8 +195,6 @@ def _exponential_above(power: Fraction) -> Fraction:
 
 def _rounded_up(value: Fraction) -> Fraction:
     """The next number of few digits that is not below."""
-    if value == 0:
-        return value
     scale = DIGITS
     while value * scale < DIGITS:
         scale *= 10

@@ -19,10 +19,11 @@ from discreet.privacy.adjacency import (
     Adjacency,
     Sensitivity,
     sensitivity_of_disjoint_counts,
+    sensitivity_of_one_count,
 )
 from discreet.queries.registry import query_kinds
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 Counts = npt.NDArray[np.int64]
 
@@ -99,11 +100,7 @@ class Marginal:
 
 @dataclass(frozen=True, slots=True)
 class CellCount:
-    """Count the rows in some cells of a marginal: one number.
-
-    A single count moves by at most a unit's rows under either adjacency: a changed row
-    leaves the set, or enters it, but cannot do both.
-    """
+    """Count the rows in some cells of a marginal: one number."""
 
     columns: tuple[str, ...]
     cells: tuple[int, ...]
@@ -120,8 +117,7 @@ class CellCount:
         return 1
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
-        rows = schema.unit.max_rows
-        return Sensitivity(l1=rows, l2_squared=rows * rows)
+        return sensitivity_of_one_count(schema.unit)
 
     def evaluate(self, counts: Counts) -> Counts:
         chosen = np.array(sorted(set(self.cells)), dtype=np.int64)
@@ -133,98 +129,6 @@ class CellCount:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> CellCount:
         return cls(columns=tuple(data["columns"]), cells=tuple(data["cells"]))
-
-
-@dataclass(frozen=True, slots=True)
-class BlockCounts:
-    """Count rows per block of neighbouring cells: one level of a tree over ordered columns.
-
-    A block of column c is 2^shifts[c] value cells; cells of nulls and of outside values are in none.
-    A row lies in at most one block.
-    """
-
-    columns: tuple[str, ...]
-    shifts: tuple[int, ...]
-    cells: tuple[int, ...]
-    """Value cells of each column, as the schema has them."""
-    kind: ClassVar[str] = "block-counts"
-
-    def __post_init__(self) -> None:
-        _distinct(self.columns)
-        if not len(self.columns) == len(self.shifts) == len(self.cells):
-            raise BadInput("Blocks need one shift and one number of cells for each column.")
-        if any(not 0 <= shift <= 64 for shift in self.shifts) or any(c < 1 for c in self.cells):
-            raise BadInput("Blocks need shifts from 0 to 64, and at least one cell a column.")
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        pairs = zip(self.cells, self.shifts, strict=True)
-        return tuple(((cells - 1) >> shift) + 1 for cells, shift in pairs)
-
-    def size(self, schema: Schema) -> int:
-        Marginal(self.columns).size(schema)
-        if self.cells != tuple(schema.column(name).value_cells for name in self.columns):
-            raise BadInput("Blocks were made for columns of other sizes.")
-        return prod(self.shape)
-
-    def sensitivity(self, schema: Schema) -> Sensitivity:
-        return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)
-
-    def evaluate(self, counts: Counts) -> Counts:
-        found = counts[tuple(slice(0, cells) for cells in self.cells)]
-        for axis, (cells, shift) in enumerate(zip(self.cells, self.shifts, strict=True)):
-            starts = np.arange(0, cells, min(1 << shift, cells))
-            found = np.add.reduceat(found, starts, axis=axis, dtype=np.int64)
-        return found.reshape(-1)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "columns": list(self.columns),
-            "shifts": list(self.shifts),
-            "cells": list(self.cells),
-        }
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> BlockCounts:
-        return cls(tuple(data["columns"]), tuple(data["shifts"]), tuple(data["cells"]))
-
-
-@dataclass(frozen=True, slots=True)
-class RangeCount:
-    """Count the rows in the cells first..last of one column: one number.
-
-    It moves by at most a unit's rows under either adjacency, as any single count does.
-    """
-
-    column: str
-    first: int
-    last: int
-    kind: ClassVar[str] = "range-count"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    def size(self, schema: Schema) -> int:
-        Marginal(self.columns).size(schema)
-        if not 0 <= self.first <= self.last < schema.column(self.column).value_cells:
-            raise BadInput(f"A range of {self.column} is empty, or leaves the column's cells.")
-        return 1
-
-    def sensitivity(self, schema: Schema) -> Sensitivity:
-        rows = schema.unit.max_rows
-        return Sensitivity(l1=rows, l2_squared=rows * rows)
-
-    def evaluate(self, counts: Counts) -> Counts:
-        return np.array([counts[self.first : self.last + 1].sum(dtype=np.int64)], dtype=np.int64)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "column": self.column, "first": self.first, "last": self.last}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RangeCount:
-        return cls(column=data["column"], first=int(data["first"]), last=int(data["last"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +201,6 @@ class PresentCount:
     """Count the rows that `ClampedSum` adds up: those with a value in the column's domain.
 
     Unlike `CellCount` it needs no list of cells, of which a column may have 2^64.
-    One unit moves it by at most its rows, under either adjacency.
     """
 
     column: str
@@ -313,8 +216,7 @@ class PresentCount:
         return 1
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
-        rows = schema.unit.max_rows
-        return Sensitivity(l1=rows, l2_squared=rows * rows)
+        return sensitivity_of_one_count(schema.unit)
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "column": self.column}
@@ -329,8 +231,6 @@ Query = CountQuery | ClampedSum | PresentCount
 _OF_THE_CORE: tuple[Any, ...] = (
     Marginal,
     CellCount,
-    BlockCounts,
-    RangeCount,
     ClampedSum,
     PresentCount,
 )

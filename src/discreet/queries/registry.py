@@ -50,7 +50,10 @@ class Family:
     queries: tuple[Any, ...] = ()
     """Its own integer queries: types with a `kind` and a `from_dict`."""
     algorithms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each class, the places of what releases it, the preferred one first."""
+    """For each class, the places of what releases it, the preferred one first.
+
+    `module:name(flag)` is the algorithm at `module:name`, made with that flag.
+    """
     sources: Mapping[str, str] = field(default_factory=dict)
     """For each kind of part, what it contributes to answers: (part, place, release) to `Evidence`."""
     pooled: tuple[str, ...] = ()

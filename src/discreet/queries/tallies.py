@@ -17,7 +17,7 @@ at most `max_groups` groups, which matters where people are counted: for rows it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
 from typing import Any, ClassVar, assert_never
@@ -28,9 +28,9 @@ from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.queries.measurable import Counts
 from discreet.questions.expression_bounds import Ends, expression_bounds
-from discreet.questions.expressions import TRUE, Expression, canonical
-from discreet.questions.limits import MOST_CELLS
+from discreet.questions.expressions import TRUE, Bins, Expression, canonical
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 MOST_ROWS = 1 << 40
 """Rows that a sum's rounding is bounded for."""
@@ -140,14 +140,18 @@ class Tally:
     """One integer a group (for `Cells`, one a group and bucket), over the rows that meet `condition`."""
 
     term: Term
-    groups: tuple[str, ...] = ()
+    groups: tuple[str | Bins, ...] = ()
+    """Columns, a group for each of their cells; or public maps of what rows can be to groups."""
     condition: Expression = TRUE
     found: FoundKeys | None = None
 
     def shape(self, schema: Schema) -> tuple[int, ...]:
-        """Found keys, cells of each group column, then buckets."""
+        """Found keys, cells of each group column or groups of each map, then buckets."""
         sizes = [] if self.found is None else [len(self.found.texts)]
-        sizes += [schema.column(name).cells for name in self.groups]
+        sizes += [
+            each.size if isinstance(each, Bins) else schema.column(each).cells
+            for each in self.groups
+        ]
         if isinstance(self.term, Cells):
             sizes.append(self.term.buckets(schema))
         return tuple(sizes)
@@ -200,7 +204,7 @@ class Tally:
         return {
             "kind": self.term.kind,
             **parts,
-            "groups": list(self.groups),
+            "groups": [asdict(each) if isinstance(each, Bins) else each for each in self.groups],
             "found": None if self.found is None else list(self.found.columns),
             "condition": canonical(self.condition),
         }

@@ -1,8 +1,9 @@
 """Conditions on rows, with SQL's three truth values, in negation normal form.
 
-An atom looks at one column. In SQL a comparison with a null is neither true nor false, so `NOT`
-is not the complement of what it stands before: it is pushed down to the atoms (De Morgan holds in
-Kleene's logic), and there a negated atom is true where the atom is false, which a null never is.
+An atom is a condition that is no AND, OR or NOT of others. In SQL a comparison with a null is neither
+true nor false, so `NOT` is not the complement of what it stands before: it is pushed down to the atoms
+(De Morgan holds in Kleene's logic), and there a negated atom is true where the atom is false, which a
+null never is.
 """
 
 from __future__ import annotations
@@ -10,118 +11,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from discreet.errors import BadQuestion
-from discreet.questions.inequality import Inequality
-
-COMPLEMENTS = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """True, false, or unknown (`None`): what a comparison with NULL is."""
-
-    truth: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """`column operator literal`, with one of = != < <= > >=."""
-
-    column: str
-    operator: str
-    literal: object
-
-
-@dataclass(frozen=True, slots=True)
-class Membership:
-    """`column IN (...)`. A NULL in the list makes every value that is not listed unknown."""
-
-    column: str
-    literals: tuple[object, ...]
-    has_null: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NullTest:
-    """`column IS NULL`: true or false, never unknown."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class TruthTest:
-    """`column IS TRUE` or `IS FALSE`: true or false, never unknown."""
-
-    column: str
-    truth: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """`column LIKE text`, or ILIKE."""
-
-    column: str
-    text: str
-    ignores_case: bool = False
-
-    def matches(self, value: str) -> bool:
-        """Whether `value` fits: `_` is any one letter, `%` any number of them.
-
-        Two pointers and one place to return to, so no pattern takes more than
-        len(pattern) * len(value) steps.
-        """
-        text = self.text.casefold() if self.ignores_case else self.text
-        value = value.casefold() if self.ignores_case else value
-        place = letter = 0
-        star, resumed = -1, 0
-        while letter < len(value):
-            if place < len(text) and text[place] == "%":
-                star, resumed = place, letter
-                place += 1
-            elif place < len(text) and text[place] in ("_", value[letter]):
-                place += 1
-                letter += 1
-            elif star >= 0:
-                resumed += 1
-                place, letter = star + 1, resumed
-            else:
-                return False
-        return all(rest == "%" for rest in text[place:])
-
-
-Atom = Comparison | Membership | NullTest | TruthTest | Pattern
-
-
-@dataclass(frozen=True, slots=True)
-class Every:
-    """AND."""
-
-    parts: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Either:
-    """OR."""
-
-    parts: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Opposite:
-    """NOT."""
-
-    part: Condition
-
-
-Condition = Constant | Atom | Inequality | Every | Either | Opposite
-ALWAYS = Constant(True)
+from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, reach_of
+from discreet.questions.expressions import (
+    COMPARED,
+    COMPLEMENTS,
+    LARGEST_INTEGER,
+    MIRRORED,
+    SMALLEST_INTEGER,
+    Call,
+    ColumnValue,
+    Constant,
+    Expression,
+    Type,
+    columns_of,
+)
+from discreet.schema.columns.values import Instant, day_of
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """An atom as it stands, or negated: true where the atom is false."""
 
-    atom: Atom
+    atom: Expression
     positive: bool
 
 
@@ -137,39 +48,68 @@ Normal = Leaf | Node | bool
 """Negation normal form: where it is true. Unknown and false are not told apart any more."""
 
 
-def normal_form(condition: Condition, *, positive: bool = True) -> Normal:
+def normal_form(condition: Expression, *, positive: bool = True) -> Normal:
     """`condition` (or its negation) with every NOT at an atom."""
-    match condition:
-        case Constant(truth=truth):
-            return truth is positive
-        case Opposite(part=part):
-            return normal_form(part, positive=not positive)
-        case Every(parts=parts) | Either(parts=parts):
-            every = isinstance(condition, Every) is positive
-            flat: list[Normal] = []
-            for part in parts:
-                inside = normal_form(part, positive=positive)
-                if inside is (not every):
-                    return inside
-                if isinstance(inside, Node) and inside.every is every:
-                    flat.extend(inside.parts)
-                elif inside is not every:
-                    flat.append(inside)
-            if not flat:
-                return every
-            return flat[0] if len(flat) == 1 else Node(every, tuple(flat))
-        case Comparison(column=column, operator=sign, literal=literal) if not positive:
-            return Leaf(Comparison(column, COMPLEMENTS[sign], literal), True)
-        case Inequality():
-            raise BadQuestion(
-                "A linear inequality over columns is answered by a release of halfspaces(...) only, for "
-                "count(*) over these columns."
-            )
-        case atom:
-            return Leaf(atom, positive)
+    if isinstance(condition, Constant):
+        return condition.value is positive
+    if isinstance(condition, ColumnValue):
+        return Leaf(condition, positive)
+    match condition.name:
+        case "not":
+            return normal_form(condition.arguments[0], positive=not positive)
+        case "and" | "or":
+            every = (condition.name == "and") is positive
+            return _chain(condition.arguments, every, positive)
+        case "is true" | "is false" if positive:
+            return normal_form(condition.arguments[0], positive=condition.name == "is true")
+        case "distinct" if isinstance(condition.arguments[1], Constant):
+            return _distinct(condition, positive)
+    if not any(True for _ in columns_of(condition)):
+        truth = reach_of(condition, {})
+        return truth.options == {positive}
+    return _leaf(condition, positive)
 
 
-def atoms(normal: Normal) -> Iterator[Atom]:
+def _chain(parts: tuple[Expression, ...], every: bool, positive: bool) -> Normal:
+    flat: list[Normal] = []
+    for part in parts:
+        inside = normal_form(part, positive=positive)
+        if inside is (not every):
+            return inside
+        if isinstance(inside, Node) and inside.every is every:
+            flat.extend(inside.parts)
+        elif inside is not every:
+            flat.append(inside)
+    if not flat:
+        return every
+    return flat[0] if len(flat) == 1 else Node(every, tuple(flat))
+
+
+def _distinct(asked: Call, positive: bool) -> Normal:
+    value, constant = asked.arguments
+    missing = Call("is null", (value,), "boolean")
+    if constant == Constant(None, constant.type):
+        return normal_form(missing, positive=not positive)
+    equal = Call("=", (value, constant), "boolean")
+    if not positive:
+        return normal_form(equal)
+    unequal = Call("not", (equal,), "boolean")
+    return normal_form(Call("or", (unequal, missing), "boolean"))
+
+
+def _leaf(atom: Call, positive: bool) -> Normal:
+    if atom.name not in COMPARED:
+        return Leaf(atom, positive)
+    left, right = atom.arguments
+    if any(isinstance(side, Constant) and side.value is None for side in (left, right)):
+        return False
+    sign = atom.name if positive else COMPLEMENTS[atom.name]
+    if isinstance(left, Constant):
+        left, right, sign = right, left, MIRRORED.get(sign, sign)
+    return Leaf(Call(sign, (left, right), "boolean"), True)
+
+
+def atoms(normal: Normal) -> Iterator[Expression]:
     """Every atom in a normal form."""
     if isinstance(normal, Leaf):
         yield normal.atom
@@ -178,28 +118,89 @@ def atoms(normal: Normal) -> Iterator[Atom]:
             yield from atoms(part)
 
 
-def leaves_of(condition: Condition) -> Iterator[Atom | Inequality]:
-    """Every atom and inequality of a condition."""
-    if isinstance(condition, Every | Either):
-        for part in condition.parts:
-            yield from leaves_of(part)
-    elif isinstance(condition, Opposite):
-        yield from leaves_of(condition.part)
-    elif not isinstance(condition, Constant):
-        yield condition
+def columns_named(condition: Expression) -> frozenset[str]:
+    """The columns that a condition looks at: what its normal form leaves out does not matter."""
+    return frozenset(name for atom in atoms(normal_form(condition)) for name in columns_of(atom))
 
 
-def columns_named(condition: Condition) -> set[str]:
-    found: set[str] = set()
-    for leaf in leaves_of(condition):
-        found |= set(leaf.columns) if isinstance(leaf, Inequality) else {leaf.column}
+def asks_for_a_value(condition: Expression, column: str) -> bool:
+    """Whether no row with a null in `column` can satisfy the condition."""
+    return _without(normal_form(condition), column) is False
+
+
+def _without(normal: Normal, column: str) -> Normal:
+    """What is left of the condition for a row whose `column` is null."""
+    if isinstance(normal, Leaf) and column in (names := set(columns_of(normal.atom))):
+        truth = reach_of(normal.atom, anywhere(normal.atom) | {column: NULL})
+        if normal.positive not in truth.options:
+            return False
+        return True if len(names) == 1 else normal
+    if not isinstance(normal, Node):
+        return normal
+    parts = [_without(part, column) for part in normal.parts]
+    if any(part is (not normal.every) for part in parts):
+        return not normal.every
+    left = tuple(part for part in parts if part is not normal.every)
+    return Node(normal.every, left) if left else normal.every
+
+
+def anywhere(expression: Expression) -> dict[str, Reach]:
+    """Every column of an expression, with all that it may hold."""
+    if isinstance(expression, ColumnValue):
+        return {expression.column: anything(expression.type)}
+    found: dict[str, Reach] = {}
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            found |= anywhere(argument)
     return found
 
 
-def has_inequality(condition: Condition) -> bool:
-    return any(isinstance(leaf, Inequality) for leaf in leaves_of(condition))
+def anything(type_: Type, *, null: bool = True) -> Reach:
+    """Every value of a type."""
+    if type_ in ("text", "null"):
+        return Reach(null, any_text=True)
+    if type_ == "boolean":
+        return Reach(null, options=frozenset([True, False]))
+    if type_ == "number":
+        return numbers(-GREATEST, GREATEST, null=null)
+    return numbers(SMALLEST_INTEGER, LARGEST_INTEGER, null=null)
 
 
-def negated(asked: Inequality) -> Inequality:
-    """True where the inequality is false: a null satisfies neither."""
-    return Inequality(asked.columns, asked.coefficients, COMPLEMENTS[asked.sign], asked.bound)
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """An atom that compares one plain column with literals: `column sign literals`.
+
+    The sign is a comparison, `in`, `is null`, `is true`, `is false`, `like` or `ilike`.
+    """
+
+    column: str
+    sign: str
+    literals: tuple[object, ...] = ()
+    has_null: bool = False
+    """Whether a list holds a NULL, which makes every value that is not listed unknown."""
+
+
+def simple_of(atom: Expression) -> Simple | None:
+    """The plain comparison that an atom is, or `None`."""
+    if isinstance(atom, ColumnValue):
+        return Simple(atom.column, "=", (True,))
+    if isinstance(atom, Constant) or not isinstance(atom.arguments[0], ColumnValue):
+        return None
+    column, rest, sign = atom.arguments[0], atom.arguments[1:], atom.name
+    if sign in ("is null", "is true", "is false"):
+        return Simple(column.column, sign)
+    if sign not in (*COMPARED, "in", "like", "ilike"):
+        return None
+    constants = [part for part in rest if isinstance(part, Constant)]
+    if len(constants) < len(rest) or (column.type == "text" and sign in MIRRORED):
+        return None
+    known = tuple(literal(part) for part in constants if part.value is not None)
+    return Simple(column.column, sign, known, len(known) < len(constants))
+
+
+def literal(constant: Constant) -> object:
+    """A constant as a value of the table."""
+    value = constant.value
+    if constant.type == "date" and isinstance(value, int):
+        return day_of(value)
+    return Instant(value) if constant.type == "datetime" and isinstance(value, int) else value

@@ -16,10 +16,9 @@ from typing import Any, ClassVar
 
 from discreet.errors import BadInput, BadQuestion
 from discreet.questions.aggregates import AGGREGATES
-from discreet.questions.curator_conditions import ConditionReader
 from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
 from discreet.questions.expressions import TRUE, Call, Constant, Expression, canonical
-from discreet.questions.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
+from discreet.questions.keys import ComputedKey, Key, key_size
 from discreet.questions.statement import (
     StatementReader,
     bare,
@@ -30,6 +29,7 @@ from discreet.questions.statement import (
 )
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
+from discreet.schema.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
 
 SHAPE = (
     "Ask SELECT count(*), count(col), count(DISTINCT col), sum, avg, variance, stddev, median, "
@@ -78,8 +78,8 @@ class CuratorQuestion:
     """What is asked, as plain data; column names are the schema's own."""
 
     aggregates: tuple[Aggregate, ...]
-    groups: tuple[str, ...] = ()
-    """Of declared cells."""
+    groups: tuple[Key, ...] = ()
+    """Columns of declared cells, and computed keys."""
     condition: Expression = TRUE
     text: str = ""
     unlisted: tuple[str, ...] = ()
@@ -90,7 +90,10 @@ class CuratorQuestion:
         return json.dumps(
             {
                 "aggregates": [one.canonical() for one in self.aggregates],
-                "groups": list(self.groups),
+                "groups": [
+                    canonical(one.expression) if isinstance(one, ComputedKey) else one
+                    for one in self.groups
+                ],
                 "condition": canonical(self.condition),
                 **({"unlisted": list(self.unlisted)} if self.unlisted else {}),
             },
@@ -158,12 +161,12 @@ class _Reader(StatementReader):
 
     def question(self, select: Any) -> CuratorQuestion:
         named = self._groups_of(self.read_frame(select))
-        groups = tuple(name for name in named if name not in self.unlisted)
-        unlisted = tuple(name for name in named if name in self.unlisted)
+        groups = tuple(key for key in named if key not in self.unlisted)
+        unlisted = tuple(str(key) for key in named if key in self.unlisted)
         where = select.args.get("where")
         condition: Expression = TRUE
         if where is not None:
-            condition = ConditionReader(self.schema, self.tables).condition(where.this)
+            condition = self.expressions("WHERE").condition(where.this)
         found: list[Aggregate] = []
         for one in select.expressions:
             aggregate = self._aggregate(one, named)
@@ -203,14 +206,14 @@ class _Reader(StatementReader):
             found.add(column.name)
         return frozenset(found)
 
-    def _groups_of(self, found: tuple[str, ...]) -> tuple[str, ...]:
+    def _groups_of(self, found: tuple[Key, ...]) -> tuple[Key, ...]:
         if len(found) > MOST_GROUP_COLUMNS:
             raise BadQuestion(
                 f"GROUP BY has {len(found)} columns; at most {MOST_GROUP_COLUMNS} are taken."
             )
         cells = 1
-        for name in found:
-            cells *= 1 if name in self.unlisted else self.schema.column(name).cells
+        for key in found:
+            cells *= 1 if key in self.unlisted else key_size(key, self.schema)
         if cells > MOST_GROUPS:
             raise BadQuestion(
                 f"GROUP BY makes {cells:,} groups, each with noise of its own; at most {MOST_GROUPS:,} "
@@ -218,7 +221,7 @@ class _Reader(StatementReader):
             )
         return found
 
-    def _aggregate(self, node: Any, groups: tuple[str, ...]) -> Aggregate | None:
+    def _aggregate(self, node: Any, groups: tuple[Key, ...]) -> Aggregate | None:
         exp = self.exp
         node, alias = self.unaliased(node, groups)
         if node is None:
@@ -253,7 +256,7 @@ class _Reader(StatementReader):
 
     def _of_expression(self, kind: str, node: Any, alias: str | None) -> Aggregate:
         """An aggregate of an expression, whose bounds follow from the schema."""
-        raw = ConditionReader(self.schema, self.tables).read(node, 0)
+        raw = self.expressions("An aggregate").read(node, 0)
         if raw.type == "boolean" and kind != "present":  # true adds 1
             one, zero = Constant(1, "integer"), Constant(0, "integer")
             no = Call("not", (raw,), "boolean")

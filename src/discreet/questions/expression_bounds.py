@@ -33,8 +33,8 @@ Ends = tuple[Fraction, Fraction]
 CLAMPED = "clamped"
 
 _PARTS = {
-    "quarter": (1, 4), "month": (1, 12), "day": (1, 31), "dayofweek": (0, 6),
-    "hour": (0, 23), "minute": (0, 59), "second": (0, 59),
+    "quarter": (1, 4), "month": (1, 12), "day": (1, 31), "dayofweek": (0, 6), "isodow": (1, 7),
+    "week": (1, 53), "dayofyear": (1, 366), "hour": (0, 23), "minute": (0, 59), "second": (0, 59),
 }  # fmt: skip
 
 
@@ -78,6 +78,10 @@ def expression_bounds(expression: Expression, schema: Schema) -> Ends:
         return low, high
     if name == "year":
         return _years(arguments[0], schema)
+    if name == "cast":
+        return _converted(expression, schema)
+    if name == "round" and len(arguments) > 1:
+        return _rounded(expression_bounds(arguments[0], schema), arguments[1])
     if name in _PARTS:
         return Fraction(_PARTS[name][0]), Fraction(_PARTS[name][1])
     operation = _OPERATIONS.get(name)
@@ -125,6 +129,26 @@ def _is_never_null(expression: Expression) -> bool:
     if expression.name in ("coalesce", "least", "greatest"):
         return any(map(_is_never_null, expression.arguments))
     return False
+
+
+def _converted(expression: Call, schema: Schema) -> Ends:
+    """To an integer, the nearest one; a truth value is 1 or 0."""
+    (inside,) = expression.arguments
+    if inside.type == "boolean":
+        return Fraction(0), Fraction(1)
+    if inside.type not in NUMERIC:
+        raise BadQuestion(f"The schema gives no bounds for a {inside.type} cast to a number.")
+    low, high = expression_bounds(inside, schema)
+    if expression.type == "integer":
+        return Fraction(floor(low)), Fraction(ceil(high))
+    return low, high
+
+
+def _rounded(ends: Ends, digits: Expression) -> Ends:
+    """To so many digits, which moves no value by more than half of the last one."""
+    assert isinstance(digits, Constant) and isinstance(digits.value, int)
+    half = Fraction(1, 2) * Fraction(10) ** -digits.value
+    return ends[0] - half, ends[1] + half
 
 
 def _point(value: Fraction) -> Ends:

@@ -1,16 +1,23 @@
-"""Expressions over a row's columns, typed and total: what a curator's WHERE is made of.
+"""Expressions over a row's columns, typed and total: what WHERE and the keys of GROUP BY are made of.
 
 An expression has a value for every row: null, or a value of its type. Nothing overflows, divides or
-fails to cast; where SQL would raise an error, the value is null. The meaning, for every engine:
+fails to cast; where SQL would raise an error, the value is null. The meaning, for every engine and for
+the cells of a release:
 
-  column    the row's raw value, read as the schema's kind says (a text that does not read as the
-            declared kind, NaN and infinity are null), before it is clamped or put into a cell
+  column    for a curator the row's raw value, read as the schema's kind says (a text that does not
+            read as the declared kind, NaN and infinity are null), before it is clamped or put into a
+            cell; for a release the value as the schema counts it, clamped where the schema says so
   integer   64 bits; +, -, *, abs and - give null where the result leaves them
   number    IEEE doubles; null where the result is not finite
+  date      days since 1970-01-01; + and - of whole numbers, and the difference of two dates, in days
   / and %   null where the divisor is 0; / divides in doubles; % has the sign of the dividend
-  round     to a whole number, halves away from 0
-  least     the smallest of its values, and greatest the largest; nulls are passed over
-  case      (condition, value, ..., otherwise): the value of the first condition that is true
+  round     half away from zero; with digits, round(x * 10^d) / 10^d in doubles
+  cast      its target is the call's type; a number becomes the nearest integer, half to even; a text
+            that does not read as the type is null
+  greatest, least   nulls are left out; null where nothing else is there
+  concat    null if a part is null
+  case      condition, value, condition, value, ..., otherwise
+  distinct  IS DISTINCT FROM: true or false, never null
   AND, OR   SQL's three truth values; a row is counted where the condition is true
 
 Plain data, so that it can be compared, digested, and told to any database.
@@ -36,7 +43,22 @@ TYPE_OF_KIND: dict[str, Type] = {
 NUMERIC: tuple[Type, ...] = ("integer", "number")
 TEMPORAL: tuple[Type, ...] = ("date", "datetime")
 COMPARED = ("=", "!=", "<", "<=", ">", ">=")
-DATE_PARTS = ("year", "quarter", "month", "day", "dayofweek", "hour", "minute", "second")
+COMPLEMENTS = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+DAY_PARTS = (
+    "year",
+    "quarter",
+    "month",
+    "week",
+    "day",
+    "dayofweek",
+    "isodow",
+    "dayofyear",
+)
+DATE_PARTS = (*DAY_PARTS, "hour", "minute", "second")
+TRUNCATED = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+"""What `date_trunc` takes as its first argument, a text."""
+SMALLEST_INTEGER, LARGEST_INTEGER = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +87,43 @@ class Call:
 
 
 Expression = ColumnValue | Constant | Call
+Unit = int | float
 TRUE = Constant(True, "boolean")
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Which group a row is in, as plain numbers: all that an engine and the core see of a key.
+
+    Of one ordered column, `starts` are the first units of its bins, in order, and `codes` their groups; a
+    value is clamped as the schema says. Otherwise `starts` is empty, and `codes` has a group for every
+    combination of cells of `columns`, the last column running fastest. A group of -1 is none.
+    """
+
+    columns: tuple[str, ...]
+    codes: tuple[int, ...]
+    size: int
+    starts: tuple[Unit, ...] = ()
+    other: int = -1
+    """With `starts`: the group of values outside the declared domain, where they have a cell."""
+    null: int = -1
+    """With `starts`: the group of nulls."""
+
+
+def both(*parts: Expression) -> Expression:
+    """AND of the parts that are not simply true."""
+    kept = tuple(part for part in parts if part != TRUE)
+    return Call("and", kept, "boolean") if len(kept) > 1 else kept[0] if kept else TRUE
+
+
+def opposite(part: Expression) -> Expression:
+    """NOT."""
+    return Call("not", (part,), "boolean")
+
+
+def null_test(column: str) -> Expression:
+    """`column IS NULL`. What the test is of does not matter to its meaning, so the type is left open."""
+    return Call("is null", (ColumnValue(column, "null"),), "boolean")
 
 
 def columns_of(expression: Expression) -> Iterator[str]:
@@ -89,4 +147,5 @@ def canonical(expression: Expression) -> list[Any]:
         sorted_texts = sorted({json.dumps(part) for part in kept})
         ordered = [json.loads(text) for text in sorted_texts]
         parts = [parts[0], *ordered] if expression.name == "in" else ordered
-    return [expression.name, *parts]
+    named = f"cast to {expression.type}" if expression.name == "cast" else expression.name
+    return [named, *parts]

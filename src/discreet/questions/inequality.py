@@ -11,6 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BadInput
+from discreet.questions.conditions import Leaf, atoms, normal_form
+from discreet.questions.expressions import (
+    COMPLEMENTS,
+    NUMERIC,
+    Call,
+    ColumnValue,
+    Constant,
+    Expression,
+    columns_of,
+)
 from discreet.questions.spelling import quoted
 from discreet.schema import Schema
 
@@ -49,6 +59,10 @@ class Inequality:
             return self.coefficients, self.bound, self.sign == ">"
         return tuple(-each for each in self.coefficients), -self.bound, self.sign == "<"
 
+    def negated(self) -> Inequality:
+        """True where this one is false: a null satisfies neither."""
+        return Inequality(self.columns, self.coefficients, COMPLEMENTS[self.sign], self.bound)
+
     def check(self, schema: Schema) -> None:
         for name in self.columns:
             check_numeric(name, schema, what="a linear inequality")
@@ -65,3 +79,85 @@ def check_numeric(name: str, schema: Schema, *, what: str) -> None:
 
 def _plain(value: Fraction) -> str:
     return str(value.numerator) if value.denominator == 1 else f"{float(value):g}"
+
+
+Linear = tuple[dict[str, Fraction], Fraction]
+"""Coefficients by column, and a constant."""
+
+
+def inequality_of(atom: Expression, schema: Schema) -> Inequality | None:
+    """The linear inequality that a comparison spells, exactly; `None` where it spells none.
+
+    A plain column beside a literal is a comparison, and no inequality.
+    """
+    if not isinstance(atom, Call) or atom.name not in SIGNS:
+        return None
+    left, right = atom.arguments
+    if not any(_is_arithmetic(side) for side in (left, right)) and len(set(columns_of(atom))) < 2:
+        return None
+    one, other = _linear(left), _linear(right)
+    if one is None or other is None:
+        return None
+    terms, constant = _sum(one, _scaled(other, Fraction(-1)))
+    names = tuple(each.name for each in schema.columns if each.name in terms)
+    if not names:
+        return None
+    return Inequality(names, tuple(terms[name] for name in names), atom.name, -constant)
+
+
+def is_inequality(atom: Expression) -> bool:
+    """Whether an atom is a linear inequality over several columns."""
+    if not isinstance(atom, Call) or atom.name not in SIGNS or len(set(columns_of(atom))) < 2:
+        return False
+    return all(_linear(side) is not None for side in atom.arguments)
+
+
+def has_inequality(condition: Expression) -> bool:
+    """Whether a condition has a linear inequality over several columns in it."""
+    return any(is_inequality(atom) for atom in atoms(normal_form(condition)))
+
+
+def lone_inequality(condition: Expression, schema: Schema) -> Inequality | None:
+    """The inequality that a condition is, negations taken in: a null satisfies it neither way."""
+    normal = normal_form(condition)
+    return inequality_of(normal.atom, schema) if isinstance(normal, Leaf) else None
+
+
+def _is_arithmetic(side: Expression) -> bool:
+    return isinstance(side, Call) and side.name in ("+", "-", "*", "/", "negative")
+
+
+def _linear(node: Expression) -> Linear | None:
+    if isinstance(node, ColumnValue):
+        return ({node.column: Fraction(1)}, Fraction(0)) if node.type in NUMERIC else None
+    if isinstance(node, Constant):
+        if node.type not in NUMERIC or node.value is None:
+            return None
+        return {}, Fraction(str(node.value))  # the decimal that was written, not its double
+    parts = [_linear(argument) for argument in node.arguments] if _is_arithmetic(node) else [None]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    match node.name, known:
+        case "negative", [one]:
+            return _scaled(one, Fraction(-1))
+        case "+", [one, other]:
+            return _sum(one, other)
+        case "-", [one, other]:
+            return _sum(one, _scaled(other, Fraction(-1)))
+        case "*", [one, other] if not (one[0] and other[0]):
+            return _scaled(one, other[1]) if one[0] else _scaled(other, one[1])
+        case "/", [one, other] if not other[0] and other[1] != 0:
+            return _scaled(one, 1 / other[1])
+    return None
+
+
+def _sum(one: Linear, other: Linear) -> Linear:
+    terms = dict(one[0])
+    for name, coefficient in other[0].items():
+        terms[name] = terms.get(name, Fraction(0)) + coefficient
+    return terms, one[1] + other[1]
+
+
+def _scaled(one: Linear, factor: Fraction) -> Linear:
+    return {name: coefficient * factor for name, coefficient in one[0].items()}, one[1] * factor

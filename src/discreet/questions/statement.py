@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from discreet.errors import BadInput, BadQuestion, did_you_mean
+from discreet.questions.expressions import Constant, Expression
+from discreet.questions.keys import ComputedKey, Key, computed_key, key_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
+
+if TYPE_CHECKING:
+    from discreet.questions.reading import ExpressionReader
 
 LONGEST_TEXT = 1_000_000
 """Characters of SQL that are read."""
@@ -106,8 +111,8 @@ class StatementReader:
         self.schema, self.text, self.exp = schema, text, exp
         self.tables: tuple[str, ...] = ()
 
-    def read_frame(self, select: Any) -> tuple[str, ...]:
-        """Check the clauses and FROM; the columns of GROUP BY."""
+    def read_frame(self, select: Any) -> tuple[Key, ...]:
+        """Check the clauses and FROM; the keys of GROUP BY."""
         if type(select) is not self.exp.Select:
             raise BadQuestion(
                 f"Only a plain SELECT is answered, without {construct(select)}. {self.shape}"
@@ -117,7 +122,7 @@ class StatementReader:
                 named = _CLAUSES.get(clause, clause.strip("_").upper())
                 raise BadQuestion(f"{named} is not supported. {self.shape}")
         self._read_table(select.args.get("from_"))
-        return self._groups(select.args.get("group"))
+        return self._groups(select.args.get("group"), select.expressions)
 
     def _read_table(self, source: Any) -> None:
         exp, dataset = self.exp, sql_name(self.schema.dataset)
@@ -143,20 +148,55 @@ class StatementReader:
             raise BadQuestion("Columns cannot be renamed in FROM.")
         self.tables = (folded(table.name), *([folded(alias.name)] if alias is not None else []))
 
-    def _groups(self, group: Any) -> tuple[str, ...]:
+    def expressions(self, clause: str) -> ExpressionReader:
+        """The reader of a clause's expressions."""
+        from discreet.questions.reading import ExpressionReader
+
+        return ExpressionReader(self.schema, self.tables, clause=clause)
+
+    def _groups(self, group: Any, selected: Sequence[Any]) -> tuple[Key, ...]:
         if group is None:
             return ()
         if any(value for key, value in group.args.items() if key != "expressions"):
             raise BadQuestion(
-                "GROUP BY takes plain columns: no ROLLUP, CUBE, GROUPING SETS or ALL."
+                "GROUP BY takes plain columns or expressions of them: no ROLLUP, CUBE, GROUPING SETS or ALL."
             )
-        for one in group.expressions:
-            if type(one) is not self.exp.Column:
-                raise BadQuestion(f"GROUP BY takes plain columns, and no {construct(one)}.")
-        return tuple(dict.fromkeys(self.column(one) for one in group.expressions))
+        aliases = {folded(one.alias): one.this for one in selected if type(one) is self.exp.Alias}
+        return tuple(dict.fromkeys(self._key(bare(one), aliases) for one in group.expressions))
 
-    def unaliased(self, node: Any, groups: Sequence[str]) -> tuple[Any, str | None]:
-        """What SELECT takes at one place, and the name it is given; `None` for a group's column."""
+    def _key(self, node: Any, aliases: dict[str, Any]) -> Key:
+        """A plain column by its name; anything else as a map of declared cells."""
+        if type(node) is self.exp.Column and not node.args.get("table"):
+            known = folded(node.name) in {folded(name) for name in self.schema.names}
+            if not known and folded(node.name) in aliases:
+                node = bare(aliases[folded(node.name)])
+        if type(node) is self.exp.Column:
+            return self.column(node)
+        if type(node) is self.exp.Literal:
+            raise BadQuestion(
+                "GROUP BY takes plain columns or expressions of them, and no literal."
+            )
+        expression = self.expressions("GROUP BY").key(node)
+        if isinstance(expression, Constant):
+            raise BadQuestion("GROUP BY takes an expression with a column in it.")
+        named = [alias for alias, inside in aliases.items() if self._reads_as(inside) == expression]
+        text = self._own_alias(named, aliases) or " ".join(
+            node.sql(normalize_functions="lower").split()
+        )
+        return computed_key(expression, text, self.schema)
+
+    def _own_alias(self, named: list[str], aliases: dict[str, Any]) -> str | None:
+        return str(aliases[named[0]].parent.alias) if named else None
+
+    def _reads_as(self, node: Any) -> Expression | None:
+        """What an item of SELECT is, if it is an expression of columns alone."""
+        try:
+            return self.expressions("SELECT").key(node)
+        except BadQuestion:
+            return None
+
+    def unaliased(self, node: Any, groups: Sequence[Key]) -> tuple[Any, str | None]:
+        """What SELECT takes at one place, and the name it is given; `None` for a group's key."""
         exp = self.exp
         alias = None
         if type(node) is exp.Alias:
@@ -167,6 +207,9 @@ class StatementReader:
                 raise BadQuestion(
                     f"Column {name!r} is selected outside of an aggregate; add it to GROUP BY."
                 )
+            return None, None
+        computed = {key.expression for key in groups if isinstance(key, ComputedKey)}
+        if computed and self._reads_as(node) in computed:
             return None, None
         return node, alias
 
@@ -196,12 +239,16 @@ def column_name(node: Any, schema: Schema, tables: tuple[str, ...]) -> str:
     try:
         return schema.column(node.name).name
     except BadInput as error:
-        raise BadQuestion(str(error)) from None
+        hint = ""
+        if node.this.args.get("quoted"):
+            text = node.name.replace("'", "''")
+            hint = f" Double quotes are for names; a text stands in single quotes: '{text}'."
+        raise BadQuestion(f"{error}{hint}") from None
 
 
-def distinctly_named(aggregates: Iterable[Named], groups: Sequence[str]) -> tuple[Named, ...]:
+def distinctly_named(aggregates: Iterable[Named], groups: Sequence[Key]) -> tuple[Named, ...]:
     """Each with a name of its own, beside those of the groups."""
-    taken = set(groups)
+    taken = set(map(key_name, groups))
     named: list[Named] = []
     for one in aggregates:
         name, again = one.name, 2
@@ -241,14 +288,36 @@ def number(text: str) -> int | Decimal:
 
 
 def construct(node: Any) -> str:
-    """A construct as a person would call it, never its content."""
+    """A construct as a person would call it, in words of SQL, never its content."""
+    from sqlglot import exp
+
     names = {
         "Subquery": "subquery", "Select": "subquery", "Exists": "EXISTS", "Star": "*",
-        "Literal": "literal", "Column": "column", "Anonymous": "function", "Placeholder": "parameter",
-        "Parameter": "parameter", "Union": "UNION", "Values": "VALUES",
+        "Literal": "literal", "Column": "column", "Placeholder": "parameter", "Window": "OVER",
+        "Parameter": "parameter", "Union": "UNION", "Values": "VALUES", "Tuple": "list",
+        "Any": "ANY", "All": "ALL", "Cast": "CAST", "Interval": "INTERVAL", "Between": "BETWEEN",
+        "Distinct": "DISTINCT", "Alias": "AS", "Escape": "ESCAPE", "Filter": "FILTER", "Case": "CASE",
+        "BitwiseAnd": "operator &", "BitwiseOr": "operator |", "BitwiseXor": "operator ^",
+        "BitwiseNot": "operator ~", "Bracket": "brackets", "Array": "ARRAY", "Lambda": "lambda",
+        "Intersect": "INTERSECT", "Except": "EXCEPT", "Null": "NULL", "Boolean": "TRUE or FALSE",
+        "Add": "operator +", "Sub": "operator -", "Mul": "operator *", "Div": "operator /",
+        "Mod": "operator %", "Neg": "minus sign", "Paren": "parentheses", "IntDiv": "operator DIV",
+        "RegexpLike": "regular expression", "SimilarTo": "SIMILAR TO", "Glob": "GLOB",
+        "WithinGroup": "WITHIN GROUP", "Ordered": "ORDER BY", "AtTimeZone": "AT TIME ZONE",
+        "And": "AND", "Or": "OR", "Not": "NOT", "Is": "IS", "In": "IN", "Like": "LIKE", "ILike": "ILIKE",
+        "JSONExtract": "JSON path", "JSONExtractScalar": "JSON path", "Xor": "XOR", "Pow": "function power()",
     }  # fmt: skip
     kind = type(node).__name__
-    return names.get(kind, kind)
+    if kind in names:
+        return names[kind]
+    if kind == "Anonymous":
+        name = str(node.this).lower()
+        return f"function {name}()" if name.isidentifier() and len(name) < 64 else "such function"
+    if isinstance(node, exp.Func):
+        return f"function {node.sql_name().lower()}()"
+    return (
+        "comparison of this kind" if isinstance(node, exp.Condition) else "construct of this kind"
+    )
 
 
 def sql_name(name: str) -> str:

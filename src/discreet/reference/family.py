@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from discreet.queries.blocks import CutCounts
 from discreet.queries.registry import Family
-from discreet.reference.intervals.cut_counts import CutCounts
+from discreet.reference.intervals.range_count import RangeCount
 
 _SEARCH = ("discreet.reference.intervals.search:NoisySearch",)
 
 FAMILY = Family(
     name="reference",
-    queries=(CutCounts,),
+    queries=(CutCounts, RangeCount),
     algorithms={
         "marginals": ("discreet.reference.contingency.all_cells:AllCells",),
         "intervals": _SEARCH,

@@ -13,7 +13,13 @@ UNTOUCHED = "Nothing was read or charged."
 
 def algorithms_of(class_name: str) -> tuple[Algorithm, ...]:
     """What releases a class, the preferred one first."""
-    return tuple(loaded(place)() for place in algorithm_places(class_name))
+    return tuple(map(_made, algorithm_places(class_name)))
+
+
+def _made(place: str) -> Algorithm:
+    name, _, flag = place.removesuffix(")").partition("(")
+    made: Algorithm = loaded(name)(**({flag: True} if flag else {}))
+    return made
 
 
 def all_algorithms() -> dict[str, tuple[Algorithm, ...]]:

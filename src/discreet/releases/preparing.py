@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from discreet.errors import BadInput
-from discreet.families.shared.release.protocol import Prepared
+from discreet.families.shared.release.protocol import USUAL_ROWS, Prepared
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
@@ -19,8 +19,6 @@ from discreet.releases.algorithms import algorithm_for
 from discreet.schema import Schema
 
 Workload = Sequence[QueryClass | str] | QueryClass | str
-USUAL_ROWS = 1_000_000
-"""Where two accountings are compared and nobody said how many rows there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ from discreet.schema import Schema
 
 Kind = TypeVar("Kind", Measurement, Selection, TreeMeasurement)
 USUAL_CONFIDENCE = 0.95
-"""Of a release without claims, in which no confidence plays a part."""
+"""For a release without claims, in which no confidence plays a part."""
 
 
 def reproduce(release: Release, *, without: Collection[str] = ()) -> Release:
@@ -164,7 +164,7 @@ class _Levels:
 
 
 def _no_counts(columns: tuple[str, ...], shifts: tuple[int, ...], nodes: Nodes) -> Counts:
-    """Of as many nodes: there are no rows here."""
+    """A zero for each node: there are no rows here."""
     return np.zeros(len(nodes), dtype=np.int64)
 
 

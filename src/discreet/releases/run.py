@@ -1,4 +1,4 @@
-"""`release`: from a table to a `Release`; every charge durable before any row is read.
+"""`release`: from a table to a release that can be asked; every charge durable before any row is read.
 
 The order, and nothing else: check everything that public facts decide; open the table; charge; read
 and add noise; publish. What fails before the charge costs nothing; what fails after it stays paid,
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from discreet.answering import ReleaseReader
 from discreet.answering.verification.signing import content_digest
 from discreet.artifacts.files import release_members
 from discreet.artifacts.release import SOFTWARE, ErrorClaim, Part, Release
@@ -47,7 +48,7 @@ def release(
     memory_limit: str | None = None,
     threads: int | None = None,
     convert_unit: bool = False,
-) -> Release:
+) -> ReleaseReader:
     """Release `source` for `workload` at the cost of `budget`, charged to the schema's dataset.
 
     `budget` is for the whole release. `ledger` is an open ledger, a path, or `None` for the default
@@ -56,13 +57,14 @@ def release(
     does, `convert_unit` allows to charge the price that group privacy gives, where a theorem gives one.
     """
     run = _Run(schema, budget, workload, confidence, algorithms, progress, convert_unit)
-    return run.go(
+    made = run.go(
         source,
         ledger,
         memory_limit=memory_limit,
         threads=threads,
         publish=lambda made: content_digest(release_members(made)).hex(),
     )
+    return ReleaseReader(made)
 
 
 def release_to_file(
@@ -80,7 +82,7 @@ def release_to_file(
     threads: int | None = None,
     overwrite: bool = False,
     convert_unit: bool = False,
-) -> Release:
+) -> ReleaseReader:
     """Like `release`, and writes the file `path`, whole or not at all, before the ledger says `published`.
 
     A file that is there already is refused before anything is charged, unless `overwrite`: it may
@@ -100,7 +102,7 @@ def release_to_file(
         made = run.go(source, ledger, memory_limit=memory_limit, threads=threads, publish=written)
     if output.not_written is not None:
         raise output.not_written
-    return made
+    return ReleaseReader(made)
 
 
 class _Run:

@@ -43,7 +43,7 @@ def verify(
     release = known.release
     slow = [] if thorough else [part for part in release.parts if _is_slow(part)]
     unchecked = [
-        f"Not computed again: estimates and claims of {part.query_class.text[:200]}, by the algorithm "
+        f"Not computed again: queries, estimates and claims of {part.query_class.text[:200]}, by the algorithm "
         f"{part.algorithm}, which takes long; ask for it with --thorough."
         for part in slow
     ]

@@ -6,7 +6,7 @@ Drawn for a page that may be light, dark or printed: colours are classes, set by
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -32,7 +32,8 @@ class Bar:
     """A cell for nulls or other values, which has no place in the order."""
 
 
-def _grid(marks: Sequence[float], axis: Axis, left: float, right: float) -> list[Markup]:
+def grid_lines(marks: Sequence[float], axis: Axis, left: float, right: float) -> list[Markup]:
+    """Lines across the chart at the marks of an upright axis, and their numbers."""
     lines = "".join(f"M{number(left)} {number(axis.at(mark))}H{number(right)}" for mark in marks)
     labels = [
         element("text", brief(mark), x=left - 8, y=axis.at(mark) + 4, text_anchor="end")
@@ -60,9 +61,9 @@ def columns(name: str, title: str, bars: Sequence[Bar]) -> Markup:
         )
         whiskers.append(_upright_whisker(x + step / 2, axis.at(bar.lower), axis.at(bar.upper), cap))
         if bar.special:
-            labels.append(_tick(bar.label, x + step / 2, bottom))
+            labels.append(tick_text(bar.label, x + step / 2, bottom))
         elif index in written:
-            labels.append(_tick(bar.tick, x if bar.tick != bar.label else x + step / 2, bottom))
+            labels.append(tick_text(bar.tick, x if bar.tick != bar.label else x + step / 2, bottom))
         hovers.append(_hover(bar, x, top, step, bottom - top))
     return picture(
         name,
@@ -70,7 +71,7 @@ def columns(name: str, title: str, bars: Sequence[Bar]) -> Markup:
         _described(bars),
         WIDTH,
         height,
-        *_grid(marks, axis, left, right),
+        *grid_lines(marks, axis, left, right),
         element("path", d=rectangles(boxes[False]), class_="bar"),
         element("path", d=rectangles(boxes[True]), class_="bar special"),
         element("path", d="".join(whiskers), class_="whisker"),
@@ -112,7 +113,7 @@ def rows(name: str, title: str, bars: Sequence[Bar]) -> Markup:
         WIDTH,
         bottom + 26,
         element("path", d=lines, class_="grid"),
-        *(_tick(brief(mark), axis.at(mark), bottom) for mark in marks),
+        *(tick_text(brief(mark), axis.at(mark), bottom) for mark in marks),
         element("path", d=rectangles(boxes[False]), class_="bar"),
         element("path", d=rectangles(boxes[True]), class_="bar special"),
         element("path", d="".join(whiskers), class_="whisker"),
@@ -135,7 +136,8 @@ def _upright_whisker(x: float, low: float, high: float, cap: float) -> str:
     return whisker
 
 
-def _tick(text: str, x: float, bottom: float) -> Markup:
+def tick_text(text: str, x: float, bottom: float) -> Markup:
+    """A word below the chart."""
     short = text if len(text) <= 14 else text[:13] + "…"
     return element("text", short, x=x, y=bottom + 18, text_anchor="middle")
 
@@ -180,9 +182,15 @@ def level_of(value: float, top: float, bottom: float = 0.0) -> int:
 
 
 def heat_map(
-    name: str, title: str, heat: Heat, *, unit: str = "rows"
-) -> tuple[Markup, list[tuple[int, float, float]]]:
-    """The picture, and its legend: (level, from, to)."""
+    name: str,
+    title: str,
+    heat: Heat,
+    *,
+    unit: str = "rows",
+    blank: str = "noise alone could explain it",
+    written: Callable[[float], str] = lambda edge: shown(round(edge)),
+) -> tuple[Markup, list[tuple[str, str]]]:
+    """The picture, and its legend: what each shade stands for, its edges as `written` gives them."""
     longest = max((len(label) for label in heat.down), default=0)
     left, top, right = min(200.0, 20 + 7.2 * longest), 8.0, WIDTH - 12
     wide = (right - left) / max(len(heat.across), 1)
@@ -205,7 +213,7 @@ def heat_map(
         if row % every_down == 0
     ]
     labels += [
-        _tick(label, left + (column + 0.5) * wide, bottom)
+        tick_text(label, left + (column + 0.5) * wide, bottom)
         for column, label in enumerate(heat.across)
         if column % every_across == 0
     ]
@@ -224,8 +232,10 @@ def heat_map(
         *labels,
     )
     edges = [least + (largest - least) * (level / LEVELS) ** 2 for level in range(LEVELS + 1)]
-    used = sorted(level for level in boxes if level)
-    return drawn, [(level, edges[level - 1], edges[level]) for level in used]
+    legend = [("h0", blank)]
+    for level in sorted(filter(None, boxes)):
+        legend.append((f"h{level}", f"{written(edges[level - 1])} to {written(edges[level])}"))
+    return drawn, legend
 
 
 def _runs(levels: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -273,8 +283,8 @@ def curves(
         description,
         WIDTH,
         bottom + 46,
-        *_grid(tall_marks, tall, left, right),
-        *(_tick(brief(mark), wide.at(mark), bottom) for mark in wide_marks),
+        *grid_lines(tall_marks, tall, left, right),
+        *(tick_text(brief(mark), wide.at(mark), bottom) for mark in wide_marks),
         *drawn,
         element("text", across, x=(left + right) / 2, y=bottom + 40, text_anchor="middle"),
         element("text", up, x=left - 56, y=top - 10),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -47,16 +48,22 @@ def histogram_figure(name: str, column: Column, answers: Answers) -> Figure:
     lying = not column.is_ordered and len(bars) <= 30
     draw = rows if lying else columns
     kind = "cells in order" if column.is_ordered else "categories"
-    table = Table(
-        ("cell", "estimate", "lower", "upper"),
-        [(bar.label, shown(bar.estimate), shown(bar.lower), shown(bar.upper)) for bar in bars],
-        right=(1, 2, 3),
-    )
     return Figure(
         title=named,
         caption=f"Rows by {named}: {sum(not bar.special for bar in bars):,} {kind}.{_special(column)}",
         picture=draw(name, f"Rows by {named}", bars),
-        table=table if len(bars) <= MOST_LINES else None,
+        table=bar_table("cell", bars),
+    )
+
+
+def bar_table(first: str, bars: Sequence[Bar]) -> Table | None:
+    """The numbers of some bars, where they are few enough to read."""
+    if len(bars) > MOST_LINES:
+        return None
+    return Table(
+        (first, "estimate", "lower", "upper"),
+        [(bar.label, shown(bar.estimate), shown(bar.lower), shown(bar.upper)) for bar in bars],
+        right=(1, 2, 3),
     )
 
 
@@ -88,11 +95,7 @@ def heat_figure(name: str, down: Column, across: Column, answers: Answers) -> Fi
     labels_across = [clipped(edge_text(across, code)) for code in range(across.cells)]
     below, beside = clipped(down.name), clipped(across.name)
     title = f"{below} by {beside}"
-    picture, levels = heat_map(name, f"Rows by {title}", Heat(labels_across, labels_down, clear))
-    legend = [("h0", "noise alone could explain it")]
-    legend += [
-        (f"h{level}", f"{shown(round(low))} to {shown(round(high))}") for level, low, high in levels
-    ]
+    picture, legend = heat_map(name, f"Rows by {title}", Heat(labels_across, labels_down, clear))
     width = float((counted.upper - counted.estimate).max())
     table = None
     if across.cells * down.cells <= MOST_MATRIX:

@@ -12,7 +12,7 @@ from discreet.privacy.budget import Notion
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum, Marginal
 from discreet.queries.registry import families, loaded, merged
-from discreet.questions.samples import sql_name as quoted
+from discreet.questions.spelling import sql_name as quoted
 from discreet.report.content import Content, Fact, Figure, Table, clipped
 from discreet.report.drawing import heat_figure, histogram_figure
 from discreet.report.loss import loss_figure
@@ -245,7 +245,7 @@ def _numbers(reader: ReleaseReader, confidence: float) -> Table:
 
 
 def _histograms(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
-    """Of single columns whose tables were released."""
+    """Histograms of single columns whose tables were released."""
     schema = reader.release.schema
     sets = [
         each.query.columns

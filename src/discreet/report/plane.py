@@ -105,7 +105,7 @@ def plane_of(release: Release, asked: Inequality, *, confidence: float = 0.95) -
 
 
 def plane_figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
-    """Of halfspaces over two columns."""
+    """Pictures of halfspaces over two columns."""
     schema = reader.release.schema
     planes = {
         part.query_class.named(schema)
@@ -217,32 +217,18 @@ def plane_picture(name: str, plane: Plane) -> Markup:
         (x1, y1), (x2, y2) = plane.line
         path = f"M{number(across(x1))} {number(up(y1))}L{number(across(x2))} {number(up(y2))}"
         children.append(element("path", d=path, class_="curve c2"))
-    for value in (plane.low[0], plane.high[0]):
-        children.append(
-            element(
-                "text",
-                brief(_snapped(value, plane.low[0], plane.high[0])),
-                x=across(value),
-                y=TOP + SIZE + 16,
-                text_anchor="middle",
-            )
-        )
-    for value in (plane.low[1], plane.high[1]):
-        children.append(
-            element(
-                "text",
-                brief(_snapped(value, plane.low[1], plane.high[1])),
-                x=LEFT - 8,
-                y=up(value) + 4,
-                text_anchor="end",
-            )
-        )
-    children.append(
-        element(
-            "text", plane.columns[0], x=LEFT + SIZE / 2, y=TOP + SIZE + 34, text_anchor="middle"
-        )
-    )
-    children.append(element("text", plane.columns[1], x=LEFT, y=TOP - 10))
+    bottom = TOP + SIZE
+    for end in (plane.low, plane.high):
+        wide, tall = (_snapped(end[axis], plane.low[axis], plane.high[axis]) for axis in (0, 1))
+        children += [
+            element("text", brief(wide), x=across(end[0]), y=bottom + 16, text_anchor="middle"),
+            element("text", brief(tall), x=LEFT - 8, y=up(end[1]) + 4, text_anchor="end"),
+        ]
+    middle = LEFT + SIZE / 2
+    children += [
+        element("text", plane.columns[0], x=middle, y=bottom + 34, text_anchor="middle"),
+        element("text", plane.columns[1], x=LEFT, y=TOP - 10),
+    ]
     described = (
         f"{len(plane.blocks):,} blocks of {plane.columns[0]} and {plane.columns[1]}; {plane.question} holds "
         f"for {shown(plane.estimate)} rows, between {shown(plane.lower)} and {shown(plane.upper)}; without "

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from discreet.families.ranges.queries.ranges import Ranges
-from discreet.report.charts import WIDTH, Bar, Heat, columns, heat_map
+from discreet.report.charts import WIDTH, Bar, Heat, columns, grid_lines, heat_map, tick_text
 from discreet.report.content import Figure, Table, clipped
-from discreet.report.drawing import MOST_LINES, MOST_MATRIX, edge_text
-from discreet.report.scale import axis_over, brief, round_ticks, shown
+from discreet.report.drawing import MOST_MATRIX, bar_table, edge_text
+from discreet.report.scale import axis_over, round_ticks, shown
 from discreet.report.svg import element, number, picture
 from discreet.schema import Column
 
@@ -25,7 +25,7 @@ MOST_BARS, MOST_SQUARES = 64, 48
 
 
 def range_figures(reader: ReleaseReader, confidence: float) -> Iterator[Figure]:
-    """Of every column that was released as ranges its distribution; of two at a time a heat map."""
+    """The distribution of every column that was released as ranges; for two columns at a time, a heat map."""
     schema = reader.release.schema
     sets = list(
         dict.fromkeys(
@@ -74,15 +74,7 @@ def _histogram(name: str, column: Column, found: Bars) -> Figure:
         title=named,
         caption=f"Rows by {named}, {len(bars):,} stretches of its range in order.",
         picture=columns(name, f"Rows by {named}", bars),
-        table=_table("stretch", bars) if len(bars) <= MOST_LINES else None,
-    )
-
-
-def _table(first: str, bars: Sequence[Bar]) -> Table:
-    return Table(
-        (first, "estimate", "lower", "upper"),
-        [(bar.label, shown(bar.estimate), shown(bar.lower), shown(bar.upper)) for bar in bars],
-        right=(1, 2, 3),
+        table=bar_table("stretch", bars),
     )
 
 
@@ -127,22 +119,17 @@ def _band(
     origin = f"{number(left)} {number(axis.at(0))}"
     area = "M" + "L".join([origin, *line(1), *reversed(line(2))]) + "z"
     written = round_ticks(starts)
-    grid = "".join(f"M{number(left)} {number(axis.at(mark))}H{number(right)}" for mark in marks)
     return picture(
         name,
         title,
         described,
         WIDTH,
         250.0,
-        element("path", d=grid, class_="grid"),
-        *(
-            element("text", brief(mark), x=left - 8, y=axis.at(mark) + 4, text_anchor="end")
-            for mark in marks
-        ),
+        *grid_lines(marks, axis, left, right),
         element("path", d=area, class_="band"),
         element("path", d="M" + "L".join([origin, *line(0)]), class_="curve c1"),
         *(
-            element("text", text[:14], x=left + place * step, y=bottom + 18, text_anchor="middle")
+            tick_text(text, left + place * step, bottom)
             for place, text in enumerate(starts)
             if place in written
         ),
@@ -162,11 +149,7 @@ def _heat(name: str, pair: Sequence[Column], found: Bars) -> Figure:
     labels_down = [clipped(edge_text(down, row[0][0])) for row in firsts]
     labels_across = [clipped(edge_text(across, cell[1])) for cell in firsts[0]]
     title = f"{clipped(down.name)} by {clipped(across.name)}"
-    drawn, levels = heat_map(name, f"Rows by {title}", Heat(labels_across, labels_down, clear))
-    legend = [("h0", "noise alone could explain it")]
-    legend += [
-        (f"h{level}", f"{shown(round(low))} to {shown(round(high))}") for level, low, high in levels
-    ]
+    drawn, legend = heat_map(name, f"Rows by {title}", Heat(labels_across, labels_down, clear))
     table = None
     if tall * wide <= MOST_MATRIX:
         headers = [

@@ -190,14 +190,14 @@ def together_figure(reader: ReleaseReader, lines: list[Line]) -> Figure | None:
 
     values = [[value(one, other) for other in names] for one in names]
     labels = [clipped(name) for name in names]
-    picture, levels = heat_map(
+    picture, legend = heat_map(
         "together",
         "Which columns go together",
         Heat(labels, labels, values),
         unit="Cramér's V, in %",
+        blank="noise alone could explain it, or not released",
+        written=lambda edge: f"{edge / 100:.2f}",
     )
-    legend = [("h0", "noise alone could explain it, or not released")]
-    legend += [(f"h{level}", f"{low / 100:.2f} to {high / 100:.2f}") for level, low, high in levels]
     return Figure(
         title="Which columns go together",
         caption="Cramér's V of each pair, from 0 (independent) to 1, read from the noisy tables corrected "

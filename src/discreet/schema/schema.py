@@ -108,17 +108,7 @@ class Schema:
 
     def dumps(self) -> str:
         """The schema as TOML, such that `Schema.loads` gives back an equal one."""
-        return write(
-            dataset=self.dataset,
-            people=self.people,
-            adjacency=self.adjacency,
-            unit=self.unit,
-            cap=self.cap,
-            csv=self.csv,
-            view=self.view,
-            columns=self.columns,
-            impossible=self.impossible,
-        )
+        return write(self)
 
     def digest(self) -> str:
         """SHA-256 of the canonical form: equal for equal schemas, however their files are written."""

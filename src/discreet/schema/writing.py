@@ -5,38 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
-from discreet.privacy.adjacency import Adjacency, PrivacyUnit
-from discreet.privacy.budget import Budget
 from discreet.schema.columns.column import Column
 from discreet.schema.columns.named import BooleanColumn, CategoryColumn
 from discreet.schema.columns.numeric import IntegerColumn, NumberColumn
 from discreet.schema.columns.temporal import DateColumn, DatetimeColumn
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.impossible import Impossible
-from discreet.schema.views import View
+
+if TYPE_CHECKING:
+    from discreet.schema.schema import Schema
 
 Scalar = str | bool | int | float | date | datetime
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SHORT_LINE = 96
 
 
-def write(
-    *,
-    dataset: str,
-    people: int | None,
-    adjacency: Adjacency,
-    unit: PrivacyUnit,
-    cap: Budget | None,
-    csv: CsvOptions,
-    view: View | None,
-    columns: Sequence[Column],
-    impossible: Sequence[Impossible] = (),
-) -> str:
-    lines = [line("dataset", dataset)]
-    if people is not None:
-        lines.append(line("people", people))
-    lines.append(line("adjacency", adjacency.value))
+def write(schema: Schema) -> str:
+    """The schema as TOML."""
+    unit, cap, csv, view = schema.unit, schema.cap, schema.csv, schema.view
+    lines = [line("dataset", schema.dataset)]
+    if schema.people is not None:
+        lines.append(line("people", schema.people))
+    lines.append(line("adjacency", schema.adjacency.value))
     if unit.identifier is not None:
         lines += [
             "",
@@ -67,10 +59,10 @@ def write(
         tables = ", ".join(f"{key(name)} = {quoted(file)}" for name, file in view.tables)
         lines += ["", "[view]", line("sql", view.sql), f"tables = {{ {tables} }}"]
         lines += [line("public", list(view.public))] if view.public else []
-    for column in columns:
+    for column in schema.columns:
         lines += ["", f"[columns.{key(column.name)}]", line("kind", column.kind), *_fields(column)]
         lines.append(line("nulls", column.nulls))
-    for rule in impossible:
+    for rule in schema.impossible:
         lines += ["", "[[impossible]]", *_tests(rule)]
     return "\n".join(lines) + "\n"
 

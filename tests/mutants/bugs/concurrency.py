@@ -1,6 +1,6 @@
 """Bug 43: threads that share an object share each other's numbers, or spend one charge twice.
 
-Each is caught by the drills of `audits.concurrency`, which know nothing of it. Measured with single drills: the
+Each is caught by the drills of `tests.harness.concurrency`, which know nothing of it. Measured with single drills: the
 shared connection is met in 9 of 10 tries, the alert without a lock and the charge without one in 10 of 10, what is
 kept under another key in 32 of 40. Several drills try each, and some are repeated.
 """

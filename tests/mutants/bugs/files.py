@@ -229,9 +229,7 @@ FILES_AND_SIGNATURES = (
         file="src/discreet/releases/verifying.py",
         old="    return part.kind == MODEL and makes_models\n",
         new="    return part.kind == MODEL\n",
-        tests=(
-            "tests/audits/test_forgery.py::test_a_part_that_calls_itself_a_model_is_computed_again_unless_its_algorithm_makes_one",
-        ),
+        tests=(FORGING,),
     ),
     Mutant(
         name="an-interruption-leaves-half-a-file",

@@ -45,7 +45,7 @@ HALFSPACES: tuple[Mutant, ...] = (
     Mutant(
         name="blocks-under-change-one-are-charged-as-if-a-row-were-added",
         trap=1,
-        file="src/discreet/families/halfspaces/queries/grid_counts.py",
+        file="src/discreet/queries/blocks.py",
         old="return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)",
         new="return sensitivity_of_disjoint_counts(type(schema.adjacency).ADD_REMOVE, schema.unit)",
         tests=(f"{ANSWERS}::test_blocks_move_as_far_as_their_sensitivity_says",),

@@ -62,7 +62,7 @@ RANGES = (
     Mutant(
         name="a-changed-row-lies-in-one-box-of-a-grid",
         trap=1,
-        file="src/discreet/reference/intervals/cut_counts.py",
+        file="src/discreet/queries/blocks.py",
         old="        return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)\n",
         new="        return Sensitivity(l1=schema.unit.max_rows, l2_squared=schema.unit.max_rows**2)\n",
         tests=(f"{SENSITIVITY}::test_no_two_rows_move_an_evaluated_query_further_than_it_says",),

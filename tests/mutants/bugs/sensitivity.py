@@ -33,8 +33,8 @@ SENSITIVITY = (
         name="a-changed-row-in-one-part-of-a-partition",
         trap=1,
         file="src/discreet/privacy/composition.py",
-        old="return group(worst, 2 * unit.max_rows)",
-        new="return group(worst, unit.max_rows)",
+        old="return for_a_group(worst, 2 * unit.max_rows)",
+        new="return for_a_group(worst, unit.max_rows)",
         tests=(
             "tests/privacy/test_composition.py::"
             "test_changing_a_row_touches_two_parts_and_costs_twice_in_epsilon_four_times_in_rho",
@@ -75,19 +75,9 @@ SENSITIVITY = (
     Mutant(
         name="one-count-forgets-a-persons-other-rows",
         trap=3,
-        file="src/discreet/queries/measurable.py",
-        old="""            raise BadInput(f"A cell lies outside the {cells:,} of {', '.join(self.columns)}.")
-        return 1
-
-    def sensitivity(self, schema: Schema) -> Sensitivity:
-        rows = schema.unit.max_rows
-""",
-        new="""            raise BadInput(f"A cell lies outside the {cells:,} of {', '.join(self.columns)}.")
-        return 1
-
-    def sensitivity(self, schema: Schema) -> Sensitivity:
-        rows = 1
-""",
+        file="src/discreet/privacy/adjacency.py",
+        old="return Sensitivity(l1=unit.max_rows, l2_squared=unit.max_rows**2)",
+        new="return Sensitivity(l1=1, l2_squared=1)",
         tests=(
             "tests/queries/test_sensitivity.py::test_the_rows_of_one_unit_move_a_query_by_at_most_its_sensitivity",
         ),

@@ -13,6 +13,10 @@ LEAKS = "tests/audits/test_leaks.py"
 ODD_VALUES = (
     "tests/audits/test_value_fuzz.py::test_no_odd_value_can_be_seen_but_in_the_counts_of_its_row"
 )
+FILE_NEIGHBOURS = (
+    "tests/audits/test_file_neighbours.py"
+    "::test_random_files_and_their_neighbours_are_never_told_apart"
+)
 ONE_MORE = f"{FIXED}::test_a_table_with_one_row_more_is_told_apart_by_no_more_than_was_charged"
 LINT = (
     "tests/tools/test_privacy_lint.py::test_the_tree_is_clean_and_every_exemption_is_still_needed"
@@ -55,6 +59,18 @@ SIDE_CHANNELS = (
             "        answers: list[Counts] = []\n"
         ),
         tests=(ONE_MORE,),
+    ),
+    Mutant(
+        name="the-command-line-says-how-large-the-file-was",
+        trap=39,
+        file="src/discreet/cli/commands/release.py",
+        old="    for warning in guidance(made.budget, people=schema.people):\n        say(warning)\n",
+        new=(
+            "    if Path(table).exists():\n"
+            '        say(f"{Path(table).stat().st_size} bytes were read.")\n'
+            "    for warning in guidance(made.budget, people=schema.people):\n        say(warning)\n"
+        ),
+        tests=(FILE_NEIGHBOURS,),
     ),
     Mutant(
         name="the-databases-message-is-passed-on",

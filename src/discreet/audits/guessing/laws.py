@@ -23,7 +23,7 @@ from discreet.privacy.laws import NoiseLaw
 
 QUANTILES = (0.1, 0.25, 0.4, 0.6, 0.75, 0.9)
 SIZES = (0.35, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Of the absolute noise: around .63 a Laplace, and around .68 a Gaussian, shows its scale best."""
+"""Quantiles of the absolute noise: a Laplace shows its scale best around .63, a Gaussian around .68."""
 
 MOST = 200_000
 """Draws of one law that are kept: a scale wrong by one part in fifty shows in these."""

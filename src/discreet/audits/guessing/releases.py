@@ -339,7 +339,7 @@ def _alert(steps: Sequence[Step]) -> float:
 
 
 def _worst_neighbours(schema: Schema, run: _Run, stack: ExitStack) -> tuple[tuple[Any, Any], str]:
-    """Of some pairs at the ends of the domains, the one whose exact numbers differ most for the noise."""
+    """The neighbours, among some at the ends of the domains, whose exact numbers differ most for the noise."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-audit-")))
     best: tuple[Any, Any] | None = None
     largest = Fraction(-1)

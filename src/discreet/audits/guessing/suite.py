@@ -57,7 +57,7 @@ RANDOM_SCHEMAS = 60
 PROMISED = 4_500
 """With so many draws of one law, noise a fifth too small is seen."""
 SECONDS = 10.0
-"""Of the processor, for each part of a release's audit. Releases that take longer draw many numbers, so fewer runs do."""
+"""Processor time for each part of a release's audit. Releases that take longer draw many numbers, so fewer runs do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,7 +104,7 @@ def command(
             progress=advance,
             overwrite=force,
             convert_unit=convert_unit,
-        )
+        ).release
     signed_by = None
     if key is not None:
         from discreet.answering import sign_release

@@ -13,7 +13,7 @@ class CsvLimits:
     """Sizes in bytes."""
 
     longest_line: int = 1_000_000
-    """Of a line as UTF-8, without its end. A longer one is a row whose fields are all empty."""
+    """Bytes of a line in UTF-8, without its end. A longer line is a row whose fields are all empty."""
     few: int = 2048
     """A window of no more is read line by line, if it is not well formed."""
     block: int = 4 << 20

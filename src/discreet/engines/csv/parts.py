@@ -46,7 +46,7 @@ class CsvParts:
         self.rules = LineRules(csv, width)
         self.width = width
         self.longest_line = 4 * csv_limits.CsvLimits().longest_line + 2 * width
-        """Of a part: at worst each quote is doubled and quoted, and fields are added."""
+        """The longest line of a part: at worst each quote is doubled and quoted, and fields are added."""
         self._files = files
         self._csv = csv
         self._folder = folder

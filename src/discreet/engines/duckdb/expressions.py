@@ -1,7 +1,7 @@
 """Expressions of a condition as DuckDB SQL over the units u0, u1, ...: total, like every layer.
 
 Integers are computed in 128 bits and cast back with TRY_CAST, which is null beyond 64; doubles that
-are not finite become null. See `queries.expressions` for what each operation means.
+are not finite become null. See `questions.expressions` for what each operation means.
 """
 
 from __future__ import annotations
@@ -13,8 +13,17 @@ from sqlglot import exp
 from discreet.engines.duckdb import sql as s
 from discreet.engines.duckdb.cells import ends
 from discreet.engines.duckdb.sql import Sql
+from discreet.engines.duckdb.units import divided_down, read_text
 from discreet.questions.expression_bounds import CLAMPED
-from discreet.questions.expressions import COMPARED, Call, ColumnValue, Constant, Expression
+from discreet.questions.expressions import (
+    COMPARED,
+    DATE_PARTS,
+    Call,
+    ColumnValue,
+    Constant,
+    Expression,
+    Type,
+)
 from discreet.schema.columns.named import CategoryColumn
 from discreet.schema.columns.ordered import OrderedColumn
 from discreet.schema.columns.values import MICROSECONDS_PER_DAY, double_of
@@ -30,6 +39,11 @@ _COMPARISONS: dict[str, type[exp.Binary]] = {
 }
 _ARITHMETIC: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _TYPES = {"text": "VARCHAR", "boolean": "BOOLEAN", "number": "DOUBLE"}
+_CLOCK = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
+_FOUR_CENTURIES = 146_097
+"""Days after which the Gregorian calendar repeats, weekdays included."""
+_FIRST_SPELLED, _LAST_SPELLED = -719_162, 2_932_896
+"""0001-01-01 and 9999-12-31."""
 
 
 class Compiler:
@@ -53,6 +67,11 @@ class Compiler:
         if node.name in COMPARED:
             left, right = self._alike(node, arguments)
             return s.binary(_COMPARISONS[node.name], left, right)
+        if node.name == "distinct":
+            return s.binary(exp.NullSafeNEQ, *self._alike(node, arguments))
+        if node.name == "nullif":
+            equal = s.binary(exp.EQ, *self._alike(node, arguments))
+            return s.choose([(equal, s.null())], arguments[0])
         if node.name == "in":
             alike = self._alike(node, arguments)
             return s.is_in(alike[0], alike[1:])
@@ -196,49 +215,142 @@ def _joined(kind: type[exp.Binary]) -> Callable[[Call, list[Sql]], Sql]:
     return lambda node, arguments: balanced([s.cast(argument, "BOOLEAN") for argument in arguments])
 
 
-def _of_one_type(node: Call, arguments: Sequence[Sql]) -> list[Sql]:
-    wanted = _TYPES.get(node.type, "BIGINT")
-    return [s.cast(argument, wanted) for argument in arguments]
+def _fitted(value: Sql, type_: Type, wanted: Type) -> Sql:
+    """A value among others of one type: an integer among numbers is one, a date among moments one."""
+    if (type_, wanted) == ("date", "datetime"):
+        return _midnight(value)
+    return s.cast(value, _TYPES.get(wanted, "BIGINT"))
 
 
-def _passing_over_nulls(function: str) -> Callable[[Call, list[Sql]], Sql]:
-    return lambda node, arguments: s.call(function, *_of_one_type(node, arguments))
+def _midnight(days: Sql) -> Sql:
+    wide = s.multiply(s.cast(days, "HUGEINT"), s.whole(MICROSECONDS_PER_DAY))
+    return s.try_cast(wide, "BIGINT")
+
+
+def _all_fitted(node: Call, arguments: Sequence[Sql]) -> list[Sql]:
+    pairs = zip(node.arguments, arguments, strict=True)
+    return [_fitted(value, part.type, node.type) for part, value in pairs]
+
+
+def _of_several(function: str) -> Callable[[Call, list[Sql]], Sql]:
+    return lambda node, arguments: s.call(function, *_all_fitted(node, arguments))
 
 
 def _case(node: Call, arguments: list[Sql]) -> Sql:
-    *pairs, otherwise = arguments
-    conditions = [s.cast(condition, "BOOLEAN") for condition in pairs[::2]]
-    *values, last = _of_one_type(node, [*pairs[1::2], otherwise])
-    return s.choose(list(zip(conditions, values, strict=True)), last)
+    values = [
+        _fitted(value, part.type, node.type)
+        for part, value in zip(node.arguments[1::2], arguments[1::2], strict=True)
+    ]
+    conditions = [s.cast(condition, "BOOLEAN") for condition in arguments[:-1:2]]
+    otherwise = _fitted(arguments[-1], node.arguments[-1].type, node.type)
+    return s.choose(list(zip(conditions, values, strict=True)), otherwise)
+
+
+def _rounded_to(node: Call, arguments: list[Sql]) -> Sql:
+    """round(x * 10^d) / 10^d, half away from zero."""
+    if node.type == "integer":
+        return arguments[0]
+    digits = node.arguments[1].value if len(node.arguments) > 1 else 0  # type: ignore[union-attr]
+    assert isinstance(digits, int)
+    scale = s.double(10.0 ** abs(digits))
+    there, back = (exp.Mul, exp.Div) if digits >= 0 else (exp.Div, exp.Mul)
+    scaled = s.binary(there, s.cast(arguments[0], "DOUBLE"), scale)
+    return _finite(s.binary(back, s.call("round", _finite(scaled)), scale.copy()))
+
+
+def _trimmed(function: str) -> Callable[[Call, list[Sql]], Sql]:
+    return lambda node, arguments: s.call(function, s.cast(arguments[0], "VARCHAR"), s.text(" "))
+
+
+def _substring(node: Call, arguments: list[Sql]) -> Sql:
+    return s.call("substr", s.cast(arguments[0], "VARCHAR"), *arguments[1:])
+
+
+def _concatenated(node: Call, arguments: list[Sql]) -> Sql:
+    made = s.cast(arguments[0], "VARCHAR")
+    for part in arguments[1:]:
+        made = s.binary(exp.DPipe, made, s.cast(part, "VARCHAR"))
+    return made
+
+
+def _converted(node: Call, arguments: list[Sql]) -> Sql:
+    source, wanted, value = node.arguments[0].type, node.type, arguments[0]
+    if source in ("null", wanted):
+        return s.cast(value, _TYPES.get(wanted, "BIGINT"))
+    if source == "text":
+        return s.try_cast(read_text(wanted, value), "DOUBLE" if wanted == "number" else "BIGINT")
+    if (source, wanted) == ("date", "datetime"):
+        return _midnight(value)
+    if (source, wanted) == ("datetime", "date"):
+        return s.try_cast(divided_down(value, MICROSECONDS_PER_DAY), "BIGINT")
+    if (source, wanted) == ("date", "text"):
+        low, high = s.whole(_FIRST_SPELLED), s.whole(_LAST_SPELLED)
+        day = s.try_cast(s.clamp(value, low, high), "INTEGER")
+        spelled = s.cast(s.add(_epoch(), day), "VARCHAR")
+        inside = s.both(s.at_most(low, value), s.at_most(value, high))
+        return s.choose([(inside, spelled)], s.null())
+    return s.try_cast(value, _TYPES.get(wanted, "BIGINT"))
 
 
 def _is(truth: Sql) -> Callable[[Call, list[Sql]], Sql]:
     return lambda node, arguments: s.binary(exp.Is, s.cast(arguments[0], "BOOLEAN"), truth.copy())
 
 
-def _floor_divided(value: Sql, size: int) -> Sql:
-    """floor(value / size) in 64 bits: the rest is brought to 0 .. size - 1 first."""
-    by = s.cast(s.whole(size), "HUGEINT")
-    wide = s.cast(value, "HUGEINT")
-    rest = s.call("mod", s.add(s.call("mod", wide, by), by), by)
-    return s.try_cast(s.divide_whole(s.subtract(wide, rest), by), "BIGINT")
+def _epoch() -> Sql:
+    return s.cast(s.text("1970-01-01"), "DATE")
+
+
+def _days(value: Sql, source: Type) -> Sql:
+    if source == "date":
+        return value
+    return s.try_cast(divided_down(value, MICROSECONDS_PER_DAY), "BIGINT")
+
+
+def _same_day(days: Sql) -> Sql:
+    """The day of the same date 400 years or more later or earlier, which every database knows."""
+    return s.add(_epoch(), s.try_cast(_rest(days, _FOUR_CENTURIES), "INTEGER"))
+
+
+def _rest(value: Sql, size: int) -> Sql:
+    """value modulo size, from 0 on."""
+    by = s.cast(s.whole(size), "BIGINT")
+    return s.call("mod", s.add(s.call("mod", value, by), by), by)
 
 
 def _part(node: Call, arguments: list[Sql]) -> Sql:
     source = node.arguments[0].type
     value, name = arguments[0], node.name
-    if name in ("hour", "minute", "second"):
-        if source == "date":
+    if name in _CLOCK:
+        if source != "datetime":
             return s.choose([(s.is_null(value), s.null())], s.cast(s.whole(0), "BIGINT"))
-        size, count = {"hour": (3_600_000_000, 24), "minute": (60_000_000, 60)}.get(
-            name, (1_000_000, 60)
-        )
-        passed = _floor_divided(value, size)
-        by = s.cast(s.whole(count), "BIGINT")
-        return s.call("mod", s.add(s.call("mod", passed, by), by), by)
-    days = _floor_divided(value, MICROSECONDS_PER_DAY) if source == "datetime" else value
-    day = s.add(s.cast(s.text("1970-01-01"), "DATE"), s.try_cast(days, "INTEGER"))
-    return s.cast(s.call(name, day), "BIGINT")
+        passed = s.try_cast(divided_down(value, _CLOCK[name]), "BIGINT")
+        return _rest(passed, 24 if name == "hour" else 60)
+    days = _days(value, source)
+    part = s.cast(s.call(name, _same_day(days)), "BIGINT")
+    if name != "year":
+        return part
+    cycles = s.try_cast(divided_down(days, _FOUR_CENTURIES), "BIGINT")
+    return s.add(part, s.multiply(cycles, s.whole(400)))
+
+
+def _truncated(node: Call, arguments: list[Sql]) -> Sql:
+    source, value = node.arguments[1].type, arguments[1]
+    unit = str(node.arguments[0].value)  # type: ignore[union-attr]
+    if unit in _CLOCK:
+        if source != "datetime":
+            return value
+        past = _rest(value, _CLOCK[unit])
+        return s.try_cast(s.subtract(s.cast(value, "HUGEINT"), past), "BIGINT")
+    days = _days(value, source)
+    if unit == "day":
+        past = s.cast(s.whole(0), "BIGINT")
+    elif unit == "week":  # 1970-01-01 was a Thursday
+        past = _rest(s.add(_rest(days, 7), s.whole(3)), 7)
+    else:
+        day = _same_day(days)
+        past = s.subtract(day, s.cast(s.call("date_trunc", s.text(unit), day), "DATE"))
+    first = s.try_cast(s.subtract(s.cast(days, "HUGEINT"), past), "BIGINT")
+    return first if source != "datetime" else _midnight(first)
 
 
 _OPERATIONS: dict[str, Callable[[Call, list[Sql]], Sql]] = {
@@ -260,12 +372,17 @@ _OPERATIONS: dict[str, Callable[[Call, list[Sql]], Sql]] = {
     "lower": _text_function("lower"),
     "upper": _text_function("upper"),
     "length": _text_function("length"),
-    "round": _rounded("round"),
-    "coalesce": _passing_over_nulls("coalesce"),
-    "least": _passing_over_nulls("least"),
-    "greatest": _passing_over_nulls("greatest"),
+    "trim": _trimmed("trim"),
+    "ltrim": _trimmed("ltrim"),
+    "rtrim": _trimmed("rtrim"),
+    "substr": _substring,
+    "concat": _concatenated,
+    "round": _rounded_to,
+    "coalesce": _of_several("coalesce"),
+    "greatest": _of_several("greatest"),
+    "least": _of_several("least"),
     "case": _case,
-    **dict.fromkeys(
-        ("year", "quarter", "month", "day", "dayofweek", "hour", "minute", "second"), _part
-    ),
+    "cast": _converted,
+    "date_trunc": _truncated,
+    **dict.fromkeys(DATE_PARTS, _part),
 }

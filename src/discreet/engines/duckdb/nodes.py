@@ -88,7 +88,7 @@ class NodeCounter:
     def _codes(
         self, columns: Sequence[Column], interleaving: Interleaving
     ) -> Sequence[NDArray[np.generic]]:
-        """Of each column, the codes that its keys hold, of all rows in value cells."""
+        """The codes of each column, for all rows that lie in value cells."""
         if len(columns) == 1:
             line, query = unit_line(columns[0]), self._rows.integer_units(columns[0])
             if line is not None and query is not None:

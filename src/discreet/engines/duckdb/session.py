@@ -20,7 +20,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -98,12 +98,12 @@ class Session:
         }
         if threads is not None:
             settings["threads"] = threads
-        found = self._connections[0].execute("SELECT name FROM duckdb_settings()").fetchall()
-        known = {name for (name,) in found}
-        for name, value in settings.items():
-            if name in known:  # some are newer than the oldest DuckDB that is supported
-                for connection in self._connections:  # some hold for one of them alone
-                    connection.execute(f"SET {name} = {_setting(value)}")
+        known = _known_settings()  # some are newer than the oldest DuckDB that is supported
+        statements = "; ".join(
+            f"SET {name} = {_setting(value)}" for name, value in settings.items() if name in known
+        )
+        for connection in self._connections:  # some hold for one of them alone
+            connection.execute(statements)
 
     def lock(self, files: Sequence[str]) -> None:
         """From here on only `files` can be read, and no setting can be changed back."""
@@ -300,6 +300,14 @@ class Session:
             f"The engine stopped ({type(error).__name__}). Its own message is not shown, because "
             f"it may quote a row. {stands}"
         )
+
+
+@cache
+def _known_settings() -> frozenset[str]:
+    """The settings that this DuckDB has: asked once in a process."""
+    with duckdb.connect(":memory:") as connection:
+        found = connection.execute("SELECT name FROM duckdb_settings()").fetchall()
+    return frozenset(name for (name,) in found)
 
 
 def _text(query: str | Sql) -> str:

@@ -39,7 +39,7 @@ from discreet.queries.tallies import (
     steps_of,
     summand_bounds,
 )
-from discreet.questions.expressions import TRUE, Expression, columns_of
+from discreet.questions.expressions import TRUE, Bins, Expression, columns_of
 from discreet.schema.columns.column import Column
 from discreet.schema.schema import Schema
 
@@ -56,7 +56,7 @@ def tallied(
     double_categories: frozenset[str],
 ) -> list[Counts]:
     """The integers of each tally, flat."""
-    together: dict[tuple[tuple[str, ...], Expression, FoundKeys | None], list[int]] = {}
+    together: dict[tuple[tuple[str | Bins, ...], Expression, FoundKeys | None], list[int]] = {}
     for place, tally in enumerate(tallies):
         together.setdefault((tally.groups, tally.condition, tally.found), []).append(place)
     found: dict[int, Counts] = {}
@@ -98,7 +98,7 @@ class _Scan:
     """One condition and grouping."""
 
     schema: Schema
-    groups: tuple[str, ...]
+    groups: tuple[str | Bins, ...]
     condition: Expression
     compiler: Compiler
     keys: FoundKeys | None = None
@@ -114,10 +114,10 @@ class _Scan:
     ) -> dict[Term, Counts]:
         histograms = [term for term in terms if isinstance(term, Cells)]
         plain = [term for term in terms if not isinstance(term, Cells)]
-        rows = source(self._columns(terms))
+        rows = self._valued(source(self._columns(terms)))
         met = [] if self.condition == TRUE else [self.compiler.sql(self.condition)]
         if self._bounds_groups:  # else a row that has no group makes one of its own, left out below
-            met += [exp.Not(this=s.is_null(self._code(name))) for name in self.groups]
+            met += [exp.Not(this=s.is_null(self._group(each))) for each in self.groups]
         if place_of_key is not None:
             met.append(exp.Not(this=s.is_null(place_of_key)))
         group = self._key(place_of_key)
@@ -196,7 +196,9 @@ class _Scan:
         return found
 
     def _columns(self, terms: Sequence[Term]) -> list[Column]:
-        names = [*self.groups, *columns_of(self.condition)]
+        names = list(columns_of(self.condition))
+        for each in self.groups:
+            names += each.columns if isinstance(each, Bins) else (each,)
         names += [] if self.keys is None else self.keys.columns
         for term in terms:
             if isinstance(term, Cells):
@@ -234,13 +236,55 @@ class _Scan:
 
     def _key(self, place_of_key: Sql | None = None) -> Sql:
         key, step = s.cast(s.whole(0), "BIGINT"), 1
-        for name in reversed(self.groups):
-            code = s.cast(self._code(name), "BIGINT")
+        for each in reversed(self.groups):
+            code = s.cast(self._group(each), "BIGINT")
             key = s.add(key, s.multiply(code, s.whole(step)))
-            step *= self.schema.column(name).cells
+            step *= each.size if isinstance(each, Bins) else self.schema.column(each).cells
         if place_of_key is not None:
             key = s.add(key, s.multiply(place_of_key, s.whole(step)))
         return key
+
+    def _valued(self, rows: Sql) -> Sql:
+        """The rows with a number b0, b1, ... for each map of groups: what its bins are bins of."""
+        maps = [each for each in self.groups if isinstance(each, Bins)]
+        if not maps:
+            return rows
+        made = [exp.alias_(self._binned(each), f"b{n}") for n, each in enumerate(maps)]
+        return exp.select("*", *made).from_(rows, copy=False).subquery("valued", copy=False)
+
+    def _binned(self, bins: Bins) -> Sql:
+        """The clamped unit of one ordered column, or the number of a combination of cells."""
+        if bins.starts:
+            return self._value(bins.columns[0])
+        number = s.cast(s.whole(0), "BIGINT")
+        for name in bins.columns:
+            cells = s.whole(self.schema.column(name).cells)
+            number = s.add(s.multiply(number, cells), s.cast(self._code(name), "BIGINT"))
+        return number
+
+    def _group(self, each: str | Bins) -> Sql:
+        """The number of a row's group; null where it is in none."""
+        if not isinstance(each, Bins):
+            return self._code(each)
+        maps = [one for one in self.groups if isinstance(one, Bins)]
+        value = s.name(f"b{maps.index(each)}")
+        starts: Sequence[int | float] = each.starts or range(len(each.codes))
+        runs = [
+            (start, code)
+            for place, (start, code) in enumerate(zip(starts, each.codes, strict=True))
+            if place == 0 or code != each.codes[place - 1]
+        ]
+        found = _searched(value, runs)
+        if not each.starts:
+            return s.choose([(s.is_null(value), s.null())], found)
+        unit = self._unit(each.columns[0])
+        return s.choose(
+            [
+                (exp.Not(this=s.is_null(value)), found),
+                (s.is_null(unit), _group_number(each.null)),
+            ],
+            _group_number(each.other),
+        )
 
     def _bucket(self, group: Sql, term: Cells) -> Sql:
         """The group and the bucket as one number; null where the row is in none."""
@@ -337,6 +381,21 @@ class _Scan:
 
 def _clamped_or_null(value: Sql, low: Sql, high: Sql) -> Sql:
     return s.choose([(s.is_null(value), s.null())], s.clamp(value, low, high))
+
+
+def _searched(value: Sql, runs: Sequence[tuple[int | float, int]]) -> Sql:
+    """The group of the last start that is not above the value: halves of halves."""
+    if len(runs) == 1:
+        return _group_number(runs[0][1])
+    middle = len(runs) // 2
+    start = runs[middle][0]
+    edge = s.double(start) if isinstance(start, float) else s.cast(s.whole(start), "BIGINT")
+    below = _searched(value, runs[:middle])
+    return s.choose([(s.less(value, edge), below)], _searched(value, runs[middle:]))
+
+
+def _group_number(code: int) -> Sql:
+    return s.null() if code < 0 else s.cast(s.whole(code), "BIGINT")
 
 
 def _counted_by(term: Term, terms: Sequence[Term]) -> int | None:

@@ -66,11 +66,11 @@ class FieldType:
 
     family: str
     digits: int = 0
-    """Of a decimal, how many it has."""
+    """How many digits a decimal has."""
     scale: int = 0
-    """Of a decimal, how many of them stand behind the point."""
+    """How many digits of a decimal stand behind the point."""
     per_second: int = 0
-    """Of an instant, how many of its units a second has."""
+    """How many units of an instant make a second."""
 
     @classmethod
     def of(cls, type_name: str) -> FieldType:
@@ -156,6 +156,13 @@ def unit(column: Column, value: Sql, type_: FieldType) -> Sql:
         "datetime": _microseconds,
     }[column.kind]
     return s.try_cast(read(value, type_), unit_type(column, type_))
+
+
+def read_text(kind: str, value: Sql) -> Sql:
+    """The unit of a text that a question casts: as of a column of text."""
+    trimmed = s.call("trim", s.cast(value, "VARCHAR"), s.text(WHITESPACE))
+    read = {"integer": _integer, "number": _double, "date": _days, "datetime": _microseconds}[kind]
+    return read(trimmed, FieldType.of("VARCHAR"))
 
 
 def _finite(value: Sql) -> Sql:

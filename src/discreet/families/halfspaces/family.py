@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from discreet.families.halfspaces.queries.grid_counts import GridCounts
 from discreet.families.halfspaces.queries.halfspaces import parse_halfspaces
+from discreet.queries.blocks import GridCounts
 from discreet.queries.registry import ClassReader, Family
 from discreet.questions.spelling import quoted
 from discreet.schema import Schema
@@ -26,7 +26,7 @@ FAMILY = Family(
     queries=(GridCounts,),
     algorithms={
         "halfspaces": (
-            f"{_RELEASE}.choice:BestHalfspaces",
+            f"{_RELEASE}.choice:best_halfspaces",
             f"{_RELEASE}.tree:HalfspaceTree",
             f"{_RELEASE}.cells:HalfspaceCells",
         ),

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from discreet.families.predicates.queries.predicates import parse_predicates
 from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.queries.registry import ClassReader, Family
-from discreet.questions.samples import conditions
-from discreet.questions.spelling import quoted
+from discreet.questions.spelling import conditions, quoted
 from discreet.schema import Schema
 
 _RELEASE = "discreet.families.predicates.release"
@@ -26,7 +25,7 @@ FAMILY = Family(
     queries=(StrategyCounts, InequalityCounts),
     algorithms={
         "predicates": (
-            f"{_RELEASE}.strategy:BestPredicates",
+            f"{_RELEASE}.strategy:StrategyPredicates",
             f"{_RELEASE}.strategy:IndependentPredicates",
             f"{_RELEASE}.mwem:MwemPredicates",
         ),

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.families.ranges.queries.ranges import Intervals, Rectangles, parse_unions
+from discreet.queries.blocks import BlockCounts
 from discreet.queries.class_arguments import one_column
 from discreet.queries.registry import ClassReader, Family
 from discreet.questions.spelling import quoted
@@ -16,7 +17,7 @@ _RELEASE = "discreet.families.ranges.release"
 _ANSWER = "discreet.families.ranges.answer"
 _CLASSES = ("intervals", "rectangles", "unions")
 _TREES = (
-    f"{_RELEASE}.choice:BestTree",
+    f"{_RELEASE}.choice:best_tree",
     f"{_RELEASE}.adaptive:AdaptiveTree",
     f"{_RELEASE}.tree:FullTree",
 )
@@ -39,7 +40,7 @@ FAMILY = Family(
         "rectangles": ClassReader(lambda columns: Rectangles(*columns)),
         "unions": ClassReader(parse_unions),
     },
-    queries=(CellStrategy,),
+    queries=(CellStrategy, BlockCounts),
     algorithms={
         "intervals": (*_TREES, _STRATEGY, _TWO_STAGE),
         "rectangles": (*_TREES, _TWO_STAGE),

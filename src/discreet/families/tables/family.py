@@ -10,8 +10,7 @@ from discreet.families.tables.queries.parities import Parity, parse_parities, pa
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.queries.class_arguments import one_column, plain_names
 from discreet.queries.registry import ClassReader, Family
-from discreet.questions.samples import conditions
-from discreet.questions.spelling import quoted
+from discreet.questions.spelling import conditions, quoted
 from discreet.schema import Schema
 
 _RELEASE = "discreet.families.tables.release"
@@ -50,12 +49,12 @@ FAMILY = Family(
     algorithms={
         "marginals": (
             f"{_RELEASE}.automatic:AutomaticMarginals",
-            f"{_RELEASE}.automatic:EvenAutomaticMarginals",
+            f"{_RELEASE}.automatic:AutomaticMarginals(even)",
             f"{_RELEASE}.direct:DirectMarginals",
             f"{_RELEASE}.residual:ResidualMarginals",
-            f"{_RELEASE}.residual:EvenResidualMarginals",
+            f"{_RELEASE}.residual:ResidualMarginals(even)",
             f"{_RELEASE}.adaptive:AdaptiveMarginals",
-            f"{_RELEASE}.adaptive:EvenAdaptiveMarginals",
+            f"{_RELEASE}.adaptive:AdaptiveMarginals(even)",
             f"{_RELEASE}.fourier:FourierMarginals",
         ),
         "parities": (

@@ -7,10 +7,14 @@ of x plus 3. Nothing is estimated here: each rewriting is an identity of SQL.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import BadQuestion
 from discreet.postprocessing.plan import Call, Expression, Literal
+from discreet.postprocessing.reading.syntax import QUANTILES
+from discreet.questions.question import middle_of
+from discreet.questions.sql import MOMENT
 from discreet.questions.statement import bare, number
 from discreet.schema import Schema
 
@@ -26,6 +30,18 @@ class AggregateRewriter:
         from sqlglot import exp
 
         self._measured, self._schema, self._splits, self.exp = measured, schema, splits_sums, exp
+        self._spreads: dict[type[Any], Callable[[Any, Any], Expression]] = {
+            exp.VariancePop: lambda node, met: self._variance(node, met, sample=False),
+            exp.Variance: lambda node, met: self._variance(node, met, sample=True),
+            exp.StddevPop: lambda node, met: _root(self._variance(node, met, sample=False)),
+            exp.StddevSamp: lambda node, met: _root(self._variance(node, met, sample=True)),
+            exp.Stddev: lambda node, met: _root(self._variance(node, met, sample=True)),
+            exp.CovarPop: lambda node, met: self._covariance(node, met, sample=False),
+            exp.CovarSamp: lambda node, met: self._covariance(node, met, sample=True),
+            exp.Corr: self._correlation,
+            exp.RegrSlope: self._slope,
+            exp.RegrIntercept: self._intercept,
+        }
 
     def rewritten(self, node: Any, condition: Any = None) -> Expression:
         """An expression over measured aggregates that equals `node` over the rows with `condition`."""
@@ -37,6 +53,8 @@ class AggregateRewriter:
             return self.rows(self.both(condition, node.this))
         if type(node) is exp.Count:
             return self._count(node, condition)
+        if self._splits and type(node) in self._spreads:
+            return self._spreads[type(node)](node, condition)
         if type(node) in (exp.Sum, exp.Avg) and type(bare(node.this)) is not exp.Distinct:
             return self._sum(node, bare(node.this), condition)
         return self._measured(node, condition)
@@ -58,7 +76,7 @@ class AggregateRewriter:
         if type(node) in (exp.PercentileCont, exp.PercentileDisc) and node.args.get("expression"):
             return exp.Quantile(this=node.this, quantile=node.expression)
         named = type(node) is exp.Anonymous and str(node.this).lower()
-        if named in ("quantile_cont", "quantile_disc") and len(node.expressions) == 2:
+        if named in QUANTILES and len(node.expressions) == 2:
             return exp.Quantile(this=node.expressions[0], quantile=node.expressions[1])
         return node
 
@@ -241,6 +259,56 @@ class AggregateRewriter:
                 return Call("/", (_total(parts), rows))
         return _total(parts)
 
+    # Spreads: sums of values less the middle of their bounds, so that little is subtracted from much
+
+    def _moments(self, columns: list[Any], condition: Any) -> _Moments:
+        """The sums behind the spreads of one or two columns, over the rows that have a value in each."""
+        exp = self.exp
+        for column in columns:
+            if type(column) is not exp.Column:
+                raise BadQuestion("Spreads and correlations are of plain columns.")
+            if not self._never_null(column):
+                known = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
+                condition = self.both(condition, known)
+
+        def moment(*places: int) -> Expression:
+            node = exp.Anonymous(
+                this=MOMENT, expressions=[columns[place].copy() for place in places]
+            )
+            return self._measured(node, condition)
+
+        return _Moments(moment, self.rows(condition))
+
+    def _variance(self, node: Any, condition: Any, *, sample: bool) -> Expression:
+        found = self._moments([bare(node.this)], condition)
+        spread = Call("greatest", (found.joint(0, 0), Literal(0)))
+        return found.of_sample(spread) if sample else spread
+
+    def _covariance(self, node: Any, condition: Any, *, sample: bool) -> Expression:
+        found = self._moments([bare(node.this), bare(node.expression)], condition)
+        joint = found.joint(0, 1)
+        return found.of_sample(joint) if sample else joint
+
+    def _correlation(self, node: Any, condition: Any) -> Expression:
+        found = self._moments([bare(node.this), bare(node.expression)], condition)
+        spreads = Call("*", (found.joint(0, 0), found.joint(1, 1)))
+        ratio = Call("/", (found.joint(0, 1), _root(spreads)))
+        return Call("least", (Call("greatest", (ratio, Literal(-1))), Literal(1)))
+
+    def _slope(self, node: Any, condition: Any) -> Expression:
+        """regr_slope(y, x)."""
+        found = self._moments([bare(node.this), bare(node.expression)], condition)
+        return Call("/", (found.joint(0, 1), found.joint(1, 1)))
+
+    def _intercept(self, node: Any, condition: Any) -> Expression:
+        found = self._moments([bare(node.this), bare(node.expression)], condition)
+        slope = Call("/", (found.joint(0, 1), found.joint(1, 1)))
+        means = [
+            Call("+", (found.mean(place), Literal(middle_of(self._schema.column(column.name)))))
+            for place, column in enumerate((bare(node.this), bare(node.expression)))
+        ]
+        return Call("-", (means[0], Call("*", (slope, means[1]))))
+
     def _collect(self, node: Any, factor: float, weights: dict[str, float]) -> float:
         """Add the columns of a weighted sum to `weights`; what is constant is returned."""
         exp, node = self.exp, bare(node)
@@ -270,6 +338,34 @@ class AggregateRewriter:
             "A release adds up columns, weighted sums of columns such as 2 * a + b, and CASE with "
             "such branches. Ask a curator for other expressions, or release the column that you need."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """Sums of values less their middles, and of products of them, over the same rows."""
+
+    moment: Callable[..., Expression]
+    rows: Expression
+
+    def mean(self, place: int) -> Expression:
+        """The mean, less the middle."""
+        return Call("/", (self.moment(place), self.rows))
+
+    def joint(self, one: int, other: int) -> Expression:
+        """The covariance of the rows themselves: the mean of the products less the product of the means."""
+        means = Call("*", (self.mean(one), self.mean(other)))
+        if one == other:
+            means = Call("power", (self.mean(one), Literal(2)))
+        return Call("-", (Call("/", (self.moment(one, other), self.rows)), means))
+
+    def of_sample(self, joint: Expression) -> Expression:
+        """The unbiased form: divided by n - 1."""
+        fewer = Call("-", (self.rows, Literal(1)))
+        return Call("*", (joint, Call("/", (self.rows, fewer))))
+
+
+def _root(value: Expression) -> Expression:
+    return Call("sqrt", (value,))
 
 
 def _total(parts: list[Expression]) -> Expression:

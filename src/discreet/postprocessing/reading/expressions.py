@@ -26,7 +26,13 @@ from discreet.postprocessing.reading.aggregates import AggregateRewriter
 from discreet.postprocessing.reading.calls import CallReader
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending, Scope
-from discreet.postprocessing.reading.syntax import canonical, nodes_in, spoken, without_alias
+from discreet.postprocessing.reading.syntax import (
+    QUANTILES,
+    canonical,
+    nodes_in,
+    spoken,
+    without_alias,
+)
 from discreet.questions.statement import bare, number
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
@@ -62,7 +68,7 @@ class ExpressionReader(CallReader):
         if type(node) in (exp.Filter, exp.WithinGroup):
             return True
         if type(node) is exp.Anonymous and isinstance(node.this, str):
-            return node.this.lower() in (*self.dialect.functions, "quantile_cont", "quantile_disc")
+            return node.this.lower() in (*self.dialect.functions, *QUANTILES)
         return isinstance(node, exp.AggFunc) and type(node) is not exp.Grouping
 
     def _value(self, node: Any, scope: Scope) -> Expression:

@@ -247,7 +247,7 @@ class RowSelectReader(ResultSelectReader):
             has_having=select.args.get("having") is not None,
         )
         outputs = [self._output(name, node, scope) for name, node in items]
-        shown = [node for _, node in items if self._matching_key(bare(node), scope) is not None]
+        shown = [node for _, node in items if self._tells_groups_apart(node)]
         hidden_keys = range(0 if shown else len(nodes))
         if is_top and hidden_keys:
             # Rows that cannot be told apart help nobody: their keys are shown although SELECT has none.
@@ -274,6 +274,10 @@ class RowSelectReader(ResultSelectReader):
             order=order,
             **limits,
         )
+
+    def _tells_groups_apart(self, node: Any) -> bool:
+        """Whether an item of SELECT is made of keys."""
+        return not self._has_aggregate(node) and bool(list(node.find_all(self.exp.Column)))
 
     def _measured_source(self, scope: Scope) -> Measured | Declared:
         if not any(axes == scope.present for _, axes in scope.questions):

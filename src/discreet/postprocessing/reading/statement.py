@@ -17,7 +17,7 @@ from discreet.postprocessing.reading.result_selects import names_of
 from discreet.postprocessing.reading.row_selects import RowSelectReader
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending
-from discreet.postprocessing.reading.syntax import is_known_column, without_alias
+from discreet.postprocessing.reading.syntax import QUANTILES, is_known_column, without_alias
 from discreet.questions.statement import construct, parsed, sql_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
@@ -62,6 +62,8 @@ def is_plain(select: Any, schema: Schema) -> bool:
     if group is not None and any(v for k, v in group.args.items() if k != "expressions"):
         return False
     keys = [] if group is None else group.expressions
+    if keys and all(type(each) is exp.Column for each in select.expressions):
+        return False  # groups alone, which the schema lists
     return all(is_known_column(key, schema) for key in keys) and all(
         _is_plain_item(each) for each in select.expressions
     )
@@ -76,12 +78,13 @@ def _is_plain_item(node: Any) -> bool:
         node = node.this
         if type(node) is exp.Column:
             return False
+    if type(node) is exp.Anonymous and str(node.this).lower() in QUANTILES:
+        return False
     if type(node) is exp.Count:
         return type(node.this) in (exp.Column, exp.Star, exp.Distinct)
     if type(node) in (exp.Sum, exp.Avg):
         return type(node.this) is exp.Column
-    kinds = (exp.Median, exp.Quantile, exp.Mode, exp.Anonymous, exp.Variance, exp.VariancePop,
-             exp.Stddev, exp.StddevPop)  # fmt: skip
+    kinds = (exp.Median, exp.Quantile, exp.Mode, exp.Anonymous)
     return type(node) in kinds and not any(
         isinstance(each, exp.AggFunc) for each in node.find_all(exp.AggFunc) if each is not node
     )

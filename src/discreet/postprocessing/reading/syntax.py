@@ -9,6 +9,9 @@ from discreet.questions.statement import bare, construct
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
+QUANTILES = ("quantile_cont", "quantile_disc")
+"""Spellings of a quantile that the parser has no name for."""
+
 
 def canonical(node: Any) -> str:
     """The same text for expressions that differ in case, quotes or parentheses around the whole."""

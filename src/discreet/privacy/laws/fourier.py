@@ -30,14 +30,14 @@ REACH = 4.75
 """Deviations of G that its one-sided tail of 1.02e-6 lies beyond."""
 KEPT = 1 - 1.1e-6
 FINE = 2.2
-"""Of the largest weight: at pi / weight, where its draws' function is least, G's is exp(-23.9)."""
+"""As a part of the largest weight: at pi / weight, where its draws' function is least, G's is exp(-23.9)."""
 COARSE = 0.001
-"""Of the deviation of the sum; of few draws a quarter of that, for their sum may have steps."""
+"""As a part of the sum's deviation; for few draws a quarter of that, because their sum may have steps."""
 FEW = 16
 LAST = 5.5
 """Past so many 1/g, G's function adds up to less than 1e-8."""
 TOLERANCE = 2e-5
-"""Of the probability to miss: for what the series leaves out, and for wrapping around."""
+"""The part of the probability to miss that covers what the series leaves out, and wrapping around."""
 FIRST_TERMS, MORE = 256, 8
 GRID = 1 << 14
 AT_ONCE = 1 << 21

@@ -59,5 +59,5 @@ class Gaussian(NoiseLaw):
         return self.std >= WIDE
 
     def joint_loss_shape(self, sensitivity: Sensitivity) -> GaussianLoss:
-        """Of the continuous Gaussian mechanism, in any dimension; of discrete noise a chart cannot tell it apart."""
+        """The loss of the continuous Gaussian mechanism, in any dimension; a chart cannot tell discrete noise from it."""
         return GaussianLoss(self.sigma_squared, sensitivity.l2_squared)

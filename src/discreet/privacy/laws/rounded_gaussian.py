@@ -100,7 +100,7 @@ class RoundedGaussianLaw(Gaussian):
 
     @classmethod
     def joint_delta(cls, uses: Sequence[Use], *, epsilon: Fraction) -> Fraction:
-        """Of continuous Gaussian mechanisms: their squared shifts, in sigmas, add."""
+        """The delta of continuous Gaussian mechanisms together: their squared shifts, in sigmas, add."""
         rhos = [use.law.cost(use.sensitivity, size=use.size).rho for use in uses]
         squares = sum((2 * rho for rho in rhos if rho is not None), Fraction(0))
         return gaussian_delta(sigma_squared=1 / squares, l2_squared=1, epsilon=epsilon)

@@ -18,15 +18,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from discreet.core.vault import Request
 from discreet.engines.protocol import LARGEST_MARGINAL
-from discreet.errors import BadInput
-from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
-from discreet.families.shared.release.protocol import ClassError
+from discreet.families.shared.release.measured import MeasuredAtOnce
+from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.laws.sums import sum_half_width
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Marginal
@@ -45,9 +42,8 @@ class AllCells:
     kind: ClassVar[str] = "marginals"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        if not isinstance(query_class, Marginals):
-            return f"{query_class.text} is not a class of marginals."
-        names = _names(query_class, schema)
+        asked = of_type(query_class, Marginals)
+        names = _names(asked, schema)
         cells = prod(schema.column(name).cells for name in names)
         if cells > LARGEST_MARGINAL:
             return (
@@ -55,25 +51,16 @@ class AllCells:
                 "that are counted one by one."
             )
         losing = [name for name in names if not keeps_every_row(schema.column(name))]
-        if losing and any(set(names) - set(each) for each in query_class.sets(schema)):
+        if losing and any(set(names) - set(each) for each in asked.sets(schema)):
             return f"column {losing[0]} gives some rows no cell, so sums over it would lose them."
         return None
 
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedAllCells:
-        if not isinstance(query_class, Marginals):
-            raise BadInput(f"{query_class.text} is not a class of marginals.")
-        query = Marginal(_names(query_class, schema))
-        requests, (law,) = noisy_requests(
-            [(query, share)], query_class, schema, accounting=accounting
-        )
-        return PreparedAllCells(
-            query_class=query_class,
-            share=share,
-            schema=schema,
-            requests=requests,
-            law=law,
+        query = Marginal(_names(of_type(query_class, Marginals), schema))
+        return PreparedAllCells.noisy(
+            self, query_class, schema, [(query, share)], share=share, accounting=accounting
         )
 
 
@@ -86,13 +73,6 @@ def _names(query_class: Marginals, schema: Schema) -> tuple[str, ...]:
 class PreparedAllCells(MeasuredAtOnce):
     """The whole table with its noise."""
 
-    query_class: Marginals
-    share: Budget
-    schema: Schema
-    requests: tuple[Request, ...]
-    law: NoiseLaw
-    algorithm: str = AllCells.name
-    kind: ClassVar[str] = AllCells.kind
     alone: ClassVar[str] = PER_CELL
     together: ClassVar[str] = ALL_CELLS
 
@@ -107,13 +87,12 @@ class PreparedAllCells(MeasuredAtOnce):
         cells = sum(size for size, _ in self._draws)
         most = max(draws for _, draws in self._draws)
         level = 1 - (1 - confidence) / cells
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=cells,
-            unit="rows",
             expected=self.expected(),
             half_width=float(sum_half_width(self.law, most, confidence)),
             simultaneous=float(sum_half_width(self.law, most, level)),
-            scale=None if rows is None else float(rows),
         )
 
     def expected(self) -> float:

@@ -20,18 +20,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.artifacts.release import ErrorClaim
-from discreet.core.vault import Request
 from discreet.errors import BadInput
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
-from discreet.families.halfspaces.release.cells import halfspaces
 from discreet.families.predicates.queries.strategy import InequalityCounts
 from discreet.families.shared.estimate.combination import half_width
-from discreet.families.shared.release.measured import MeasuredAtOnce, noise_entry, noisy_requests
+from discreet.families.shared.release.measured import MeasuredAtOnce, noise_entry
 from discreet.families.shared.release.noise_choice import simultaneous_bound
-from discreet.families.shared.release.protocol import ClassError
+from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.tree import bits_of
 from discreet.reference.halfspaces.net import canonical
@@ -54,7 +51,7 @@ class HalfspaceNet:
     kind: ClassVar[str] = "halfspace-net"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        asked = halfspaces(query_class)
+        asked = of_type(query_class, Halfspaces)
         if not schema.rows_are_public:
             return (
                 "the literal net divides by a public number of rows, which exists only under "
@@ -75,20 +72,15 @@ class HalfspaceNet:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedNet:
-        asked = halfspaces(query_class)
+        asked = of_type(query_class, Halfspaces)
         if asked.projections == "theorem":
             refusal = _needed(asked, schema, _alpha(share)).refusal(schema.people)
             if refusal is not None:
                 raise BadInput(f"{asked.text}: {refusal} Nothing was read or charged.")
         query = _canonical(asked, schema)
-        requests, (law,) = noisy_requests([(query, share)], asked, schema, accounting=accounting)
-        return PreparedNet(
-            query_class=asked,
-            share=share,
-            schema=schema,
-            law=law,
-            query=query,
-            requests=requests,
+        shared = [(query, share)]
+        return PreparedNet.noisy(
+            self, asked, schema, shared, share=share, accounting=accounting, query=query
         )
 
 
@@ -123,14 +115,7 @@ def _needed(asked: Halfspaces, schema: Schema, alpha: float) -> TheoremParameter
 class PreparedNet(MeasuredAtOnce):
     """The canonical halfspaces with their noise."""
 
-    query_class: Halfspaces
-    share: Budget
-    schema: Schema
-    law: NoiseLaw
     query: InequalityCounts
-    requests: tuple[Request, ...]
-    algorithm: str = HalfspaceNet.name
-    kind: ClassVar[str] = HalfspaceNet.kind
 
     def noise(self) -> list[dict[str, Any]]:
         shown = {"kind": self.query.kind, "columns": list(self.query.columns)}
@@ -139,13 +124,12 @@ class PreparedNet(MeasuredAtOnce):
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         many = len(self.query.bounds)
         needed = _needed(self.query_class, self.schema, _alpha(self.share))
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=many,
-            unit="rows",
             expected=math.sqrt(2 / math.pi) * self.law.std,
             half_width=half_width([(1.0, self.law, 1)], confidence),
             simultaneous=float(simultaneous_bound([(self.law, many)], confidence)),
-            scale=None if rows is None else float(rows),
             note=(
                 f"{many:,} canonical halfspaces; the errors are about some gamma-close halfspace, and noise "
                 f"only. For a guarantee at epsilon {USUAL_EPSILON}, delta {USUAL_DELTA}, {needed.sentence}: "

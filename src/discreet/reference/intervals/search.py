@@ -35,17 +35,23 @@ from discreet.core.vault import Request
 from discreet.errors import BadInput
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.ranges.release.error import range_queries
-from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.protocol import (
+    USUAL_ROWS,
+    ClassError,
+    PreparedClass,
+    Verbs,
+    of_type,
+)
 from discreet.families.shared.release.refined import pure_epsilon
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
+from discreet.queries.blocks import CutCounts
 from discreet.queries.classes import QueryClass
-from discreet.queries.measurable import RangeCount
-from discreet.questions.limits import MOST_CELLS
-from discreet.reference.intervals.cut_counts import CutCounts
+from discreet.reference.intervals.range_count import RangeCount
 from discreet.reference.intervals.theorem import Promise, Search
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 THEOREM = "Blum, Ligett, Roth 2008, theorem 4.2, with the size bound solved from its proof"
 GRID_THEOREM = (
@@ -53,7 +59,6 @@ GRID_THEOREM = (
 )
 MOST_SEARCHED = 3
 """Columns: the rows that an error needs grow with a power of it that grows with them."""
-ASSUMED_ROWS = 1_000_000
 SHOWN_ERRORS = (0.1, 0.01)
 
 
@@ -70,35 +75,26 @@ class NoisySearch:
                 "noisy-search divides by the number of rows, which is public only under "
                 "change-one adjacency with one row for each person."
             )
-        if not isinstance(query_class, Ranges) or len(query_class.columns) > MOST_SEARCHED:
+        columns = of_type(query_class, Ranges).columns
+        if len(columns) > MOST_SEARCHED:
             return f"noisy-search releases ranges of at most {MOST_SEARCHED} columns."
-        if math.prod(schema.column(name).cells for name in query_class.columns) > MOST_CELLS:
+        if math.prod(schema.column(name).cells for name in columns) > MOST_CELLS:
             return "noisy-search lists the cells of its columns, and there are too many."
         return None
 
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedSearch:
-        if not isinstance(query_class, Ranges):
-            raise BadInput(f"{query_class.text} is not a class of ranges.")
-        return PreparedSearch(
-            query_class=query_class,
-            share=share,
-            schema=schema,
-            alpha=pure_epsilon(share, accounting),
-        )
+        asked, alpha = of_type(query_class, Ranges), pure_epsilon(share, accounting)
+        return PreparedSearch.of(self, asked, schema, share, alpha=alpha)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedSearch:
+class PreparedSearch(PreparedClass):
     """The searches, as far as they are known before n is."""
 
     query_class: Ranges
-    share: Budget
-    schema: Schema
     alpha: Fraction
-    requests: tuple[Request, ...] = ()
-    algorithm: ClassVar[str] = NoisySearch.name
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -121,7 +117,7 @@ class PreparedSearch:
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         promise = self.promise(confidence)
-        assumed = rows if rows is not None else self.schema.people or ASSUMED_ROWS
+        assumed = rows if rows is not None else self.schema.people or USUAL_ROWS
         reached = promise.error_reached(assumed)
         bound = reached * assumed
         needs = " and ".join(
@@ -130,13 +126,12 @@ class PreparedSearch:
             if (needed := promise.rows_needed(error)) < math.inf
         )
         promised = "nothing" if reached == 1 else f"{reached:.3g} n"
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=range_queries(self.query_class, self.schema),
-            unit="rows",
             expected=bound,
             half_width=bound,
             simultaneous=bound,
-            scale=None if rows is None else float(rows),
             note=(
                 f"theorem 4.2 bounds all queries at once, at confidence {confidence:g}: {promised} for n = "
                 f"{assumed:,}; {needs}; it says nothing smaller of the mean error"
@@ -158,11 +153,8 @@ class PreparedSearch:
         run = _Run(self, grant, public_rows, promise.search(error))
         starts, counts = run.one_column() if len(self.columns) == 1 else run.grid()
         theorem = THEOREM if len(self.columns) == 1 else GRID_THEOREM
-        part = Part(
-            kind=NoisySearch.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(run.measured),
+        part = self.part(
+            run.measured,
             estimates={
                 **{
                     f"starts {axis}": np.array(each, dtype=np.int64)

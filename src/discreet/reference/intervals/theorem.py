@@ -29,9 +29,9 @@ from fractions import Fraction
 from discreet.queries.tree import bits_of
 
 STEPS = 80
-"""Of bisection."""
+"""Steps of bisection."""
 MOST_BOXES = 1 << 22
-"""Of a grid; a smaller error, which would need more of them, is not promised."""
+"""The most boxes of a grid; a smaller error, which would need more of them, is not promised."""
 NEARLY = 1e-9
 """So that 4/eps is 16 at eps = 1/4, whatever the rounding."""
 
@@ -47,9 +47,9 @@ class Search:
     searches: int
     """At most so many in each column."""
     count_epsilon: Fraction
-    """Of each count of a search."""
+    """The epsilon of each count of a search."""
     grid_epsilon: Fraction
-    """Of the counts of the grid's boxes; 0 for one column, which needs none."""
+    """The epsilon of the counts of the grid's boxes; 0 for one column, which needs none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

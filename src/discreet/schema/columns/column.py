@@ -197,7 +197,8 @@ class Column:
         """What is wrong with the declaration, one sentence each, without the column's name."""
         raise NotImplementedError
 
-    def _refuse_mistakes(self) -> None:
+    def __post_init__(self) -> None:
+        """Refuse a declaration that has mistakes."""
         found = name_mistakes(self.name)
         if self.nulls not in ("cell", "exclude"):
             found.append(f'`nulls` is {self.nulls!r}; write "cell" or "exclude".')

@@ -38,7 +38,7 @@ class CategoryColumn(Column):
     _codes: dict[str | float, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._refuse_mistakes()
+        Column.__post_init__(self)
         codes: dict[str | float, int] = {}
         for code, value in enumerate(self.values):
             codes[value] = code
@@ -119,9 +119,6 @@ class BooleanColumn(Column):
 
     name: str
     nulls: Nulls = "cell"
-
-    def __post_init__(self) -> None:
-        self._refuse_mistakes()
 
     def mistakes(self) -> list[str]:
         return []

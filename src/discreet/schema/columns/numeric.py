@@ -53,9 +53,6 @@ class IntegerColumn(OrderedColumn):
     outside: Outside = "edge"
     nulls: Nulls = "cell"
 
-    def __post_init__(self) -> None:
-        self._refuse_mistakes()
-
     def mistakes(self) -> list[str]:
         found = outside_mistakes(self.outside)
         for what, number in (("low", self.low), ("high", self.high), ("width", self.width)):
@@ -167,7 +164,7 @@ class NumberColumn(OrderedColumn):
     """The formula, where there are too many cells to list their edges."""
 
     def __post_init__(self) -> None:
-        self._refuse_mistakes()
+        OrderedColumn.__post_init__(self)
         for name in ("low", "high"):
             object.__setattr__(self, name, float(getattr(self, name)) + 0.0)  # -0.0 is 0.0
         edges: tuple[float, ...] | None = None
@@ -266,14 +263,14 @@ class NumberColumn(OrderedColumn):
         if self.inner_edges is not None:
             return self.inner_edges[code - 1]
         # The formula never decreases, so its steps are found by halving among all doubles.
-        below, above = _rank(self.low), _rank(self.high)
+        below, above = rank_of(self.low), rank_of(self.high)
         while above - below > 1:
             middle = (below + above) // 2
-            if self.code_of_unit(_double(middle)) >= code:
+            if self.code_of_unit(double_at(middle)) >= code:
                 above = middle
             else:
                 below = middle
-        return _double(above if self.closed == "left" else below)
+        return double_at(above if self.closed == "left" else below)
 
     def extent(self, code: int) -> tuple[float, float]:
         code = self._value_code(code)
@@ -333,13 +330,13 @@ def _cuts_mistakes(cuts: list[float], low: float, high: float) -> list[str]:
     return found
 
 
-def _rank(number: float) -> int:
+def rank_of(number: float) -> int:
     """Doubles numbered in their order, so that neighbours differ by 1."""
     bits: int = struct.unpack("<q", struct.pack("<d", number))[0]
     return bits if bits >= 0 else -(bits & (2**63 - 1))
 
 
-def _double(rank: int) -> float:
+def double_at(rank: int) -> float:
     bits = rank if rank >= 0 else -rank - 2**63
     number: float = struct.unpack("<d", struct.pack("<q", bits))[0]
     return number

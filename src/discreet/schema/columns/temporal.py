@@ -178,9 +178,6 @@ class DateColumn(TemporalColumn):
     outside: Outside = "edge"
     nulls: Nulls = "cell"
 
-    def __post_init__(self) -> None:
-        self._refuse_mistakes()
-
     def unit_of(self, value: object) -> int | None:
         moment = microseconds_of(value)
         return None if moment is None else moment // MICROSECONDS_PER_DAY
@@ -225,7 +222,7 @@ class DatetimeColumn(TemporalColumn):
             moment = end.as_datetime() if isinstance(end, Instant) else None
             if moment is not None:
                 object.__setattr__(self, name, moment)
-        self._refuse_mistakes()
+        OrderedColumn.__post_init__(self)
 
     def unit_of(self, value: object) -> int | None:
         return microseconds_of(value)

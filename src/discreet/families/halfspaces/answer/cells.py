@@ -31,16 +31,18 @@ from discreet.families.halfspaces.estimate.grid import CANONICAL, UNEVENNESS, bo
 from discreet.families.halfspaces.estimate.prior import (
     Comparison,
     compared,
+    public_bounds,
     random_halfspaces,
     uniform_share,
 )
 from discreet.families.halfspaces.estimate.tree import TreeCells, middle_edges
+from discreet.families.ranges.answer.joint_estimates import ends_of
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.estimate.combination import Terms, half_widths, variance_of
 from discreet.privacy.exact import exact
 from discreet.privacy.laws.sums import spread_factor
-from discreet.questions.pieces import extents
+from discreet.questions.cells.pieces import extents
 from discreet.schema import Column, OrderedColumn, Schema
 from discreet.schema.columns.completeness import keeps_every_row
 
@@ -52,7 +54,7 @@ EVERY_LADDER, LADDER_STEP = 64, 1.01
 MASKS = 16
 """Questions about a tree whose leaves are looked at together."""
 RESERVE = Fraction(1, 10)
-"""Of the probability to miss, kept back: intervals of questions that share one draw of noise miss
+"""The part of the probability to miss that is kept back: intervals of questions that share one draw of noise miss
 together, so that a whole set of them should err on the safe side."""
 
 
@@ -75,7 +77,7 @@ class Cells(Protocol):
         ...
 
     def pictured(self) -> tuple[Floats, Floats, Floats]:
-        """Of each cell: the box to draw, half-way to those beside it, and its rows, never negative."""
+        """The box to draw for each cell, half-way to those beside it, and its rows, never negative."""
         ...
 
     def prior(self, normals: Floats, bounds: Floats) -> Floats: ...
@@ -285,10 +287,7 @@ class Leaves:
 
     @property
     def edges(self) -> tuple[Floats, Floats]:
-        ends = [(each.extent(0)[0], each.extent(each.value_cells - 1)[1]) for each in self._ordered]
-        return np.array([float(low) for low, _ in ends]), np.array(
-            [float(high) for _, high in ends]
-        )
+        return public_bounds(self.source.schema, self.columns)
 
     def pictured(self) -> tuple[Floats, Floats, Floats]:
         return *self.cells.edges(), self.cells.estimate
@@ -311,9 +310,7 @@ class Leaves:
 
     def chosen(self, asked: Sequence[Chosen], *, confidence: float) -> Estimates:
         parts = [self._masked(asked[at : at + MASKS]) for at in range(0, len(asked), MASKS)]
-        names = ("estimate", "inner", "outer", "inner_std", "outer_std")
-        found = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        return self._bounded(RangeEstimates(*found), confidence)
+        return self._bounded(RangeEstimates.joined(parts), confidence)
 
     def reading(self, asked: Chosen) -> Reading | None:
         return None  # which leaves there are was decided by noise
@@ -322,13 +319,11 @@ class Leaves:
         found = self.cells.masked(
             np.stack([each.inner for each in asked]), np.stack([each.outer for each in asked])
         )
-        estimate = np.stack([each.share for each in asked]) @ self.cells.estimate
-        return RangeEstimates(estimate, found.inner, found.outer, found.inner_std, found.outer_std)
+        shares = np.stack([each.share for each in asked])
+        return replace(found, estimate=shares @ self.cells.estimate)
 
     def _bounded(self, found: RangeEstimates, confidence: float) -> Estimates:
         factor = spread_factor(float(1 - careful(confidence)), self.source.kurtosis)
-        lower = found.inner - factor * found.inner_std
-        upper = found.outer + factor * found.outer_std
-        lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
+        lower, upper = ends_of(found, factor)
         std = (found.inner_std + found.outer_std) / 2
         return Estimates(found.estimate, lower, upper, std, found.inner == found.outer)

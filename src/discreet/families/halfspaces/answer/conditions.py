@@ -21,18 +21,10 @@ import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
 from discreet.families.shared.estimate.public_random import generator
-from discreet.questions.conditions import (
-    Atom,
-    Condition,
-    Constant,
-    Either,
-    Every,
-    NullTest,
-    Opposite,
-    negated,
-)
-from discreet.questions.inequality import Inequality
-from discreet.questions.pieces import extents, pieces_of
+from discreet.questions.cells.pieces import extents, pieces_of
+from discreet.questions.conditions import Leaf, Node, Normal, normal_form, simple_of
+from discreet.questions.expressions import Expression, columns_of
+from discreet.questions.inequality import Inequality, inequality_of
 from discreet.schema import OrderedColumn, Schema
 
 Floats = npt.NDArray[np.float64]
@@ -42,36 +34,16 @@ Bools = npt.NDArray[np.bool_]
 POINTS = 64
 """Public points in each cut box at which a condition is looked at, to place the estimate."""
 HELD = 1 << 62
+Asked = Normal | Inequality
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """Of each box: surely satisfied, possibly satisfied, and which part of it."""
+    """For each box: surely satisfied, possibly satisfied, and which part of it."""
 
     inner: Bools
     outer: Bools
     share: Floats
-
-
-def never_null(condition: Condition, *, positive: bool = True) -> set[str] | None:
-    """Columns that hold no null in any row that satisfies the condition; `None`: no row does."""
-    match condition:
-        case Constant(truth=truth):
-            return set() if truth is positive else None
-        case Opposite(part=part):
-            return never_null(part, positive=not positive)
-        case Every(parts=parts) | Either(parts=parts):
-            inside = [never_null(part, positive=positive) for part in parts]
-            known = [each for each in inside if each is not None]
-            if isinstance(condition, Every) is positive:
-                return None if len(known) < len(inside) else set().union(*known)
-            return reduce(set.intersection, known) if known else None
-        case NullTest(column=column):
-            return set() if positive else {column}
-        case Inequality(columns=columns):
-            return set(columns)
-        case atom:
-            return {atom.column}
 
 
 class Boxed:
@@ -105,52 +77,67 @@ class Boxed:
             first[found._touched] = last[found._touched] = code
         return found
 
-    def chosen(self, condition: Condition) -> Chosen:
-        inner, outer = self._masks(condition, True)
+    def chosen(self, condition: Expression | Inequality) -> Chosen:
+        asked = condition if isinstance(condition, Inequality) else normal_form(condition)
+        inner, outer = self._masks(asked)
         inner, outer = inner & self._whole, outer & self._touched
         share = inner.astype(np.float64)
         cut = np.flatnonzero(outer & ~inner)
         if len(cut):
-            share[cut] = self._part[cut] * self._shares(condition, cut)
+            share[cut] = self._part[cut] * self._shares(asked, cut)
         return Chosen(inner, outer, share)
 
-    def _masks(self, condition: Condition, positive: bool) -> tuple[Bools, Bools]:
-        match condition:
-            case Constant(truth=truth):
-                same = np.full(len(self._first), truth is positive)
-                return same, same
-            case Opposite(part=part):
-                return self._masks(part, not positive)
-            case Every(parts=parts) | Either(parts=parts):
-                inside = [self._masks(part, positive) for part in parts]
-                join = np.logical_and if isinstance(condition, Every) is positive else np.logical_or
-                return (
-                    reduce(join, [each[0] for each in inside]),
-                    reduce(join, [each[1] for each in inside]),
-                )
-            case Inequality():
-                return self._inequality(condition, positive)
-            case atom:
-                return self._atom(atom, positive)
+    def _masks(self, asked: Asked) -> tuple[Bools, Bools]:
+        if isinstance(asked, bool):
+            same = np.full(len(self._first), asked)
+            return same, same
+        if isinstance(asked, Node):
+            inside = [self._masks(part) for part in asked.parts]
+            join = np.logical_and if asked.every else np.logical_or
+            return (
+                reduce(join, [each[0] for each in inside]),
+                reduce(join, [each[1] for each in inside]),
+            )
+        inequality = self._as_inequality(asked)
+        if inequality is not None:
+            return self._inequality(inequality)
+        assert isinstance(asked, Leaf)
+        return self._atom(asked)
 
-    def _atom(self, atom: Atom, positive: bool) -> tuple[Bools, Bools]:
-        axis = self._names.index(atom.column)
-        surely, perhaps, _ = self._cells(atom, positive)
+    def _as_inequality(self, asked: Leaf | Inequality) -> Inequality | None:
+        if isinstance(asked, Inequality):
+            return asked
+        found = inequality_of(asked.atom, self._schema)
+        return found if found is None or asked.positive else found.negated()
+
+    def _axis(self, leaf: Leaf) -> int:
+        names = sorted(set(columns_of(leaf.atom)))
+        if len(names) > 1:
+            raise NotAnswerable(
+                f"Beside a linear inequality, only inequalities compare {' and '.join(names)}: use "
+                "+, -, numbers as factors, and <, <=, > or >=."
+            )
+        return self._names.index(names[0])
+
+    def _atom(self, leaf: Leaf) -> tuple[Bools, Bools]:
+        axis = self._axis(leaf)
+        surely, perhaps, _ = self._cells(leaf)
         first, last = self._first[:, axis], self._last[:, axis]
         many = last - first + 1
         sums = [np.concatenate([[0], np.cumsum(each)]) for each in (surely, perhaps)]
         inside, touched = (each[last + 1] - each[first] for each in sums)
         return inside == many, touched > 0
 
-    def _cells(self, atom: Atom, positive: bool) -> tuple[Bools, Bools, Floats]:
-        """Of each value cell of the atom's column: surely true, possibly true, in what part."""
-        column = self._schema.column(atom.column)
+    def _cells(self, leaf: Leaf) -> tuple[Bools, Bools, Floats]:
+        """For each value cell of the atom's column: surely true, possibly true, in what part."""
+        column = self._columns[self._axis(leaf)]
         cells = column.value_cells
-        if isinstance(atom, NullTest):  # the boxes hold no nulls
-            same = np.full(cells, not positive)
+        asked = simple_of(leaf.atom)
+        if asked is not None and asked.sign == "is null":  # the boxes hold no nulls
+            same = np.full(cells, not leaf.positive)
             return same, same, same.astype(np.float64)
-        pieces = pieces_of(column, [atom])
-        true = pieces.truth(atom, positive=positive)
+        pieces = pieces_of(column, [leaf.atom])
+        true = pieces.truth(leaf.atom, positive=leaf.positive)
         here = pieces.cell < cells
         cell, held = pieces.cell[here], true[here]
         pieces_each = np.bincount(cell, minlength=cells)
@@ -158,9 +145,8 @@ class Boxed:
         part = np.bincount(cell, held * pieces.weight[here], cells)
         return pieces_true == pieces_each, pieces_true > 0, np.clip(part, 0.0, 1.0)
 
-    def _inequality(self, asked: Inequality, positive: bool) -> tuple[Bools, Bools]:
+    def _inequality(self, signed: Inequality) -> tuple[Bools, Bools]:
         """The least and greatest value of the form over each box, in integers."""
-        signed = asked if positive else negated(asked)
         coefficients, bound, strict = signed.as_at_least()
         axes = [self._names.index(name) for name in signed.columns]
         low, high = [], []
@@ -186,7 +172,7 @@ class Boxed:
             raise NotAnswerable(f"Column {column.name!r} has no order.")
         return column
 
-    def _shares(self, condition: Condition, cut: Integers) -> Floats:
+    def _shares(self, asked: Asked, cut: Integers) -> Floats:
         """The part of each cut box that satisfies the condition, rows spread evenly in it."""
         unit = generator(11).random((POINTS, len(self._names)))
         codes: list[Integers] = []
@@ -198,31 +184,24 @@ class Boxed:
             low, high = extents(self._ordered(axis))
             codes.append(code)
             values.append(low[code] + (place - np.floor(place)) * (high[code] - low[code]))
-        return np.asarray(self._at(condition, True, codes, values).mean(axis=1))
+        return np.asarray(self._at(asked, codes, values).mean(axis=1))
 
-    def _at(
-        self, condition: Condition, positive: bool, codes: list[Integers], values: list[Floats]
-    ) -> Floats:
-        match condition:
-            case Constant(truth=truth):
-                return np.full(codes[0].shape, float(truth is positive))
-            case Opposite(part=part):
-                return self._at(part, not positive, codes, values)
-            case Every(parts=parts) | Either(parts=parts):
-                inside = [self._at(part, positive, codes, values) for part in parts]
-                join = np.minimum if isinstance(condition, Every) is positive else np.maximum
-                return np.asarray(reduce(join, inside))
-            case Inequality():
-                signed = condition if positive else negated(condition)
-                coefficients, bound, strict = signed.as_at_least()
-                total = np.zeros(codes[0].shape)
-                for name, coefficient in zip(signed.columns, coefficients, strict=True):
-                    total = total + float(coefficient) * values[self._names.index(name)]
-                goal = float(bound)
-                return (total > goal if strict else total >= goal).astype(np.float64)
-            case atom:
-                within = self._cells(atom, positive)[2]
-                return within[codes[self._names.index(atom.column)]]
+    def _at(self, asked: Asked, codes: list[Integers], values: list[Floats]) -> Floats:
+        if isinstance(asked, bool):
+            return np.full(codes[0].shape, float(asked))
+        if isinstance(asked, Node):
+            inside = [self._at(part, codes, values) for part in asked.parts]
+            return np.asarray(reduce(np.minimum if asked.every else np.maximum, inside))
+        signed = self._as_inequality(asked)
+        if signed is None:
+            assert isinstance(asked, Leaf)
+            return self._cells(asked)[2][codes[self._axis(asked)]]
+        coefficients, bound, strict = signed.as_at_least()
+        total = np.zeros(codes[0].shape)
+        for name, coefficient in zip(signed.columns, coefficients, strict=True):
+            total = total + float(coefficient) * values[self._names.index(name)]
+        goal = float(bound)
+        return (total > goal if strict else total >= goal).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,15 +229,3 @@ def _summed(terms: Sequence[_Terms], scale: int, goal: int) -> Any:
     for term, table in zip(terms, tables, strict=True):
         total = total + np.array(table, dtype=kind)[term.place]
     return total
-
-
-def lone_inequality(condition: Condition) -> Inequality | None:
-    """The inequality that a condition is, negations taken in: a null satisfies it neither way."""
-    if isinstance(condition, Opposite):
-        inside = lone_inequality(condition.part)
-        if inside is None:
-            return None
-        return negated(inside)
-    if isinstance(condition, Every) and len(condition.parts) == 1:
-        return lone_inequality(condition.parts[0])
-    return condition if isinstance(condition, Inequality) else None

@@ -23,7 +23,7 @@ from discreet.answering.source import Source
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.families.halfspaces.answer.cells import Cells, Grid, Leaves
-from discreet.families.halfspaces.answer.conditions import Chosen, lone_inequality, never_null
+from discreet.families.halfspaces.answer.conditions import Chosen
 from discreet.families.halfspaces.estimate.prior import Comparison
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
@@ -37,8 +37,8 @@ from discreet.families.shared.estimate.combination import (
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.linear_tables import CombinedTable
 from discreet.families.tables.answer.table_source import not_counted_note
-from discreet.questions.conditions import NullTest, leaves_of
-from discreet.questions.inequality import NUMERIC_KINDS, Inequality
+from discreet.questions.conditions import asks_for_a_value, atoms, normal_form, simple_of
+from discreet.questions.inequality import NUMERIC_KINDS, Inequality, inequality_of, lone_inequality
 from discreet.questions.spelling import quoted
 from discreet.reference.halfspaces.net import lifted, nearest_median
 from discreet.schema.columns.completeness import keeps_every_row
@@ -209,7 +209,7 @@ class HalfspaceSource(Source):
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
         """A count of rows that satisfy inequalities; without one, the number of all rows."""
-        if not region.has_inequality:
+        if not region.has_inequality and not self._is_on_one_column(region):
             is_total = region.is_one_count and region.takes_all
             return self._total(confidence) if is_total else None
         if region.kind != "count" or region.column is not None:
@@ -218,7 +218,7 @@ class HalfspaceSource(Source):
         self._check_nulls(region, cells)
         codes, chosen = self._groups(region, cells)
         found = cells.chosen(chosen, confidence=confidence)
-        lone = None if region.groups else lone_inequality(region.condition)
+        lone = None if region.groups else lone_inequality(region.condition, self._library.schema)
         own = cells.reading(chosen[0]) if lone is not None else None
         return replace(
             found,
@@ -226,6 +226,18 @@ class HalfspaceSource(Source):
             notes=tuple(self._notes(cells, found, lone)),
             readings=() if own is None else (own,),
         )
+
+    def _is_on_one_column(self, region: Region) -> bool:
+        """Whether it has an inequality such as 2*x + 1 > 7, and neither tables nor trees know its columns."""
+        library = self._library
+        schema, names = library.schema, region.names
+        asked = atoms(normal_form(region.condition))
+        if not any(inequality_of(atom, schema) is not None for atom in asked):
+            return False
+        columns = tuple(name for name in schema.names if name in names)
+        return not library.usable(columns) and columns not in [
+            one.columns for one in library.joined
+        ]
 
     def _columns(self, region: Region) -> tuple[str, ...]:
         """All columns of the question, in the schema's order; each must be numeric."""
@@ -244,20 +256,24 @@ class HalfspaceSource(Source):
 
     def _check_nulls(self, region: Region, cells: Cells) -> None:
         """Rows with a null are in no cell, so none of them may satisfy the condition."""
-        known = never_null(region.condition)
-        if known is None:
+        normal = normal_form(region.condition)
+        if normal is False:
             return
         for name in cells.columns:
             column = self._library.schema.column(name)
-            if name not in known and name not in region.groups and column.nulls == "cell":
+            if column.nulls != "cell" or name in region.groups:
+                continue
+            if not asks_for_a_value(region.condition, name):
                 raise NotAnswerable(
                     f"Rows with a null in column {name!r} could satisfy this, and {self._made(cells)} does "
                     f"not count them. Add AND {quoted(name)} IS NOT NULL."
                 )
-        for leaf in leaves_of(region.condition):
-            if isinstance(leaf, NullTest) and self._library.schema.column(leaf.column).has_other:
+        for asked in map(simple_of, atoms(normal)):
+            if asked is None or asked.sign != "is null":
+                continue
+            if self._library.schema.column(asked.column).has_other:
                 raise NotAnswerable(
-                    f"IS NULL of column {leaf.column!r} is not answered together with a linear "
+                    f"IS NULL of column {asked.column!r} is not answered together with a linear "
                     "inequality, because the column keeps values outside its domain."
                 )
 

@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 ROUNDING = 1e-12
-"""Of the largest term of a linear form: more than its float evaluation can be off."""
+"""More than the float evaluation of a linear form can be off, as a part of its largest term."""
 FAR = 1e100
 """Beyond every coefficient, bound and value."""
 MOST_AT_ONCE = 1 << 16

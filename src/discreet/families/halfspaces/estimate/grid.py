@@ -20,7 +20,7 @@ from discreet.families.halfspaces.estimate.prior import (
     random_halfspaces,
     uniform_share,
 )
-from discreet.questions.pieces import extents
+from discreet.questions.cells.pieces import extents
 from discreet.schema import OrderedColumn, Schema
 
 Floats = npt.NDArray[np.float64]
@@ -71,14 +71,9 @@ class Resolution:
         return float(np.mean(noise + UNEVENNESS * rows * self.straddling))
 
 
+@lru_cache(maxsize=64)
 def resolutions(schema: Schema, columns: tuple[str, ...]) -> tuple[Resolution, ...]:
     """Coarser and coarser grids, from the schema's own cells down to one block."""
-    return _resolutions(schema.dumps(), columns)
-
-
-@lru_cache(maxsize=64)
-def _resolutions(text: str, columns: tuple[str, ...]) -> tuple[Resolution, ...]:
-    schema = Schema.loads(text)
     cells = [schema.column(name).value_cells for name in columns]
     sides = sorted(
         {step << power for power in range(max(cells).bit_length() + 1) for step in (2, 3)} | {1}

@@ -8,6 +8,7 @@ halfspaces, and should say so.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.families.shared.estimate.public_random import generator
+from discreet.schema import OrderedColumn, Schema
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,6 +28,18 @@ FLATTEST = 1e-3
 REFERENCE_BLOCKS = 16
 """A population for plans: its mass in each of so many equal blocks is a draw from the flat
 Dirichlet law. The prior's answer is then off by sqrt(v (1 - v) / (blocks + 1)), v the volume."""
+
+
+def public_bounds(schema: Schema, columns: Sequence[str]) -> tuple[Floats, Floats]:
+    """The least and greatest value of each column."""
+    known = [schema.column(name) for name in columns]
+    ends = [
+        (each.extent(0)[0], each.extent(each.value_cells - 1)[1])
+        for each in known
+        if isinstance(each, OrderedColumn)
+    ]
+    low, high = np.array(ends, dtype=np.float64).T
+    return low, high
 
 
 def random_halfspaces(low: Floats, high: Floats, many: int, *, seed: int) -> tuple[Floats, Floats]:

@@ -21,7 +21,7 @@ from discreet.families.halfspaces.estimate.tree import TreeCells
 from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree, laplace_variance
 from discreet.families.shared.estimate.public_random import generator
 from discreet.queries.tree import Tree
-from discreet.questions.pieces import extents
+from discreet.questions.cells.pieces import extents
 from discreet.schema import OrderedColumn, Schema
 
 Floats = npt.NDArray[np.float64]
@@ -33,7 +33,7 @@ MOST_NODES = 1 << 14
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foreseen:
-    """Of each canonical halfspace: the noise's standard deviation, and the rows in leaves it cuts."""
+    """What is foreseen of each canonical halfspace: the noise's deviation, and the rows in leaves that it cuts."""
 
     deviation: Floats
     cut: Floats

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,8 @@ from discreet.errors import BadRelease
 from discreet.families.halfspaces.estimate.cells import ROUNDING
 from discreet.families.halfspaces.estimate.prior import uniform_share
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
-from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree
+from discreet.families.ranges.estimate.tree_layers import Block, Layer, PrunedTree
+from discreet.families.ranges.estimate.tree_nodes import NONE, added
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -35,7 +35,6 @@ MOST_EXACT = 3
 """Columns up to which a cut leaf's share is its exact volume."""
 LOGISTIC = 1.702
 """A logistic curve this steep is within .01 of the normal law."""
-NONE = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +47,7 @@ class _Family:
     count: Floats
     """Least squares; 0 in places beyond the domain."""
     variance: Floats
-    """Of what the child's own subtree says."""
+    """The variance of what the child's own subtree says."""
     estimate: Floats
     total: Floats
     """The variances of each row, added."""
@@ -108,25 +107,14 @@ class TreeCells:
         starts = np.cumsum([0, *(int(layer.stopped.sum()) for layer in tree.layers)])
         families: list[_Family] = []
         sums: Floats = np.zeros(0)  # of the live nodes of the layer below
-        for place in range(len(tree.layers) - 2, -1, -1):
-            upper, lower = tree.layers[place], tree.layers[place + 1]
-            extra = [
-                one - two
-                for one, two in zip(self._shifts[place], self._shifts[place + 1], strict=True)
-            ]
-            alive = upper.alive
-            shape = (len(alive), prod(1 << more for more in extra))
-            where = _places(lower, extra, shape[1])
+        for place in range(len(tree.blocks) - 1, -1, -1):
+            block, lower = tree.blocks[place], tree.layers[place + 1]
+            by_column = _by_column(block)
 
             def spread(
-                numbers: npt.NDArray[np.generic],
-                empty: float,
-                shape: tuple[int, int] = shape,
-                where: Integers = where,
+                numbers: Floats, block: Block = block, order: Integers = by_column
             ) -> Floats:
-                dense = np.full(shape[0] * shape[1], empty)
-                dense[where] = numbers
-                return dense.reshape(shape)
+                return np.ascontiguousarray(block.spread(numbers)[:, order])
 
             ends = lower.stopped
             below = np.where(ends, NONE, np.cumsum(~ends) - 1)
@@ -134,22 +122,23 @@ class TreeCells:
             estimate = np.zeros(len(lower.nodes))
             estimate[ends] = self.estimate[starts[place + 1] : starts[place + 2]]
             estimate[~ends] = sums
-            variance = spread(variances[place + 1], 0.0)
-            dense = spread(estimate, 0.0)
-            low, high = self._sides(firsts[place][alive], extra, self._shifts[place + 1])
-            families.insert(
-                0,
-                _Family(
-                    low=low,
-                    high=high,
-                    count=spread(values[place + 1], 0.0),
-                    variance=variance,
-                    estimate=dense,
-                    total=variance.sum(axis=1),
-                    below=spread(below, NONE).astype(np.int64),
-                    leaf=spread(leaf, NONE).astype(np.int64),
-                ),
+            variance, dense = spread(variances[place + 1]), spread(estimate)
+            low, high = self._sides(
+                firsts[place][tree.layers[place].alive],
+                [block.axes.count(axis) for axis in range(len(self._extents))],
+                self._shifts[place + 1],
             )
+            family = _Family(
+                low=low,
+                high=high,
+                count=spread(values[place + 1]),
+                variance=variance,
+                estimate=dense,
+                total=variance.sum(axis=1),
+                below=spread(below - NONE).astype(np.int64) + NONE,
+                leaf=spread(leaf - NONE).astype(np.int64) + NONE,
+            )
+            families.insert(0, family)
             sums = dense.sum(axis=1)
         return families
 
@@ -184,15 +173,13 @@ class TreeCells:
         """`normals . x >= bounds`; a leaf that rounding could misplace counts as cut."""
         reach = np.array([max(abs(low[0]), abs(high[-1])) for low, high in self._extents])
         slack = ROUNDING * (np.abs(normals) @ reach + np.abs(bounds))
-        parts = [
-            self._batch(normals[at : at + BATCH], bounds[at : at + BATCH], slack[at : at + BATCH])
-            for at in range(0, max(len(bounds), 1), BATCH)
-        ]
-        return RangeEstimates(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("estimate", "inner", "outer", "inner_std", "outer_std")
-            )
+        return RangeEstimates.joined(
+            [
+                self._batch(
+                    normals[at : at + BATCH], bounds[at : at + BATCH], slack[at : at + BATCH]
+                )
+                for at in range(0, max(len(bounds), 1), BATCH)
+            ]
         )
 
     def _batch(self, normals: Floats, bounds: Floats, slack: Floats) -> RangeEstimates:
@@ -213,18 +200,18 @@ class TreeCells:
             taken = inside.astype(np.float64)
             variance = family.variance[node]
             weight = np.einsum("pf,pf->p", taken, variance)
-            estimate += _added(asked, np.einsum("pf,pf->p", taken, family.estimate[node]), many)
-            inner += _added(asked, np.einsum("pf,pf->p", taken, family.count[node]), many)
+            estimate += added(asked, np.einsum("pf,pf->p", taken, family.estimate[node]), many)
+            inner += added(asked, np.einsum("pf,pf->p", taken, family.count[node]), many)
             below = family.below[node[pair], place]
             ends = below == NONE
             cut, cut_place = pair[ends], place[ends]
             cut_node, cut_asked = node[cut], asked[cut]
-            outer = weight + _added(cut, variance[cut, cut_place], len(node))
-            cut_off += _added(cut_asked, family.count[cut_node, cut_place], many)
+            outer = weight + added(cut, variance[cut, cut_place], len(node))
+            cut_off += added(cut_asked, family.count[cut_node, cut_place], many)
             share = self._share(
                 family.leaf[cut_node, cut_place], normals[cut_asked], bounds[cut_asked]
             )
-            estimate += _added(cut_asked, share * family.estimate[cut_node, cut_place], many)
+            estimate += added(cut_asked, share * family.estimate[cut_node, cut_place], many)
             steps.append(_Step(parent, own, np.stack([weight, outer]), family.total[node]))
             parent, place = pair[~ends], place[~ends]
             own = variance[parent, place]
@@ -260,9 +247,9 @@ class TreeCells:
             first, second, extra = step.weight.copy(), step.weight.copy(), np.zeros((2, pairs))
             if len(parent):
                 for side in (0, 1):
-                    first[side] += _added(parent, own * part[side], pairs)
-                    second[side] += _added(parent, own * part[side] ** 2, pairs)
-                    extra[side] += _added(parent, variance[side], pairs)
+                    first[side] += added(parent, own * part[side], pairs)
+                    second[side] += added(parent, own * part[side] ** 2, pairs)
+                    extra[side] += added(parent, variance[side], pairs)
             part = first / step.total
             variance = np.maximum(second - first * part, 0.0) + extra
             parent, own = step.parent, step.own
@@ -330,18 +317,15 @@ def _first_cells(layer: Layer, shift: Sequence[int]) -> Integers:
     return np.asarray(layer.nodes.astype(np.int64) << np.array(shift, dtype=np.int64))
 
 
-def _places(lower: Layer, extra: Sequence[int], fan: int) -> Integers:
-    """Where each node of a layer stands among the children of the layer above, flat."""
-    parent = np.zeros(len(lower.nodes), dtype=np.int64)
-    place = np.zeros(len(lower.nodes), dtype=np.int64)
-    changed = np.zeros(len(parent), dtype=np.bool_)
-    for axis, more in enumerate(extra):
-        prefix = lower.nodes[:, axis] >> np.uint64(more)
-        changed[1:] |= prefix[1:] != prefix[:-1]
-        own = lower.nodes[:, axis] & np.uint64((1 << more) - 1)
-        place = (place << more) + own.astype(np.int64)
-    parent = np.cumsum(changed)  # children of one parent stand together, in the parents' order
-    return np.asarray(parent * fan + place)
+def _by_column(block: Block) -> Integers:
+    """The places of a block's children, those that differ in the last column only side by side.
+
+    A block numbers them halving by halving; the sides of a child are told column by column.
+    """
+    order = np.argsort(block.axes, kind="stable")
+    halves = (2,) * len(order)
+    places = np.arange(block.shape[1], dtype=np.int64)
+    return places.reshape(halves).transpose(order).reshape(-1) if halves else places
 
 
 def middle_edges(low: Floats, high: Floats) -> Floats:
@@ -352,7 +336,3 @@ def middle_edges(low: Floats, high: Floats) -> Floats:
         edges[0] -= (low[1] - high[0]) / 2
         edges[-1] += (low[-1] - high[-2]) / 2
     return edges
-
-
-def _added(place: Integers, numbers: Floats, many: int) -> Floats:
-    return np.bincount(place, numbers, many).astype(np.float64, copy=False)

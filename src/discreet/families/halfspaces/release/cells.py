@@ -16,26 +16,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.artifacts.release import ErrorClaim
-from discreet.core.vault import Request
-from discreet.errors import BadInput
 from discreet.families.halfspaces.estimate.grid import CANONICAL, Resolution, resolutions
 from discreet.families.halfspaces.estimate.prior import REFERENCE_BLOCKS
-from discreet.families.halfspaces.queries.grid_counts import GridCounts
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.shared.estimate.combination import half_width
 from discreet.families.shared.release.measured import MeasuredAtOnce
-from discreet.families.shared.release.noise_choice import check_drawable, mechanism_for
-from discreet.families.shared.release.protocol import ClassError
+from discreet.families.shared.release.noise_choice import mechanism_for
+from discreet.families.shared.release.protocol import USUAL_ROWS, ClassError, of_type
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
+from discreet.queries.blocks import GridCounts
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Marginal
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
-USUAL_PEOPLE = 1_000_000
-"""Where the schema does not say how many people there are."""
 MOST_COLUMNS = 6
 """Above, a grid that a budget can pay for is too coarse to be of use."""
 
@@ -48,7 +43,7 @@ class HalfspaceCells:
     kind: ClassVar[str] = "halfspaces"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        columns = halfspaces(query_class).named(schema)
+        columns = of_type(query_class, Halfspaces).named(schema)
         if len(columns) > MOST_COLUMNS:
             return f"a grid serves at most {MOST_COLUMNS} columns, not {len(columns)}."
         cells = math.prod(schema.column(name).cells for name in columns)
@@ -62,27 +57,20 @@ class HalfspaceCells:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedCells:
-        asked = halfspaces(query_class)
+        asked = of_type(query_class, Halfspaces)
         columns = asked.named(schema)
-        options: list[tuple[float, Resolution, Request, NoiseLaw]] = []
+        people, known = schema.people or USUAL_ROWS, schema.rows_are_public
+        options: list[tuple[float, Resolution, GridCounts | Marginal]] = []
         for resolution in resolutions(schema, columns):
             query = block_query(schema, columns, resolution.widths)
             mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
             law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
-            error = resolution.expected(
-                law.std, schema.people or USUAL_PEOPLE, total_known=schema.rows_are_public
-            )
-            options.append((error, resolution, Request(query, mechanism), law))
-        _, resolution, request, law = min(options, key=lambda option: option[0])
-        check_drawable(law, what=asked.text)
-        return PreparedCells(
-            query_class=asked,
-            share=share,
-            schema=schema,
-            columns=columns,
-            resolution=resolution,
-            requests=(request,),
-            law=law,
+            error = resolution.expected(law.std, people, total_known=known)
+            options.append((error, resolution, query))
+        _, resolution, query = min(options, key=lambda option: option[0])
+        own = {"columns": columns, "resolution": resolution}
+        return PreparedCells.noisy(
+            self, asked, schema, [(query, share)], share=share, accounting=accounting, **own
         )
 
 
@@ -90,15 +78,8 @@ class HalfspaceCells:
 class PreparedCells(MeasuredAtOnce):
     """The grid that was chosen, with its noise."""
 
-    query_class: Halfspaces
-    share: Budget
-    schema: Schema
     columns: tuple[str, ...]
     resolution: Resolution
-    requests: tuple[Request, ...]
-    law: NoiseLaw
-    algorithm: str = HalfspaceCells.name
-    kind: ClassVar[str] = HalfspaceCells.kind
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         known = self.schema.rows_are_public
@@ -107,16 +88,15 @@ class PreparedCells(MeasuredAtOnce):
         cut = float(resolution.straddling.max())
         people = rows if rows is not None else (0 if cut == 0 else None)
         expected = resolution.expected(
-            self.law.std, USUAL_PEOPLE if people is None else people, total_known=known
+            self.law.std, USUAL_ROWS if people is None else people, total_known=known
         )
         noise = half_width([(1.0, self.law, most)], confidence)
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=CANONICAL,
-            unit="rows",
             expected=expected,
             half_width=None if people is None else noise + people * cut / 2,
             simultaneous=None,
-            scale=None if rows is None else float(rows),
             note=self._note(expected, rows),
         )
 
@@ -132,11 +112,7 @@ class PreparedCells(MeasuredAtOnce):
         )
         prior = self.resolution.prior * (rows or 0)
         if self.resolution.blocks == 1 or (rows is not None and expected >= prior):
-            note += (
-                " NOT expected to beat an answer without data, which spreads the rows evenly over the "
-                f"bounds (its error on a population of {REFERENCE_BLOCKS} uneven blocks: about "
-                f"{prior:,.0f} rows). Give more budget, or drop this class."
-            )
+            note += beaten_by_prior(prior)
         return note
 
     def facts(self) -> dict[str, Any]:
@@ -159,7 +135,10 @@ def block_query(
     return GridCounts(columns, widths, tuple(schema.column(name).value_cells for name in columns))
 
 
-def halfspaces(query_class: QueryClass) -> Halfspaces:
-    if not isinstance(query_class, Halfspaces):
-        raise BadInput(f"{query_class.text} is not a class of halfspaces.")
-    return query_class
+def beaten_by_prior(prior: float) -> str:
+    """What a plan says of a release that is not worth its budget."""
+    return (
+        " NOT expected to beat an answer without data, which spreads the rows evenly over the "
+        f"bounds (its error on a population of {REFERENCE_BLOCKS} uneven blocks: about "
+        f"{prior:,.0f} rows). Give more budget, or drop this class."
+    )

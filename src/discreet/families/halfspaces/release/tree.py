@@ -26,33 +26,25 @@ import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.core.refining import Schedule
-from discreet.core.vault import Request
 from discreet.families.halfspaces.estimate.grid import CANONICAL
 from discreet.families.halfspaces.estimate.prior import (
-    REFERENCE_BLOCKS,
     prior_error,
+    public_bounds,
     random_halfspaces,
     uniform_share,
 )
 from discreet.families.halfspaces.estimate.reference import BIAS, Foreseen, foreseen
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
-from discreet.families.halfspaces.release.cells import USUAL_PEOPLE, halfspaces
+from discreet.families.halfspaces.release.cells import beaten_by_prior
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed
-from discreet.families.ranges.queries.ranges import range_tree
-from discreet.families.ranges.release.adaptive import (
-    StoppingRule,
-    adaptive_shares,
-    thresholds,
-)
-from discreet.families.shared.release.protocol import ClassError, Verbs
-from discreet.families.shared.release.refined import MeasuredByRefining, scheduled
+from discreet.families.ranges.release.adaptive import SMOOTHED, PreparedTree, thresholds
+from discreet.families.shared.release.protocol import USUAL_ROWS, ClassError, Verbs, of_type
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.queries.tree import MOST_COLUMNS, Tree
-from discreet.schema import OrderedColumn, Schema
+from discreet.schema import Schema
 
 MOST_LISTED = 1 << 20
 """Cells of one column: the values at which they begin and end are listed to answer a halfspace."""
@@ -68,7 +60,7 @@ class HalfspaceTree:
     kind: ClassVar[str] = "halfspace-tree"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        columns = [schema.column(name) for name in halfspaces(query_class).named(schema)]
+        columns = [schema.column(name) for name in of_type(query_class, Halfspaces).named(schema)]
         if len(columns) > MOST_COLUMNS:
             return f"a tree serves at most {MOST_COLUMNS} columns, not {len(columns)}."
         for column in columns:
@@ -90,39 +82,21 @@ class HalfspaceTree:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedHalfspaceTree:
-        asked = halfspaces(query_class)
-        tree = range_tree(asked.named(schema), schema)
-        epsilon, schedule = scheduled(
-            adaptive_shares(tree), schema, share=share, accounting=accounting, what=asked.text
-        )
-        return PreparedHalfspaceTree(
-            query_class=asked,
-            share=share,
-            schema=schema,
-            tree=tree,
-            epsilon=epsilon,
-            schedule=schedule,
+        asked = of_type(query_class, Halfspaces)
+        return PreparedHalfspaceTree.adaptive(
+            self, asked, asked.named(schema), schema, share=share, accounting=accounting
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedHalfspaceTree(MeasuredByRefining):
-    """The tree with its schedule."""
-
-    query_class: Halfspaces
-    share: Budget
-    schema: Schema
-    tree: Tree
-    epsilon: Fraction
-    schedule: Schedule
-    requests: tuple[Request, ...] = ()
-    algorithm: ClassVar[str] = HalfspaceTree.name
+class PreparedHalfspaceTree(PreparedTree):
+    """The tree of ranges, with the error that it has for halfspaces."""
 
     def foreseen(self, rows: int) -> Foreseen:
-        return _foreseen(self.schema.dumps(), self.tree, self.schedule.shares, self.path, rows)
+        return _foreseen(self.schema, self.tree, self.schedule.shares, self.path, rows)
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        people = USUAL_PEOPLE if rows is None else rows
+        people = USUAL_ROWS if rows is None else rows
         found = self.foreseen(people)
         prior = self._prior() * people
         note = (
@@ -133,27 +107,19 @@ class PreparedHalfspaceTree(MeasuredByRefining):
             note += f", of {people:,} rows"
         note += "."
         if found.expected >= prior:
-            note += (
-                " NOT expected to beat an answer without data, which spreads the rows evenly over the "
-                f"bounds (its error on a population of {REFERENCE_BLOCKS} uneven blocks: about "
-                f"{prior:,.0f} rows). Give more budget, or drop this class."
-            )
+            note += beaten_by_prior(prior)
         z = NormalDist().inv_cdf((1 + confidence) / 2)
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=CANONICAL,
-            unit="rows",
             expected=found.expected,
             half_width=None if rows is None else float(np.max(z * found.deviation + found.cut / 2)),
             simultaneous=None,
-            scale=None if rows is None else float(rows),
             note=note,
         )
 
     def _prior(self) -> float:
-        columns = [self.schema.column(name) for name in self.tree.columns]
-        ordered = [each for each in columns if isinstance(each, OrderedColumn)]
-        low = np.array([float(each.extent(0)[0]) for each in ordered])
-        high = np.array([float(each.extent(each.value_cells - 1)[1]) for each in ordered])
+        low, high = public_bounds(self.schema, self.tree.columns)
         normals, bounds = random_halfspaces(low, high, CANONICAL, seed=0)
         return prior_error(uniform_share(normals, bounds, low, high))
 
@@ -165,18 +131,12 @@ class PreparedHalfspaceTree(MeasuredByRefining):
         public_rows: int | None,
         confidence: float,
     ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        rule = StoppingRule(
-            self.tree, self.schema, thresholds(self.tree, self.schedule.shares, path=self.path)
-        )
-        refined = grant.refine(self.tree, epsilon=self.epsilon, schedule=self.schedule, stop=rule)
-        part = Part(
-            kind=HalfspaceTree.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=(refined,),
-            estimates={"leaves": leaf_estimates(refined, self.schema, public_rows)},
+        refined = self.measure(grant)
+        part = self.part(
+            refined,
+            estimates={"leaves": leaf_estimates(refined[-1], self.schema, public_rows)},
             facts={
-                "estimates": "leaves are smoothed non-negative counts of the stopped nodes, level by level",
+                "estimates": SMOOTHED,
                 "ties": "a row on the plane satisfies >= and <=; a null satisfies nothing",
             },
         )
@@ -200,11 +160,11 @@ def leaf_estimates(
 
 @lru_cache(maxsize=64)
 def _foreseen(
-    schema: str, tree: Tree, shares: tuple[Fraction, ...], path: Fraction, rows: int
+    schema: Schema, tree: Tree, shares: tuple[Fraction, ...], path: Fraction, rows: int
 ) -> Foreseen:
     return foreseen(
         tree,
-        Schema.loads(schema),
+        schema,
         shares=[float(share) for share in shares],
         path=float(path),
         thresholds=thresholds(tree, shares, path=path),

@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import BadInput
-from discreet.questions.samples import sql_name
-from discreet.questions.spelling import checked_weight, quoted
+from discreet.questions.spelling import checked_weight, quoted, sql_name
 from discreet.schema import Schema
 
 if TYPE_CHECKING:

@@ -31,23 +31,16 @@ import numpy as np
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.core.vault import Request
-from discreet.errors import BadInput
 from discreet.families.numbers.queries.one_number import Means
 from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
 from discreet.families.numbers.release.sums import ONE_NUMBER
 from discreet.families.shared.estimate.combination import half_width
 from discreet.families.shared.release.measured import MeasuredByRequests
-from discreet.families.shared.release.noise_choice import (
-    check_drawable,
-    mean_absolute_of_two,
-    mechanism_for,
-)
-from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.noise_choice import mean_absolute_of_two
+from discreet.families.shared.release.protocol import Algorithm, ClassError, Verbs, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import ClampedSum, PresentCount, Query
 from discreet.schema import Schema
@@ -68,7 +61,7 @@ class MeanOfAllRows:
                 "a mean over all rows divides by their number, which is public only under "
                 "change-one adjacency with one row for each person."
             )
-        column = _means(query_class).column
+        column = of_type(query_class, Means).column
         if schema.column(column).nulls != "exclude":
             return (
                 f"a mean over all rows would count nulls as the middle of the bounds, and column {column} "
@@ -79,7 +72,7 @@ class MeanOfAllRows:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedMean:
-        return _prepared(self.name, _means(query_class), schema, share, accounting, counted=False)
+        return _prepared(self, query_class, schema, share, accounting, counted=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,25 +88,19 @@ class MeanOfValues:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedMean:
-        return _prepared(self.name, _means(query_class), schema, share, accounting, counted=True)
-
-
-def _means(query_class: QueryClass) -> Means:
-    if not isinstance(query_class, Means):
-        raise BadInput(f"{query_class.text} is not a class of means.")
-    return query_class
+        return _prepared(self, query_class, schema, share, accounting, counted=True)
 
 
 def _prepared(
-    algorithm: str,
-    query_class: Means,
+    algorithm: Algorithm,
+    query_class: QueryClass,
     schema: Schema,
     share: Budget,
     accounting: Accounting,
     *,
     counted: bool,
 ) -> PreparedMean:
-    column = query_class.column
+    column = of_type(query_class, Means).column
     count = PresentCount(column)
     parts = [share]
     if counted:
@@ -121,23 +108,10 @@ def _prepared(
         trial = fixed_point_sum(column, schema, centred=True, share=share, accounting=accounting)
         parts = shares(share, _split(trial, count, schema, accounting))
     total = fixed_point_sum(column, schema, centred=True, share=parts[0], accounting=accounting)
-    requests: list[Request] = []
-    laws: list[NoiseLaw] = []
     queries: list[Query] = [total, count] if counted else [total]
-    for query, part in zip(queries, parts, strict=True):
-        mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
-        law = mechanism.law(query.sensitivity(schema), size=1)
-        check_drawable(law, what=query_class.text)
-        requests.append(Request(query, mechanism))
-        laws.append(law)
-    return PreparedMean(
-        algorithm=algorithm,
-        query_class=query_class,
-        share=share,
-        schema=schema,
-        total=total,
-        requests=tuple(requests),
-        laws=tuple(laws),
+    shared = zip(queries, parts, strict=True)
+    return PreparedMean.noisy(
+        algorithm, query_class, schema, shared, share=share, accounting=accounting, total=total
     )
 
 
@@ -159,13 +133,7 @@ def _split(
 class PreparedMean(MeasuredByRequests):
     """A centred sum and, unless the number of rows is public, a count."""
 
-    algorithm: str
-    query_class: Means
-    share: Budget
-    schema: Schema
     total: ClampedSum
-    requests: tuple[Request, ...]
-    laws: tuple[NoiseLaw, ...]
 
     @property
     def counted(self) -> bool:
@@ -200,7 +168,7 @@ class PreparedMean(MeasuredByRequests):
         )
 
     def _quantile(self, confidence: float) -> float:
-        """Of the noise in the numerator, for the worst mean."""
+        """The quantile of the noise in the numerator, for the worst mean."""
         if not self.counted:
             return self.laws[0].half_width(confidence) / self.total.grid
         low, high = bounds_of(self.total.column, self.schema)
@@ -233,11 +201,8 @@ class PreparedMean(MeasuredByRequests):
         mean = self.total.center
         if count > 0:
             mean += Fraction(int(measured[0].values[0]), self.total.grid * count)
-        part = Part(
-            kind=MeanOfValues.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
+        part = self.part(
+            measured,
             estimates={"mean": np.array([float(min(high, max(low, mean)))])},
             facts={
                 "column": self.total.column,

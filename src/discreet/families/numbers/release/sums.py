@@ -20,15 +20,12 @@ import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim
-from discreet.core.vault import Request
-from discreet.errors import BadInput
 from discreet.families.numbers.queries.one_number import Sums
 from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
-from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
-from discreet.families.shared.release.protocol import ClassError
+from discreet.families.shared.release.measured import MeasuredAtOnce
+from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import ClampedSum
 from discreet.schema import Schema
@@ -49,21 +46,13 @@ class ClampedSums:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedSum:
-        if not isinstance(query_class, Sums):
-            raise BadInput(f"{query_class.text} is not a class of sums.")
+        asked = of_type(query_class, Sums)
         query = fixed_point_sum(
-            query_class.column, schema, centred=False, share=share, accounting=accounting
+            asked.column, schema, centred=False, share=share, accounting=accounting
         )
-        requests, (law,) = noisy_requests(
-            [(query, share)], query_class, schema, accounting=accounting
-        )
-        return PreparedSum(
-            query_class=query_class,
-            share=share,
-            schema=schema,
-            query=query,
-            law=law,
-            requests=requests,
+        shared = [(query, share)]
+        return PreparedSum.noisy(
+            self, asked, schema, shared, share=share, accounting=accounting, query=query
         )
 
 
@@ -71,14 +60,7 @@ class ClampedSums:
 class PreparedSum(MeasuredAtOnce):
     """The sum with its noise."""
 
-    query_class: Sums
-    share: Budget
-    schema: Schema
     query: ClampedSum
-    law: NoiseLaw
-    requests: tuple[Request, ...]
-    algorithm: str = ClampedSums.name
-    kind: ClassVar[str] = ClampedSums.kind
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         low, high = bounds_of(self.query.column, self.schema)

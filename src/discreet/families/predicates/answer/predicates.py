@@ -20,7 +20,6 @@ from discreet.answering.source import Source
 from discreet.artifacts.measurement import Measurement, Selection
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadRelease
-from discreet.families.halfspaces.answer.conditions import lone_inequality
 from discreet.families.predicates.estimate.model_bound import model_bound
 from discreet.families.predicates.estimate.strategies import MOST_SOLVED, row_terms
 from discreet.families.predicates.queries.predicates import (
@@ -33,8 +32,8 @@ from discreet.families.predicates.queries.predicates import (
 )
 from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.families.shared.estimate.combination import Terms
-from discreet.questions.conditions import Condition
-from discreet.questions.inequality import Inequality
+from discreet.questions.expressions import Expression
+from discreet.questions.inequality import lone_inequality
 from discreet.schema import Schema
 from discreet.schema.columns.completeness import keeps_every_row
 
@@ -54,7 +53,7 @@ class PredicateSource(Source):
         """A count that the predicates determine, alone or together."""
         if not region.is_one_count:
             return None
-        condition = lone_inequality(region.condition) or region.condition
+        condition = region.condition
         found = self._count(condition, confidence)
         if found is None or not found.readings:
             return found
@@ -63,7 +62,7 @@ class PredicateSource(Source):
         own = replace(found.readings[0], parts=self._places)
         return replace(found, readings=(own,), parts=self._places)
 
-    def _leaves_none_out(self, condition: Condition) -> bool:
+    def _leaves_none_out(self, condition: Expression) -> bool:
         """Whether no row is missing that the condition's own columns give a cell."""
         if self._is_listed:
             return True
@@ -78,12 +77,12 @@ class PredicateSource(Source):
         first = self._part.measurements[0]
         return isinstance(first, Measurement) and isinstance(first.query, InequalityCounts)
 
-    def _count(self, condition: Condition, confidence: float) -> Estimates | None:
+    def _count(self, condition: Expression, confidence: float) -> Estimates | None:
         first = self._part.measurements[0]
         if self._is_listed:
             assert isinstance(first, Measurement)
             declared = read_conditions(self._schema, self._conditions)
-            return _listed(first, declared, condition, confidence)
+            return _listed(first, declared, condition, self._schema, confidence)
         found = partition(self._schema, self._conditions)
         wanted = over_parts(self._schema, condition, found)
         if wanted is None:
@@ -94,7 +93,7 @@ class PredicateSource(Source):
 
 
 def over_parts(
-    schema: Schema, condition: Condition, found: Partition
+    schema: Schema, condition: Expression, found: Partition
 ) -> npt.NDArray[np.bool_] | None:
     """The parts that make up the condition, or `None` if it splits one or needs other columns."""
     if not set(columns_of(schema, [condition])) <= set(found.columns):
@@ -111,16 +110,19 @@ def over_parts(
 
 def _listed(
     measured: Measurement,
-    declared: tuple[Condition, ...],
-    condition: Condition,
+    declared: tuple[Expression, ...],
+    condition: Expression,
+    schema: Schema,
     confidence: float,
 ) -> Estimates | None:
     """Inequalities that were counted one by one, over columns with too many cells to list."""
-    if not isinstance(condition, Inequality) or condition not in declared:
+    asked = lone_inequality(condition, schema)
+    listed = [lone_inequality(each, schema) for each in declared]
+    if asked is None or asked not in listed:
         return None
     if len(declared) != len(measured.values):
         raise BadRelease("A part of predicates does not have one number for each of them.")
-    value = float(measured.values[declared.index(condition)])
+    value = float(measured.values[listed.index(asked)])
     terms: Terms = ((1.0, measured.law, 1),)
     return _counted(value, terms, confidence)
 

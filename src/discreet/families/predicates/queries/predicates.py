@@ -7,10 +7,10 @@ part: all that the predicates can tell about a row is the part it lies in.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import lru_cache
 from math import lcm, prod
 from typing import ClassVar
 
@@ -18,24 +18,19 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput, BadQuestion
+from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, cell_bits
+from discreet.questions.cells.pieces import Pieces, extents, pieces_of
 from discreet.questions.conditions import (
-    Condition,
-    Constant,
-    Either,
-    Every,
     Leaf,
     Normal,
-    NullTest,
-    Opposite,
-    TruthTest,
+    asks_for_a_value,
     atoms,
     columns_named,
-    has_inequality,
-    negated,
     normal_form,
 )
-from discreet.questions.inequality import Inequality
-from discreet.questions.pieces import Pieces, extents, pieces_of
+from discreet.questions.expressions import Expression
+from discreet.questions.expressions import columns_of as columns_in
+from discreet.questions.inequality import Inequality, inequality_of
 from discreet.questions.spelling import checked_weight
 from discreet.schema import OrderedColumn, Schema, keeps_every_row
 
@@ -85,16 +80,11 @@ class Predicates:
         check_rows_are_kept(schema, read_conditions(schema, self.conditions))
 
 
-def read_conditions(schema: Schema, conditions: Sequence[str]) -> tuple[Condition, ...]:
-    """The conditions as plain data; refuses what the schema cannot decide."""
-    return _read(schema.dumps(), tuple(conditions))
-
-
 @lru_cache(maxsize=16)
-def _read(text: str, conditions: tuple[str, ...]) -> tuple[Condition, ...]:
+def read_conditions(schema: Schema, conditions: tuple[str, ...]) -> tuple[Expression, ...]:
+    """The conditions as plain data; refuses what the schema cannot decide."""
     from discreet.questions.sql import parse_question
 
-    schema = Schema.loads(text)
     name = '"' + schema.dataset.replace('"', '""') + '"'
     found = []
     for each in conditions:
@@ -114,7 +104,7 @@ def _read(text: str, conditions: tuple[str, ...]) -> tuple[Condition, ...]:
     return tuple(found)
 
 
-def check_rows_are_kept(schema: Schema, conditions: Sequence[Condition]) -> None:
+def check_rows_are_kept(schema: Schema, conditions: Sequence[Expression]) -> None:
     """Predicates are counted over the cells of all their columns together.
 
     A row without a cell in one of them is then in none of the counts, so every condition must be one
@@ -123,7 +113,7 @@ def check_rows_are_kept(schema: Schema, conditions: Sequence[Condition]) -> None
     for name in columns_of(schema, conditions):
         if keeps_every_row(schema.column(name)):
             continue
-        if not all(_needs(condition, name) for condition in conditions):
+        if not all(asks_for_a_value(condition, name) for condition in conditions):
             raise BadInput(
                 f"Column {name!r} leaves rows out (nulls or other values have no cell), and they would be "
                 "missing from conditions that they may satisfy. Give them a cell in the schema, or "
@@ -131,92 +121,83 @@ def check_rows_are_kept(schema: Schema, conditions: Sequence[Condition]) -> None
             )
 
 
-def _needs(condition: Condition, name: str, *, positive: bool = True) -> bool:
-    """Whether a row can satisfy the condition (or its negation) only with a value in the column."""
-    match condition:
-        case Opposite(part=part):
-            return _needs(part, name, positive=not positive)
-        case Every(parts=parts) | Either(parts=parts):
-            found = [_needs(part, name, positive=positive) for part in parts]
-            return any(found) if isinstance(condition, Every) is positive else all(found)
-        case Constant(truth=truth):
-            return truth is None or truth is not positive
-        case NullTest(column=column):
-            return column == name and not positive
-        case TruthTest(column=column):
-            return column == name and positive  # a null IS NOT TRUE
-        case Inequality(columns=columns):
-            return name in columns
-        case _:
-            return condition.column == name
-
-
-def columns_of(schema: Schema, conditions: Sequence[Condition]) -> tuple[str, ...]:
+def columns_of(schema: Schema, conditions: Sequence[Expression]) -> tuple[str, ...]:
     """The columns that some condition looks at, in the schema's order."""
-    named: set[str] = set()
-    for condition in conditions:
-        if has_inequality(condition):
-            named |= columns_named(condition)
-        else:  # what a normal form leaves out, the condition does not look at
-            named |= {atom.column for atom in atoms(normal_form(condition))}
+    named = frozenset[str]().union(*(columns_named(condition) for condition in conditions))
     return tuple(column.name for column in schema.columns if column.name in named)
 
 
-def cell_mask(schema: Schema, condition: Condition, columns: tuple[str, ...]) -> Bools:
+def cell_mask(schema: Schema, condition: Expression, columns: tuple[str, ...]) -> Bools:
     """Where the condition holds, over the cells of `columns`; an axis it ignores has length 1."""
-    if has_inequality(condition):
-        return _joined_mask(schema, condition, columns, positive=True)
     normal = normal_form(condition)
-    found: dict[str, list[object]] = {}
+    singles: dict[str, list[Expression]] = {}
     for atom in atoms(normal):
-        found.setdefault(atom.column, []).append(atom)
+        if inequality_of(atom, schema) is None and len(names := set(columns_in(atom))) == 1:
+            singles.setdefault(names.pop(), []).append(atom)
     pieces = {
-        name: pieces_of(schema.column(name), list(dict.fromkeys(each)))  # type: ignore[arg-type]
-        for name, each in found.items()
+        name: pieces_of(schema.column(name), list(dict.fromkeys(each)))
+        for name, each in singles.items()
     }
-    mask = _evaluated(normal, pieces, columns)
+    mask = _evaluated(normal, columns, lambda leaf: _leaf_mask(leaf, schema, columns, pieces))
     for axis, name in enumerate(columns):
-        if name not in pieces or not pieces[name].is_cut:
+        if name not in pieces or not pieces[name].is_cut or mask.shape[axis] == 1:
             continue
         starts = pieces[name].starts
         inner = np.logical_and.reduceat(mask, starts, axis=axis)
         if not np.array_equal(inner, np.logical_or.reduceat(mask, starts, axis=axis)):
-            raise BadInput(
-                f"A predicate cuts through a cell of column {name!r}, and rows inside a cell "
-                "cannot be told apart. Declare narrower cells, or compare with an edge of one. Nothing was read or charged."
-            )
+            raise BadInput(_cut(f"of column {name!r}"))
         mask = inner
     return mask
 
 
-def _joined_mask(
-    schema: Schema, condition: Condition, columns: tuple[str, ...], *, positive: bool
+def _cut(which: str) -> str:
+    return (
+        f"A predicate cuts through a cell {which}, and rows inside a cell cannot be told apart. Declare "
+        "narrower cells, or compare with an edge of one. Nothing was read or charged."
+    )
+
+
+def _leaf_mask(
+    leaf: Leaf, schema: Schema, columns: tuple[str, ...], pieces: dict[str, Pieces]
 ) -> Bools:
-    """A condition with inequalities in it, or its negation: NOT goes down to where it changes a sign."""
-    match condition:
-        case Inequality():
-            return _inequality_mask(schema, condition if positive else negated(condition), columns)
-        case Opposite(part=part):
-            return _joined_mask(schema, part, columns, positive=not positive)
-        case Every(parts=parts) | Either(parts=parts) if has_inequality(condition):
-            join = np.logical_and if isinstance(condition, Every) is positive else np.logical_or
-            masks = [_joined_mask(schema, part, columns, positive=positive) for part in parts]
-            return np.asarray(reduce(join, masks))
-        case _:
-            return cell_mask(schema, condition if positive else Opposite(condition), columns)
+    """Where an atom holds, over the pieces of its columns."""
+    asked = inequality_of(leaf.atom, schema)
+    names = [name for name in columns if name in set(columns_in(leaf.atom))]
+    if asked is None and len(names) == 1:
+        true = pieces[names[0]].truth(leaf.atom, positive=leaf.positive)
+        return _spread(true, names, columns)
+    if asked is not None:
+        mask = _inequality_mask(schema, asked if leaf.positive else asked.negated(), columns)
+        mask = mask.reshape(
+            [size for size, name in zip(mask.shape, columns, strict=True) if name in names]
+        )
+    else:
+        bits = cell_bits(leaf.atom, [schema.column(name) for name in names])
+        if not np.isin(bits, SINGLE).all():
+            raise BadInput(_cut(f"of the columns {', '.join(names)}"))
+        mask = bits == (TRUE if leaf.positive else FALSE)
+    for axis, name in enumerate(names):
+        if name in pieces:
+            mask = mask.take(pieces[name].cell, axis=axis)
+    return _spread(mask, names, columns)
 
 
-def _evaluated(normal: Normal, pieces: dict[str, Pieces], columns: tuple[str, ...]) -> Bools:
+def _spread(mask: Bools, names: Sequence[str], columns: tuple[str, ...]) -> Bools:
+    sizes = iter(mask.shape)
+    return mask.reshape([next(sizes) if name in names else 1 for name in columns])
+
+
+def _evaluated(
+    normal: Normal, columns: tuple[str, ...], leaf_mask: Callable[[Leaf], Bools]
+) -> Bools:
     if isinstance(normal, bool):
         return np.full((1,) * len(columns), normal)
     if isinstance(normal, Leaf):
-        axis = columns.index(normal.atom.column)
-        true = pieces[normal.atom.column].truth(normal.atom, positive=normal.positive)
-        return true.reshape([-1 if place == axis else 1 for place in range(len(columns))])
+        return leaf_mask(normal)
     join = np.logical_and if normal.every else np.logical_or
     mask = np.full((1,) * len(columns), normal.every)
     for part in normal.parts:
-        mask = np.asarray(join(mask, _evaluated(part, pieces, columns)))
+        mask = np.asarray(join(mask, _evaluated(part, columns, leaf_mask)))
     return mask
 
 
@@ -301,14 +282,9 @@ class Partition:
         return int(self.workload.shape[1])
 
 
-def partition(schema: Schema, conditions: Sequence[str]) -> Partition:
-    """The parts, in a fixed order: by the predicates that they satisfy, the first one foremost."""
-    return _partition(schema.dumps(), tuple(conditions))
-
-
 @lru_cache(maxsize=16)
-def _partition(text: str, conditions: tuple[str, ...]) -> Partition:
-    schema = Schema.loads(text)
+def partition(schema: Schema, conditions: tuple[str, ...]) -> Partition:
+    """The parts, in a fixed order: by the predicates that they satisfy, the first one foremost."""
     read = read_conditions(schema, conditions)
     columns = columns_of(schema, read)
     shape = tuple(schema.column(name).cells for name in columns)

@@ -14,15 +14,14 @@ from discreet.errors import BadInput
 from discreet.families.predicates.queries.predicates import (
     MOST_EXACT,
     check_cells,
-    columns_of,
     doubled_middles,
     integer_inequality,
     partition,
 )
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.questions.inequality import Inequality
-from discreet.questions.limits import MOST_CELLS
 from discreet.schema import Schema
+from discreet.schema.limits import MOST_CELLS
 
 Counts = npt.NDArray[np.int64]
 Integers = npt.NDArray[np.int64]
@@ -72,7 +71,7 @@ class StrategyCounts:
         return len(self.matrix)
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
-        l1, l2 = _moves(schema.dumps(), self.conditions, self.matrix)
+        l1, l2 = _moves(schema, self.conditions, self.matrix)
         rows = schema.unit.max_rows
         return Sensitivity(l1=max(1, l1) * rows, l2_squared=max(1, l2) * rows * rows)
 
@@ -124,7 +123,8 @@ class InequalityCounts:
 
     @classmethod
     def of(cls, schema: Schema, asked: Sequence[Inequality]) -> InequalityCounts:
-        columns = columns_of(schema, asked)
+        named = {name for each in asked for name in each.columns}
+        columns = tuple(name for name in schema.names if name in named)
         check_cells(schema, columns, MOST_CELLS)
         coefficients, bounds = [], []
         for each in asked:
@@ -190,10 +190,9 @@ class InequalityCounts:
 
 @lru_cache(maxsize=64)
 def _moves(
-    text: str, conditions: tuple[str, ...], matrix: tuple[tuple[int, ...], ...] | None
+    schema: Schema, conditions: tuple[str, ...], matrix: tuple[tuple[int, ...], ...] | None
 ) -> tuple[int, int]:
     """The largest L1 and squared L2 size of a column, or of a difference of two columns."""
-    schema = Schema.loads(text)
     if matrix is None:
         array = partition(schema, conditions).workload.astype(np.int64)
     else:

@@ -35,9 +35,15 @@ from discreet.families.predicates.estimate.multiplicative import TABLES, foresee
 from discreet.families.predicates.queries.predicate_score import ModelError
 from discreet.families.predicates.queries.predicates import Predicates, partition
 from discreet.families.predicates.queries.strategy import StrategyCounts
-from discreet.families.predicates.release.strategy import predicates, predicates_refusal, told_apart
+from discreet.families.predicates.release.strategy import predicates_refusal, told_apart
 from discreet.families.shared.release.noise_choice import check_drawable, mechanism_for
-from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.protocol import (
+    USUAL_ROWS,
+    ClassError,
+    PreparedClass,
+    Verbs,
+    of_type,
+)
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
@@ -49,7 +55,6 @@ ROUNDS = (1, 2, 4, 8, 12)
 SELECTED = (
     "bound from the run: exponential mechanism's shortfall and the last measurement's noise law"
 )
-USUAL_PEOPLE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,36 +65,26 @@ class MwemPredicates:
     kind: ClassVar[str] = "predicates"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        asked = predicates(query_class)
         refusal = predicates_refusal(query_class, schema)
-        if refusal is None and not told_apart(asked, schema):
+        if refusal is None and not told_apart(of_type(query_class, Predicates), schema):
             refusal = "a model needs all combinations of cells listed, and there are too many."
         return refusal
 
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedMwem:
-        asked = predicates(query_class)
+        asked = of_type(query_class, Predicates)
         if accounting is Accounting.BASIC:
             share = Budget(epsilon=share.epsilon)
-        people = schema.people or USUAL_PEOPLE
+        people = schema.people or USUAL_ROWS
         one = _all_rows(asked, schema)
         options = []
         for rounds in ROUNDS:
             piece = _piece(share, rounds)
             mechanism = mechanism_for(one, schema, share=piece, accounting=accounting)
             law = mechanism.law(one.sensitivity(schema), size=1)
-            options.append(
-                PreparedMwem(
-                    query_class=asked,
-                    share=share,
-                    schema=schema,
-                    accounting=accounting,
-                    rounds=rounds,
-                    piece=piece,
-                    law=law,
-                )
-            )
+            own = {"accounting": accounting, "rounds": rounds, "piece": piece, "law": law}
+            options.append(PreparedMwem.of(self, asked, schema, share, **own))
         best = min(options, key=lambda option: option.foreseen(people))
         check_drawable(best.law, what=asked.text[:200])
         return best
@@ -136,18 +131,13 @@ def _theorem(people: int, parts: int, many: int, rounds: int, epsilon: Fraction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedMwem:
+class PreparedMwem(PreparedClass):
     """So many rounds, each with its piece of the share."""
 
-    query_class: Predicates
-    share: Budget
-    schema: Schema
     accounting: Accounting
     rounds: int
     piece: Budget
     law: NoiseLaw
-    requests: tuple[Request, ...] = ()
-    algorithm: ClassVar[str] = MwemPredicates.name
 
     @property
     def _selecting(self) -> Exponential:
@@ -181,17 +171,16 @@ class PreparedMwem:
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         found = partition(self.schema, self.query_class.conditions)
         many = len(self.query_class.conditions)
-        people = USUAL_PEOPLE if rows is None else rows
+        people = USUAL_ROWS if rows is None else rows
         bound = _theorem(
             people, found.parts, many, self.rounds, _epsilon(self.piece, self.accounting)
         )
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=many,
-            unit="rows",
             expected=self.foreseen(people),
             half_width=None,
             simultaneous=None,
-            scale=None if rows is None else float(rows),
             note=(
                 f"MWEM in {self.rounds} rounds; the mean error is that of runs on {TABLES} public tables that "
                 f"give {BIAS:.0%} of the rows to one half at every halving, and never below the noise of a "
@@ -213,7 +202,7 @@ class PreparedMwem:
             rows=rows,
         )
         simulated = _foreseen(
-            self.schema.dumps(),
+            self.schema,
             self.query_class.conditions,
             rows,
             self.rounds,
@@ -247,11 +236,8 @@ class PreparedMwem:
         model = model_answers(weights, found.workload)
         chosen, noisy = self._look(grant, weights)
         kept += [chosen, noisy]
-        part = Part(
-            kind=MwemPredicates.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(kept),
+        part = self.part(
+            kept,
             estimates={"answers": model.astype(np.float64)},
             facts={"strategy": "mwem", "rounds": self.rounds},
         )
@@ -271,16 +257,15 @@ class PreparedMwem:
 
 @lru_cache(maxsize=64)
 def _foreseen(
-    schema: str,
+    schema: Schema,
     conditions: tuple[str, ...],
     rows: int,
     rounds: int,
     selecting: float,
     noise: float,
 ) -> float:
-    read = Schema.loads(schema)
-    found = partition(read, conditions)
-    columns = [read.column(name) for name in found.columns]
+    found = partition(schema, conditions)
+    columns = [schema.column(name) for name in found.columns]
     shape = [(column.cells, column.value_cells) for column in columns]
     return foreseen_error(
         found.workload,

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
-from discreet.core.vault import Request
 from discreet.errors import BadInput
 from discreet.families.predicates.estimate.strategies import (
     Strategy,
@@ -36,13 +35,12 @@ from discreet.families.predicates.queries.predicates import (
 )
 from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.families.shared.estimate.combination import half_width
-from discreet.families.shared.release.measured import MeasuredAtOnce, noise_entry, noisy_requests
-from discreet.families.shared.release.protocol import ClassError, Prepared
+from discreet.families.shared.release.measured import MeasuredAtOnce, noise_entry
+from discreet.families.shared.release.protocol import Algorithm, ClassError, Prepared, of_type
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
-from discreet.questions.inequality import Inequality
+from discreet.questions.inequality import Inequality, lone_inequality
 from discreet.schema import Schema
 
 ONE = "exact noise law of one answer's combination of draws"
@@ -52,7 +50,7 @@ Query = StrategyCounts | InequalityCounts
 
 
 @dataclass(frozen=True, slots=True)
-class BestPredicates:
+class StrategyPredicates:
     """The strategy of least expected error, from public facts; MWEM where that expects less."""
 
     name: ClassVar[str] = "strategy"
@@ -67,7 +65,7 @@ class BestPredicates:
     ) -> Prepared:
         from discreet.families.predicates.release.mwem import MwemPredicates, least_error
 
-        asked = predicates(query_class)
+        asked = of_type(query_class, Predicates)
         options: list[PreparedStrategy] = []
         if not told_apart(asked, schema):
             return _independent(asked, schema, share=share, accounting=accounting)
@@ -104,7 +102,8 @@ class IndependentPredicates:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedStrategy:
-        return _independent(predicates(query_class), schema, share=share, accounting=accounting)
+        asked = of_type(query_class, Predicates)
+        return _independent(asked, schema, share=share, accounting=accounting)
 
 
 def _independent(
@@ -127,17 +126,11 @@ def _prepared(
     share: Budget,
     accounting: Accounting,
 ) -> PreparedStrategy:
-    requests, (law,) = noisy_requests([(query, share)], asked, schema, accounting=accounting)
-    return PreparedStrategy(
-        query_class=asked,
-        share=share,
-        schema=schema,
-        strategy=strategy,
-        law=law,
-        requests=requests,
-        algorithm=IndependentPredicates.name
-        if strategy.name == "independent"
-        else BestPredicates.name,
+    is_plain = strategy.name == "independent"
+    made_by: Algorithm = IndependentPredicates() if is_plain else StrategyPredicates()
+    shared = [(query, share)]
+    return PreparedStrategy.noisy(
+        made_by, asked, schema, shared, share=share, accounting=accounting, strategy=strategy
     )
 
 
@@ -145,14 +138,7 @@ def _prepared(
 class PreparedStrategy(MeasuredAtOnce):
     """The strategy that was chosen, with its noise."""
 
-    query_class: Predicates
-    share: Budget
-    schema: Schema
     strategy: Strategy
-    law: NoiseLaw
-    requests: tuple[Request, ...]
-    algorithm: str
-    kind: ClassVar[str] = BestPredicates.kind
     alone: ClassVar[str] = ONE
     together: ClassVar[str] = ALL
 
@@ -171,13 +157,12 @@ class PreparedStrategy(MeasuredAtOnce):
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         many = len(self.query_class.conditions)
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=many,
-            unit="rows",
             expected=self.expected,
             half_width=self._half_width(confidence),
             simultaneous=self._half_width(1 - (1 - confidence) / many),
-            scale=None if rows is None else float(rows),
             note=f"{self.strategy.name} strategy",
         )
 
@@ -202,7 +187,8 @@ def _inequalities(asked: Predicates, schema: Schema) -> InequalityCounts:
     found: list[Inequality] = []
     read = read_conditions(schema, asked.conditions)
     for text, condition in zip(asked.conditions, read, strict=True):
-        if not isinstance(condition, Inequality):
+        inequality = lone_inequality(condition, schema)
+        if inequality is None:
             columns = columns_of(schema, read)
             cells = math.prod(schema.sizes(columns))
             raise BadInput(
@@ -210,19 +196,13 @@ def _inequalities(asked: Predicates, schema: Schema) -> InequalityCounts:
                 f"{MOST_CELLS:,} are told apart, as {text!r} needs. Declare the conditions on fewer "
                 "columns as a class of their own, or wider cells. Nothing was read or charged."
             )
-        check_single_values(schema, condition)
-        found.append(condition)
+        check_single_values(schema, inequality)
+        found.append(inequality)
     return InequalityCounts.of(schema, found)
 
 
-def predicates(query_class: QueryClass) -> Predicates:
-    if not isinstance(query_class, Predicates):
-        raise BadInput(f"{query_class.text} is not a class of predicates.")
-    return query_class
-
-
 def predicates_refusal(query_class: QueryClass, schema: Schema) -> str | None:
-    asked = predicates(query_class)
+    asked = of_type(query_class, Predicates)
     try:
         if told_apart(asked, schema):
             partition(schema, asked.conditions)

@@ -31,7 +31,7 @@ Codes = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 
 FACES = 2
-"""Of a box, in each column."""
+"""Faces of a box in each column."""
 CORNERS = 4
 """Parents that faces of both of two columns cut."""
 THEOREM = (

@@ -156,7 +156,7 @@ class JoinedSource(CountsRanges):
         return self._nearest_leaves(tree, plain, asked)
 
     def _nearest_leaves(self, tree: RangeSource, plain: Anchor, asked: Box) -> Anchor:
-        """Of one column: where an end falls into a leaf, the leaves before it or after it."""
+        """For one column: where an end falls into a leaf, the leaves before it or after it."""
         assert self.table is not None
         index = tree.intervals
         cut = np.flatnonzero(~plain.is_resolved)

@@ -22,12 +22,12 @@ Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 LESSER_RISK = 0.1
-"""Of the probability to miss, for the noisier of two intervals that both hold."""
+"""The part of the probability to miss that the noisier of two intervals gets, where both hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedEstimates(RangeEstimates):
-    """Of each range, from sources with noise of their own."""
+    """Estimates of ranges from several sources, each with noise of its own."""
 
     kurtosis: Floats
     """Excess kurtosis of the noise."""
@@ -93,7 +93,7 @@ class Sums:
         self._is_joined = self._is_cut = False
 
     def add(self, found: RangeEstimates, where: Bools | Integers) -> None:
-        self._joint[:, where] += _numbers(found)
+        self._joint[:, where] += np.stack(found.numbers)
         alone = found
         if isinstance(found, JoinedEstimates):
             self._is_joined = True
@@ -101,24 +101,18 @@ class Sums:
             self._sources[where] = np.maximum(self._sources[where], found.sources)
             self._is_cut |= found.bracket is not None
             alone = found.bracket or found
-        self._alone[:, where] += _numbers(alone)
+        self._alone[:, where] += np.stack(alone.numbers)
 
     def estimates(self) -> RangeEstimates:
-        estimate, inner, outer, inner_std, outer_std = self._joint
+        joint = RangeEstimates(*self._joint)
         if not self._is_joined:
-            return RangeEstimates(estimate, inner, outer, inner_std, outer_std)
+            return joint
         alone = RangeEstimates(*self._alone) if self._is_cut else None
-        return JoinedEstimates(
-            estimate, inner, outer, inner_std, outer_std, self._kurtosis, self._sources, alone
-        )
-
-
-def _numbers(found: RangeEstimates) -> Floats:
-    return np.stack([found.estimate, found.inner, found.outer, found.inner_std, found.outer_std])
+        return JoinedEstimates(*joint.numbers, self._kurtosis, self._sources, alone)
 
 
 def in_and_outside(inner: RangeEstimates, outer: RangeEstimates) -> RangeEstimates:
-    """Of ranges of which some cells are surely taken, and some more may be."""
+    """Estimates of ranges in which some cells are surely taken, and some more may be."""
     both = RangeEstimates(
         estimate=(inner.estimate + outer.estimate) / 2,
         inner=inner.inner,
@@ -134,16 +128,9 @@ def in_and_outside(inner: RangeEstimates, outer: RangeEstimates) -> RangeEstimat
     alone = None
     if any(bracket is not None for bracket in brackets):
         alone = in_and_outside(brackets[0] or inner, brackets[1] or outer)
-        alone = RangeEstimates(*_numbers(alone))
+        alone = RangeEstimates(*alone.numbers)
     return JoinedEstimates(
-        both.estimate,
-        both.inner,
-        both.outer,
-        both.inner_std,
-        both.outer_std,
-        np.maximum.reduce(tails),
-        np.maximum.reduce(sources),
-        alone,
+        *both.numbers, np.maximum.reduce(tails), np.maximum.reduce(sources), alone
     )
 
 

@@ -11,7 +11,7 @@ from discreet.artifacts.measurement import TreeLevel
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.queries.ranges import range_tree
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
-from discreet.queries.measurable import BlockCounts
+from discreet.queries.blocks import BlockCounts
 from discreet.queries.tree import Nodes
 
 Floats = npt.NDArray[np.float64]
@@ -26,9 +26,9 @@ class MeasuredLevel:
     nodes: Nodes
     numbers: Floats
     variance: Floats
-    """Of continuous noise that the noise lies below, apart from `slack`."""
+    """The variance of continuous noise that the noise lies below, apart from `slack`."""
     scale: Floats
-    """Of Laplace noise; 0 for Gaussian noise."""
+    """The scale of Laplace noise; 0 for Gaussian noise."""
     slack: Floats
     """By how much rounding moves it, at most."""
     stopped: Bools
@@ -45,7 +45,7 @@ class MeasuredLevels:
 
 
 def measured_levels(source: RangeSource) -> MeasuredLevels:
-    """Of an adaptive tree the numbers shown first; of any other its final ones."""
+    """The numbers that an adaptive tree showed first, or the final ones of any other tree."""
     trees = source.part.trees
     layers = source.tree.layers  # refuses a tree that is none
     if len(trees) == 1:

@@ -43,7 +43,7 @@ class Bars:
     shape: tuple[int, ...]
     """Bars along each column; one number for a histogram, two for a heat map."""
     running: tuple[Floats, Floats, Floats] | None = None
-    """Of one column: rows up to the end of each bar, with their intervals."""
+    """For one column: rows up to the end of each bar, with their intervals."""
 
 
 def bars(

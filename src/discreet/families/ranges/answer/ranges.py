@@ -38,7 +38,7 @@ from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree, ful
 from discreet.families.ranges.estimate.tree_nodes import TreeNodes
 from discreet.families.ranges.queries.ranges import Ranges, measured_tree, range_tree
 from discreet.privacy.laws.sums import spread_factor
-from discreet.queries.measurable import BlockCounts
+from discreet.queries.blocks import BlockCounts
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]

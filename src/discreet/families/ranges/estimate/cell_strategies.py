@@ -52,7 +52,7 @@ def interval_variances(matrix: npt.NDArray[np.generic]) -> tuple[float, float]:
 
 
 def prefix_covariance(matrix: npt.NDArray[np.generic]) -> Floats:
-    """Of the rows before each cell and of all rows, for noise of variance 1 on each number."""
+    """Covariances of the rows before each cell and of all rows, for noise of variance 1 on each number."""
     plain = np.asarray(matrix, dtype=np.float64)
     covariance = np.linalg.inv(plain.T @ plain)
     cells = len(covariance)
@@ -73,11 +73,11 @@ class CellIntervals:
     """Intervals of cells whose counts were estimated together; every cell is a leaf of its own."""
 
     fitted: Floats
-    """Of each cell: least squares."""
+    """The least squares count of each cell."""
     estimate: Floats
-    """Of each cell: smoothed, not negative."""
+    """The smoothed count of each cell, not negative."""
     covariance: Floats
-    """Of the rows before each cell and of all rows."""
+    """Covariances of the rows before each cell and of all rows."""
 
     @property
     def leaves(self) -> Integers:

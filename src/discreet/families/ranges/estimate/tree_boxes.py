@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
-from discreet.families.ranges.estimate.tree_nodes import NONE, TreeNodes
+from discreet.families.ranges.estimate.tree_nodes import NONE, TreeNodes, added
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ BATCH = 1024
 OUTSIDE, WHOLE, CUT = 0, 1, 2
 """Places of the halves that are not halved again, before those that are."""
 ENDINGS = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
-"""Of these three: coefficient and variance from inside, then from outside."""
+"""Coefficient and variance of these three, from inside and then from outside."""
 
 
 @dataclass(slots=True, eq=False)
@@ -65,15 +65,11 @@ class BoxIndex:
 
     def inside(self, first: Codes, last: Codes) -> RangeEstimates:
         """Rows in the cells first..last of every column, both included, where first <= last."""
-        parts = [
-            self._batch(first[at : at + BATCH], last[at : at + BATCH])
-            for at in range(0, max(len(first), 1), BATCH)
-        ]
-        return RangeEstimates(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("estimate", "inner", "outer", "inner_std", "outer_std")
-            )
+        return RangeEstimates.joined(
+            [
+                self._batch(first[at : at + BATCH], last[at : at + BATCH])
+                for at in range(0, max(len(first), 1), BATCH)
+            ]
         )
 
     def _batch(self, first: Codes, last: Codes) -> RangeEstimates:
@@ -148,14 +144,14 @@ class BoxIndex:
     ) -> tuple[Floats, Floats, Floats]:
         nodes = self._nodes
         box, node = (np.concatenate(each) for each in zip(*found.whole, strict=True))
-        inner = _added(box, nodes.count[node], many)
-        estimate = _added(box, nodes.estimate[node], many)
+        inner = added(box, nodes.count[node], many)
+        estimate = added(box, nodes.estimate[node], many)
         box, node = (np.concatenate(each) for each in zip(*found.cut, strict=True))
         if not len(box):
             return estimate, inner, inner.copy()
         share = self._overlap(first[box], last[box], node)
-        estimate = estimate + _added(box, share * nodes.estimate[node], many)
-        return estimate, inner, inner + _added(box, nodes.count[node], many)
+        estimate = estimate + added(box, share * nodes.estimate[node], many)
+        return estimate, inner, inner + added(box, nodes.count[node], many)
 
     def _overlap(self, first: Codes, last: Codes, node: Integers) -> Floats:
         """The share of each leaf's cells that lie in its box."""
@@ -185,8 +181,3 @@ class BoxIndex:
         top = below[:, roots]
         variance = top[1::2] + top[0::2] ** 2 * nodes.root_variance
         return np.sqrt(variance[0]), np.sqrt(variance[1])
-
-
-def _added(box: Integers, numbers: Floats, many: int) -> Floats:
-    """The sum of the numbers of each box."""
-    return np.bincount(box, numbers, many).astype(np.float64, copy=False)

@@ -34,7 +34,7 @@ PSEUDO_COUNT = 2.0
 ROUNDS = 30
 """Rounds of EM."""
 LEAST_PART = 0.02
-"""Of the noise variance: what is left to a leaf that is surely empty."""
+"""The part of the noise variance that is left to a leaf that is surely empty."""
 
 
 def upward_of_sparse(tree: PrunedTree) -> Upward:
@@ -63,7 +63,7 @@ def _told_apart(layer: Layer) -> Layer:
 
 
 def chances_of_empty(seen: Floats, variance: float) -> Floats:
-    """Of each count, seen with discrete Laplace noise of one variance: the probability that it is 0."""
+    """The probability that each count is 0, seen with discrete Laplace noise of one variance."""
     scale = laplace_scale(variance)
     width = max(1.0, scale / BINS_A_SCALE)
     highest = math.ceil(SURE_SCALES * scale / width)
@@ -95,6 +95,6 @@ def _weights(likelihood: Floats, many: Floats) -> Floats:
 
 
 def laplace_scale(variance: float) -> float:
-    """Of discrete Laplace noise: 1/epsilon, from 2p / (1-p)^2 with p = exp(-epsilon)."""
+    """The scale of discrete Laplace noise, 1/epsilon, from its variance 2p / (1-p)^2 with p = exp(-epsilon)."""
     ratio = variance / (variance + 1 + math.sqrt(2 * variance + 1))
     return -1 / math.log(ratio)

@@ -8,6 +8,7 @@ variance is two look-ups below that node and one at it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +30,7 @@ BATCH = 1 << 17
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeEstimates:
-    """Of each range: the smoothed estimate, and least squares from inside and from outside.
+    """For each range the smoothed estimate, and least squares from inside and from outside.
 
     The rows of a range are at least those of the leaves inside it and at most those of all leaves
     that it touches. The two differ where an end falls into a leaf.
@@ -40,6 +41,16 @@ class RangeEstimates:
     outer: Floats
     inner_std: Floats
     outer_std: Floats
+
+    @property
+    def numbers(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        return self.estimate, self.inner, self.outer, self.inner_std, self.outer_std
+
+    @classmethod
+    def joined(cls, parts: Sequence[RangeEstimates]) -> RangeEstimates:
+        """The estimates of several batches, one after the other."""
+        columns = zip(*(part.numbers for part in parts), strict=True)
+        return RangeEstimates(*map(np.concatenate, columns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,7 +212,7 @@ def _prefix(numbers: Floats) -> Floats:
 
 
 def _bit_length(codes: Codes, bits: int) -> Integers:
-    """Of each number below 2^bits, exactly: doubles hold 53 bits without rounding."""
+    """The bits of each number below 2^bits, exactly: doubles hold 53 bits without rounding."""
     if bits <= 53:
         return np.frexp(codes.astype(np.float64))[1]
     high, low = codes >> np.uint64(32), codes & np.uint64(0xFFFFFFFF)

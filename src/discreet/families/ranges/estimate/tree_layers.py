@@ -53,7 +53,7 @@ class Block:
     axes: tuple[int, ...]
     """Which column each halving splits, the first halving first."""
     place: Integers
-    """Of each child, in the next layer's order: its place in the flat block."""
+    """The place of each child in the flat block, in the next layer's order."""
     shape: tuple[int, int]
     cells: tuple[Floats, ...]
     """How many cells of the domain lie in each part: after 0, 1, ... all halvings."""
@@ -80,7 +80,7 @@ class Upward:
     value: list[Floats] = field(default_factory=list)
     variance: list[Floats] = field(default_factory=list)
     inner_value: list[list[Floats]] = field(default_factory=list)
-    """Of each block, the parts after 1, 2, ... all halvings."""
+    """The parts of each block after 1, 2, ... all halvings."""
     inner_variance: list[list[Floats]] = field(default_factory=list)
 
 
@@ -93,7 +93,7 @@ class Fitted:
     inner_value: list[list[Floats]]
     inner_variance: list[list[Floats]]
     share: list[list[Floats]]
-    """Of each block's parts after 0, 1, ... halvings: the left half's share of a change."""
+    """The left half's share of a change, for each block's parts after 0, 1, ... halvings."""
     split: list[list[Floats]]
     """The variance of the left half, given the part that it is half of."""
 
@@ -216,7 +216,7 @@ class PrunedTree:
         return made
 
     def leaves(self, numbers: Sequence[Floats]) -> Floats:
-        """Of each layer's numbers, those of the leaves, one layer after the other."""
+        """The leaves' numbers among those of each layer, one layer after the other."""
         return np.concatenate(
             [each[layer.stopped] for each, layer in zip(numbers, self.layers, strict=True)]
         )
@@ -310,5 +310,5 @@ def shown_layers(
 
 
 def laplace_variance(epsilon: float) -> float:
-    """Of discrete Laplace noise with parameter epsilon: 2p / (1-p)^2 with p = exp(-epsilon)."""
+    """The variance of discrete Laplace noise with parameter epsilon: 2p / (1-p)^2 with p = exp(-epsilon)."""
     return max(DiscreteLaplaceLaw(scale=1 / Fraction(epsilon)).variance, LEAST_VARIANCE)

@@ -136,6 +136,11 @@ class TreeNodes:
                 numbers[parents] = halves + np.where(right == NONE, 0.0, numbers[right])
 
 
+def added(place: Integers, numbers: Floats, many: int) -> Floats:
+    """The sum of the numbers that have each of `many` places."""
+    return np.bincount(place, numbers, many).astype(np.float64, copy=False)
+
+
 def _halved(boxes: list[Codes], axis: int) -> list[Codes]:
     """First and last cell of each half, when all boxes are halved along `axis`."""
     halves = [np.repeat(box, 2, axis=1) for box in boxes]

@@ -41,7 +41,7 @@ TINY = np.float32(1e-30)
 MOST_EXPONENT = np.float32(120)
 LEAST_COUNT = 1e-9
 LEAST_SPREAD = 1e-15
-"""Of a count; less noise counts as this, so that squares stay in range."""
+"""The least noise, as a part of a count; less counts as this, so that squares stay in range."""
 LEAST_WEIGHT = 1e-5
 """A law of less weight is left out."""
 _BLOCK = 1 << 13

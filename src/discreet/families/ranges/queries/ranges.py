@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import BadInput
 from discreet.queries.tree import MOST_BITS, Tree, bits_of, halvings
-from discreet.questions.samples import sql_name, sql_value
-from discreet.questions.spelling import checked_weight, quoted
+from discreet.questions.spelling import checked_weight, quoted, sql_name, sql_value
 from discreet.schema import OrderedColumn, Schema
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ STEP_BITS, DEEP_STEP_BITS = 4, 5
 """Halvings between two measured levels, in domains up to `DEEP` bits and beyond."""
 DEEP = 32
 MOST_COLUMNS = 4
-"""Of a rectangle; trees for halfspaces have more."""
+"""The most columns of a rectangle; trees for halfspaces have more."""
 MOST_PIECES = 1000
 """Ranges in one union."""
 

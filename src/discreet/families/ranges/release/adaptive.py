@@ -17,16 +17,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.core.refining import LevelView, Schedule
-from discreet.core.vault import Request
-from discreet.errors import BadInput
+from discreet.core.refining import LevelView
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.tree_empties import upward_of_sparse
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of, shown_layers
@@ -35,7 +33,7 @@ from discreet.families.ranges.queries.ranges import DEEP, Ranges, range_tree
 from discreet.families.ranges.release.claims import tree_claims
 from discreet.families.ranges.release.error import ADAPTIVE_NOTE, class_error
 from discreet.families.ranges.release.shares import best_shares, rounded_shares
-from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.protocol import Algorithm, ClassError, Verbs, of_type
 from discreet.families.shared.release.refined import MeasuredByRefining, scheduled
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
@@ -49,8 +47,9 @@ EMPTY_CHILDREN = 0.5
 """Live children that an empty node may have, in expectation, so that no domain can explode."""
 LEAST_ROOT = 1 / 32
 """A root that is worth less of epsilon is not measured: its children add up to it."""
+SMOOTHED = "leaves are smoothed non-negative counts of the stopped nodes, level by level"
 MOST_DOUBLED = 36.0
-"""Of one column a node is worth splitting from twice the noise of an interval on, up to this. In domains
+"""A node of one column is worth splitting from twice the noise of an interval on, up to this. In domains
 so deep that once the noise is more, a few people would already go unseen."""
 
 
@@ -140,23 +139,9 @@ class AdaptiveTree:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedTree:
-        if not isinstance(query_class, Ranges):
-            raise BadInput(f"{query_class.text} is not a class of ranges.")
-        tree = range_tree(query_class.named(schema), schema)
-        epsilon, schedule = scheduled(
-            adaptive_shares(tree),
-            schema,
-            share=share,
-            accounting=accounting,
-            what=query_class.text,
-        )
-        return PreparedTree(
-            query_class=query_class,
-            share=share,
-            schema=schema,
-            tree=tree,
-            epsilon=epsilon,
-            schedule=schedule,
+        asked = of_type(query_class, Ranges)
+        return PreparedTree.adaptive(
+            self, asked, asked.named(schema), schema, share=share, accounting=accounting
         )
 
 
@@ -164,14 +149,25 @@ class AdaptiveTree:
 class PreparedTree(MeasuredByRefining):
     """The tree with its schedule."""
 
-    query_class: Ranges
-    share: Budget
-    schema: Schema
-    tree: Tree
-    epsilon: Fraction
-    schedule: Schedule
-    requests: tuple[Request, ...] = ()
-    algorithm: ClassVar[str] = AdaptiveTree.name
+    @classmethod
+    def adaptive(
+        cls,
+        algorithm: Algorithm,
+        query_class: QueryClass,
+        columns: tuple[str, ...],
+        schema: Schema,
+        *,
+        share: Budget,
+        accounting: Accounting,
+    ) -> Self:
+        """The tree over `columns` with the schedule that its share pays for."""
+        tree = range_tree(columns, schema)
+        what = query_class.text
+        epsilon, schedule = scheduled(
+            adaptive_shares(tree), schema, share=share, accounting=accounting, what=what
+        )
+        own = {"tree": tree, "epsilon": epsilon, "schedule": schedule}
+        return cls.of(algorithm, query_class, schema, share, **own)
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         best = best_shares(self.tree)
@@ -202,15 +198,10 @@ class PreparedTree(MeasuredByRefining):
         confidence: float,
     ) -> tuple[Part, tuple[ErrorClaim, ...]]:
         refined = self.measure(grant)
-        part = Part(
-            kind=AdaptiveTree.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=refined,
+        part = self.part(
+            refined,
             estimates={"leaves": leaf_estimates(refined[-1], self.schema)},
-            facts={
-                "estimates": "leaves are smoothed non-negative counts of the stopped nodes, level by level"
-            },
+            facts={"estimates": SMOOTHED},
         )
         return part, tree_claims(RangeSource(part, self.schema), confidence)
 

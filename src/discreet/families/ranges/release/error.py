@@ -42,12 +42,11 @@ def class_error(
     alpha = 1 - confidence
     # -log of the normal tail: z^2/2 >= log(2 queries / alpha) is enough.
     everywhere = math.sqrt(2 * (math.log(queries) / pieces + math.log(2 / alpha)))
-    return ClassError(
+    return ClassError.in_rows(
+        rows,
         queries=queries,
-        unit="rows",
         expected=pieces * math.sqrt(2 / math.pi * mean),
         half_width=pieces * NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(worst),
         simultaneous=pieces * everywhere * math.sqrt(worst),
-        scale=None if rows is None else float(rows),
         note=note,
     )

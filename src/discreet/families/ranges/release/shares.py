@@ -76,7 +76,7 @@ def level_variance(tree: Tree, variances: Mapping[int, float]) -> tuple[float, f
 
 
 class Energy(Protocol):
-    """Of intervals of the unit line: what lies in the whole, and what each halving adds."""
+    """The energy of intervals of the unit line: what lies in the whole, and what each halving adds."""
 
     def whole(self) -> float: ...
     def added(self, depth: int, cells: float) -> float:

@@ -22,7 +22,6 @@ import numpy as np
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.core.vault import Request
 from discreet.errors import BadInput
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
 from discreet.families.ranges.estimate.cell_strategies import (
@@ -37,15 +36,10 @@ from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.ranges.release.claims import tree_claims
 from discreet.families.ranges.release.error import class_error
-from discreet.families.shared.release.measured import (
-    MeasuredByRequests,
-    noise_entry,
-    noisy_requests,
-)
-from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.measured import MeasuredByRequests, noise_entry
+from discreet.families.shared.release.protocol import ClassError, Verbs, of_type
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
@@ -58,9 +52,7 @@ class RangeStrategy:
     kind: ClassVar[str] = "range-cells"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        if not isinstance(query_class, Ranges):
-            return f"{query_class.text} is not a class of ranges."
-        columns = query_class.named(schema)
+        columns = of_type(query_class, Ranges).named(schema)
         if len(columns) > 1:
             return "a strategy is over the cells of one column; use a tree."
         cells = schema.column(columns[0]).value_cells
@@ -74,9 +66,7 @@ class RangeStrategy:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedRangeStrategy:
-        if not isinstance(query_class, Ranges):
-            raise BadInput(f"{query_class.text} is not a class of ranges.")
-        (column,) = query_class.named(schema)
+        (column,) = of_type(query_class, Ranges).named(schema)
         cells = schema.column(column).value_cells
         is_gaussian = accounting is Accounting.CONCENTRATED or share.delta > 0
         if not is_gaussian and cells > MOST_CELLS_L1:
@@ -87,24 +77,14 @@ class RangeStrategy:
             )
         matrix = interval_strategy(cells, squared=is_gaussian)
         query = CellStrategy(column, tuple(tuple(map(int, row)) for row in matrix))
-        requests, laws = noisy_requests(
-            [(query, share)], query_class, schema, accounting=accounting
-        )
-        return PreparedRangeStrategy(
-            query_class=query_class, share=share, schema=schema, requests=requests, law=laws[0]
+        return PreparedRangeStrategy.noisy(
+            self, query_class, schema, [(query, share)], share=share, accounting=accounting
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRangeStrategy(MeasuredByRequests):
     """The strategy with its noise."""
-
-    query_class: Ranges
-    share: Budget
-    schema: Schema
-    requests: tuple[Request, ...]
-    law: NoiseLaw
-    algorithm: ClassVar[str] = RangeStrategy.name
 
     def noise(self) -> list[dict[str, Any]]:
         query = self._query
@@ -138,11 +118,8 @@ class PreparedRangeStrategy(MeasuredByRequests):
     ) -> tuple[Part, tuple[ErrorClaim, ...]]:
         query, (only,) = self._query, measured
         found = cell_intervals(query.array, only.values.astype(np.float64), only.law.variance)
-        part = Part(
-            kind=RangeStrategy.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
+        part = self.part(
+            measured,
             estimates={"leaves": smoothed_cells(found, query.column, self.schema)},
             facts={"estimates": "leaves are smoothed non-negative counts of the cells"},
         )

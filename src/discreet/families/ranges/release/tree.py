@@ -10,7 +10,7 @@ Guarantee:   the share: epsilon-DP (discrete Laplace), (epsilon, delta)-DP (roun
 Adjacency:   the schema's.
 Sensitivity: a unit's rows lie in one block each of every level: `BlockCounts.sensitivity`.
 Theorem:     the mechanism's, and composition over the levels.
-Error:       generalised least squares; variances in closed form (`ranges_shares`).
+Error:       generalised least squares; variances in closed form (`shares`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from typing import ClassVar
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.core.vault import Request
 from discreet.engines.protocol import LARGEST_MARGINAL
-from discreet.errors import BadInput
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, full_layers
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed
@@ -34,14 +32,12 @@ from discreet.families.ranges.release.claims import tree_claims
 from discreet.families.ranges.release.error import class_error
 from discreet.families.ranges.release.shares import best_shares, level_variance
 from discreet.families.shared.release.measured import MeasuredByRequests
-from discreet.families.shared.release.noise_choice import check_drawable, mechanism_for
-from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.protocol import ClassError, Verbs, of_type
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
+from discreet.queries.blocks import BlockCounts
 from discreet.queries.classes import QueryClass
-from discreet.queries.measurable import BlockCounts
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 
@@ -57,7 +53,9 @@ class FullTree:
     kind: ClassVar[str] = "ranges"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        cells = math.prod(schema.column(name).cells for name in _ranges(query_class).columns)
+        cells = math.prod(
+            schema.column(name).cells for name in of_type(query_class, Ranges).columns
+        )
         if cells > LARGEST_MARGINAL:
             return (
                 f"a full tree over {cells:,} cells is more than the {LARGEST_MARGINAL:,} that are counted "
@@ -68,8 +66,8 @@ class FullTree:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedFullTree:
-        ranges = _ranges(query_class)
-        columns = ranges.named(schema)
+        asked = of_type(query_class, Ranges)
+        columns = asked.named(schema)
         power = 2 if accounting is Accounting.BASIC else 1
         chosen = best_levels(columns, schema, power)
         by_depth = {
@@ -81,23 +79,11 @@ class FullTree:
         weights = [by_depth.get(depth, Fraction(0)) for depth in tree.depths]
         cells = tuple(schema.column(name).value_cells for name in columns)
         levels = [level for level, weight in enumerate(weights) if weight]
-        requests: list[Request] = []
-        laws: list[NoiseLaw] = []
-        for level, part in zip(levels, shares(share, [weights[x] for x in levels]), strict=True):
-            query = BlockCounts(columns, tree.shifts(level), cells)
-            mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
-            law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
-            check_drawable(law, what=query_class.text)
-            requests.append(Request(query, mechanism))
-            laws.append(law)
-        return PreparedFullTree(
-            query_class=ranges,
-            share=share,
-            schema=schema,
-            tree=tree,
-            levels=tuple(levels),
-            requests=tuple(requests),
-            laws=tuple(laws),
+        queries = [BlockCounts(columns, tree.shifts(level), cells) for level in levels]
+        shared = zip(queries, shares(share, [weights[level] for level in levels]), strict=True)
+        own = {"tree": tree, "levels": tuple(levels)}
+        return PreparedFullTree.noisy(
+            self, asked, schema, shared, share=share, accounting=accounting, **own
         )
 
 
@@ -114,14 +100,8 @@ def best_levels(columns: Sequence[str], schema: Schema, power: int) -> Tree:
 class PreparedFullTree(MeasuredByRequests):
     """The levels with their noise."""
 
-    query_class: Ranges
-    share: Budget
-    schema: Schema
     tree: Tree
     levels: tuple[int, ...]
-    requests: tuple[Request, ...]
-    laws: tuple[NoiseLaw, ...]
-    algorithm: ClassVar[str] = FullTree.name
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         variances = dict(zip(self.levels, (law.variance for law in self.laws), strict=True))
@@ -144,18 +124,9 @@ class PreparedFullTree(MeasuredByRequests):
         }
         layers = full_layers(self.tree, counts, self.schema)
         tree = PrunedTree(layers, columns=self.tree.columns, schema=self.schema)
-        part = Part(
-            kind=FullTree.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
+        part = self.part(
+            measured,
             estimates={"leaves": tree.leaves(smoothed(tree))},
             facts={"estimates": "leaves are smoothed non-negative counts of the cells"},
         )
         return part, tree_claims(RangeSource(part, self.schema), confidence)
-
-
-def _ranges(query_class: QueryClass) -> Ranges:
-    if not isinstance(query_class, Ranges):
-        raise BadInput(f"{query_class.text} is not a class of ranges.")
-    return query_class

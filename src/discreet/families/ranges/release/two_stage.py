@@ -23,13 +23,9 @@ import numpy.typing as npt
 
 from discreet.artifacts.measurement import TreeMeasurement
 from discreet.core.refining import LevelView, path_epsilon
-from discreet.families.ranges.release.adaptive import (
-    AdaptiveTree,
-    PreparedTree,
-    StoppingRule,
-    thresholds,
-)
-from discreet.families.shared.release.protocol import Verbs
+from discreet.families.ranges.queries.ranges import Ranges
+from discreet.families.ranges.release.adaptive import PreparedTree, StoppingRule, thresholds
+from discreet.families.shared.release.protocol import Verbs, of_type
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
@@ -53,22 +49,15 @@ class TwoStageTree:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedTwoStages:
         # Under concentrated accounting two pure parts add as squares; their sum is the safe bound.
-        made = AdaptiveTree().prepare(query_class, schema, share=share, accounting=accounting)
-        return PreparedTwoStages(
-            query_class=made.query_class,
-            share=share,
-            schema=schema,
-            tree=made.tree,
-            epsilon=made.epsilon,
-            schedule=made.schedule,
+        asked = of_type(query_class, Ranges)
+        return PreparedTwoStages.adaptive(
+            self, asked, asked.named(schema), schema, share=share, accounting=accounting
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedTwoStages(PreparedTree):
     """Structure, then counts."""
-
-    algorithm: ClassVar[str] = TwoStageTree.name
 
     @property
     def stages(self) -> tuple[Fraction, Fraction]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,12 @@ from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.vault import Request
 from discreet.families.shared.release.noise_choice import check_drawable, mechanism_for
-from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.protocol import (
+    Algorithm,
+    ClassError,
+    PreparedClass,
+    Verbs,
+)
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
@@ -22,32 +28,57 @@ from discreet.queries.measurable import Query
 from discreet.schema import Schema
 
 
-class MeasuredByRequests:
-    """Of a `Prepared` that uses no verb of its own: every use of the budget is one of its requests."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredByRequests(PreparedClass):
+    """A `Prepared` that uses no verb of its own: every use of the budget is one of its requests."""
 
-    __slots__ = ()
-    requests: tuple[Request, ...]
-    schema: Schema
+    laws: tuple[NoiseLaw, ...]
+    """The noise of each request."""
+
+    @classmethod
+    def noisy(
+        cls,
+        algorithm: Algorithm,
+        query_class: QueryClass,
+        schema: Schema,
+        shared: Iterable[tuple[Query, Budget]],
+        *,
+        share: Budget,
+        accounting: Accounting,
+        **own: Any,
+    ) -> Self:
+        """Each query with the noise that its part of the share pays for; refuses what cannot be drawn."""
+        requests: list[Request] = []
+        laws: list[NoiseLaw] = []
+        for query, part in shared:
+            mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
+            law = mechanism.law(query.sensitivity(schema), size=query.size(schema))
+            check_drawable(law, what=query_class.text[:200])
+            requests.append(Request(query, mechanism))
+            laws.append(law)
+        drawn = {"requests": tuple(requests), "laws": tuple(laws)}
+        return cls.of(algorithm, query_class, schema, share, **drawn, **own)
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The noise of the only request."""
+        (only,) = self.laws
+        return only
 
     def costs(self) -> tuple[Cost, ...]:
         return tuple(request.mechanism.cost() for request in self.requests)
 
     def noise(self) -> list[dict[str, Any]]:
         return [
-            noise_entry(request.query, law_of(request, self.schema), self.schema)
-            for request in self.requests
+            noise_entry(request.query, law, self.schema)
+            for request, law in zip(self.requests, self.laws, strict=True)
         ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredAtOnce(MeasuredByRequests, ABC):
-    """Of a `Prepared` whose part is its measurements, and what follows from them."""
+    """A `Prepared` whose part is its measurements, and what follows from them."""
 
-    __slots__ = ()
-    query_class: Any
-    """A `QueryClass`; each algorithm says which."""
-    algorithm: str
-    kind: ClassVar[str]
-    """Of its parts: which answerer understands them."""
     alone: ClassVar[str]
     """Why the bound of a single query holds."""
     together: ClassVar[str]
@@ -85,41 +116,12 @@ class MeasuredAtOnce(MeasuredByRequests, ABC):
         public_rows: int | None,
         confidence: float,
     ) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        part = Part(
-            kind=self.kind,
-            query_class=self.query_class,
-            algorithm=self.algorithm,
-            measurements=tuple(measured),
+        part = self.part(
+            measured,
             estimates=self.estimates(measured, public_rows),
             facts=self.facts(),
         )
         return part, self.claims(confidence)
-
-
-def noisy_requests(
-    shared: Iterable[tuple[Query, Budget]],
-    query_class: QueryClass,
-    schema: Schema,
-    *,
-    accounting: Accounting,
-) -> tuple[tuple[Request, ...], tuple[NoiseLaw, ...]]:
-    """Each query with the noise that its part of the budget pays for; refuses what cannot be drawn."""
-    requests: list[Request] = []
-    laws: list[NoiseLaw] = []
-    for query, part in shared:
-        mechanism = mechanism_for(query, schema, share=part, accounting=accounting)
-        request = Request(query, mechanism)
-        law = law_of(request, schema)
-        check_drawable(law, what=query_class.text[:200])
-        requests.append(request)
-        laws.append(law)
-    return tuple(requests), tuple(laws)
-
-
-def law_of(request: Request, schema: Schema) -> NoiseLaw:
-    """The noise that a request will be measured with."""
-    query = request.query
-    return request.mechanism.law(query.sensitivity(schema), size=query.size(schema))
 
 
 def noise_entry(

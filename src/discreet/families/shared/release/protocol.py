@@ -8,10 +8,10 @@ them empty and uses the grant's verbs in `finish`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,17 @@ from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.mechanisms import Exponential
 from discreet.core.refining import LevelView, Schedule
 from discreet.core.vault import Request
+from discreet.errors import BadInput
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
 from discreet.queries.scores import Score
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
+
+Class = TypeVar("Class", bound=QueryClass)
+USUAL_ROWS = 1_000_000
+"""Where nobody says how many rows there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,11 @@ class ClassError:
     scale: float | None
     """What an error is compared with: rows for counts, the bounds' width for means, the largest possible sum for sums."""
     note: str = ""
+
+    @classmethod
+    def in_rows(cls, rows: int | None, **known: Any) -> ClassError:
+        """The error of a class of counts, compared with `rows`."""
+        return cls(unit="rows", scale=None if rows is None else float(rows), **known)
 
     @property
     def relative(self) -> float | None:
@@ -113,12 +123,65 @@ class Prepared(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedClass:
+    """The fields that every `Prepared` has."""
+
+    query_class: Any
+    """A `QueryClass`; each algorithm says which."""
+    algorithm: str
+    kind: str
+    """The kind of its parts: which answerer understands them."""
+    share: Budget
+    schema: Schema
+    requests: tuple[Request, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        algorithm: Algorithm,
+        query_class: QueryClass,
+        schema: Schema,
+        share: Budget,
+        **own: Any,
+    ) -> Self:
+        """A class prepared by `algorithm`; `own` are the fields that this kind of it adds."""
+        return cls(
+            query_class=query_class,
+            algorithm=algorithm.name,
+            kind=algorithm.kind,
+            share=share,
+            schema=schema,
+            **own,
+        )
+
+    def part(
+        self,
+        measured: Sequence[Measurement | TreeMeasurement | Selection],
+        *,
+        estimates: Mapping[str, npt.NDArray[Any]],
+        facts: dict[str, Any],
+    ) -> Part:
+        """What is published: noisy numbers, and what follows from them."""
+        return Part(
+            kind=self.kind,
+            query_class=self.query_class,
+            algorithm=self.algorithm,
+            measurements=tuple(measured),
+            estimates=dict(estimates),
+            facts=facts,
+        )
+
+
 class Algorithm(Protocol):
     """A way to release one query class."""
 
-    name: ClassVar[str]
-    kind: ClassVar[str]
-    """The kind of its parts: which answerer understands them."""
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str:
+        """The kind of its parts: which answerer understands them."""
+        ...
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         """Why the algorithm cannot serve this class under this schema; `None` if it can."""
@@ -129,3 +192,10 @@ class Algorithm(Protocol):
     ) -> Prepared:
         """`share` counts in the accounting's own currency: (epsilon, delta), or rho."""
         ...
+
+
+def of_type(query_class: QueryClass, expected: type[Class]) -> Class:
+    """The class as the type that an algorithm serves; the registry never asks it for another."""
+    if not isinstance(query_class, expected):
+        raise BadInput(f"{query_class.text} is not a class of {expected.name}.")
+    return query_class

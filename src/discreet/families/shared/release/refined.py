@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from discreet.core.refining import Schedule, path_epsilon
 from discreet.errors import BadInput
 from discreet.families.shared.release.noise_choice import check_drawable
+from discreet.families.shared.release.protocol import PreparedClass
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import DiscreteLaplaceLaw
@@ -19,11 +21,10 @@ from discreet.schema import Schema
 ROOT_BITS = 40
 
 
-class MeasuredByRefining:
-    """Of a `Prepared` that uses the core's `refine`, once, with all of its epsilon."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredByRefining(PreparedClass):
+    """A `Prepared` that uses the core's `refine`, once, with all of its epsilon."""
 
-    __slots__ = ()
-    schema: Schema
     tree: Tree
     epsilon: Fraction
     schedule: Schedule

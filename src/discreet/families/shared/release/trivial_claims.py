@@ -13,7 +13,7 @@ from discreet.queries.registry import counts_rows
 def no_more_than_all_rows(
     claims: tuple[ErrorClaim, ...], query_class: QueryClass, public_rows: int | None
 ) -> tuple[ErrorClaim, ...]:
-    """Of counts, where the number of rows is public: answers are cut to it, so errors are too."""
+    """Claims about counts, where the number of rows is public: answers are cut to it, so errors are too."""
     if public_rows is None or not counts_rows(query_class.name):
         return claims
     return tuple(

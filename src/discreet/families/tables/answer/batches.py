@@ -14,11 +14,11 @@ from discreet.families.ranges.answer.joined_ranges import JoinedSource
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.cut_cells import partial_cells
 from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
+from discreet.questions.cells.pieces import extents
 from discreet.questions.impossible import impossible_rows
-from discreet.questions.limits import MOST_CELLS
-from discreet.questions.pieces import extents
 from discreet.schema import NumberColumn, OrderedColumn
 from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema.limits import MOST_CELLS
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -104,7 +104,7 @@ class WeightedTable(ABC):
         rows: int | None,
         confidence: Exactable,
     ) -> tuple[Floats, Floats, Floats]:
-        """Of the cells in `mask`, one a group: their sum, half its interval, and its standard deviation.
+        """The sum of the cells in `mask`, one a group, with half its interval and its standard deviation.
 
         `rows` is the public number of all rows in the table, if there is one.
         """
@@ -284,7 +284,7 @@ class LinearTable(WeightedTable):
 
     @property
     def _is_of_one_column(self) -> bool:
-        """Of more than two cells: a parity of two moves them in opposite directions."""
+        """Whether it has one column of more than two cells: a parity of two moves them in opposite directions."""
         return len(self.columns) == 1 and self.counts.size > 2
 
     def _of_cells(

@@ -29,8 +29,8 @@ from discreet.families.shared.estimate.combination import Term, half_width, vari
 from discreet.families.tables.queries.parities import Parities, Parity, signs
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.exact import Exactable
-from discreet.questions.conditions import Condition
-from discreet.questions.inequality import Inequality
+from discreet.questions.expressions import Expression
+from discreet.questions.inequality import lone_inequality
 from discreet.schema.columns.completeness import keeps_every_row
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class SplitSource(Source):
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
         """A count that parities of the splits determine."""
-        if not region.is_one_count or isinstance(region.condition, Inequality):
+        if not region.is_one_count or lone_inequality(region.condition, self._schema):
             return None
         found = self.count(region.condition)
         if found is None:
@@ -87,7 +87,7 @@ class SplitSource(Source):
         """Its noisy value and its noise, or no noise where it is public."""
         return self._found.get(splits)
 
-    def count(self, condition: Condition) -> tuple[float, list[Term]] | None:
+    def count(self, condition: Expression) -> tuple[float, list[Term]] | None:
         """Value and noise of the rows that satisfy a condition, if the parities determine it."""
         for chosen in self._fitting(condition):
             found = partition(self._schema, chosen)
@@ -112,7 +112,7 @@ class SplitSource(Source):
             return value, terms
         return None
 
-    def _fitting(self, condition: Condition) -> Iterator[tuple[str, ...]]:
+    def _fitting(self, condition: Expression) -> Iterator[tuple[str, ...]]:
         """Sets of splits that look at the condition's columns, the smallest first."""
         needed = set(columns_of(self._schema, [condition]))
         own = {

@@ -50,12 +50,34 @@ def sum_rows(
     impossible: npt.NDArray[np.bool_] | None = None,
 ) -> Estimates:
     """The sum of (column on `axis` - center) over the selected rows; see `count_rows`."""
+    return weighted_rows(
+        table,
+        selection,
+        selection.values(axis, center),
+        group_axes=group_axes,
+        confidence=confidence,
+        public_rows=public_rows,
+        impossible=impossible,
+    )
+
+
+def weighted_rows(
+    table: WeightedTable,
+    selection: Selection,
+    values: tuple[Floats, Floats, Floats],
+    *,
+    group_axes: tuple[int, ...],
+    confidence: Exactable,
+    public_rows: int | None,
+    impossible: npt.NDArray[np.bool_] | None = None,
+) -> Estimates:
+    """The sum over the selected rows of what each adds: the least, the greatest and the expected number."""
     if table.cells > MOST_WEIGHTED:
         raise NotAnswerable(
             f"A sum over {', '.join(table.columns)} weighs {table.cells:,} cells one by one; "
             f"at most {MOST_WEIGHTED:,} are. Ask about fewer columns at once."
         )
-    least, greatest, middle = selection.values(axis, center)
+    least, greatest, middle = values
     axes = tuple(place for place in range(len(selection.columns)) if place not in group_axes)
     outer = selection.outer()
     declared = impossible is not None and bool((outer & impossible).any())

@@ -15,7 +15,7 @@ from discreet.answering.selecting import Selection, select
 from discreet.families.shared.estimate.combination import Terms
 from discreet.families.tables.answer.summing import MOST_WEIGHTED
 from discreet.privacy.exact import Exactable
-from discreet.questions.conditions import ALWAYS
+from discreet.questions.expressions import TRUE
 from discreet.schema.columns.completeness import keeps_every_row
 
 
@@ -50,7 +50,7 @@ def count_reading(
     readings = [Reading.of(float(count.value), ((1.0, count.law, 1),)) for count in counts]
     if library.has_linear((column,)):
         if selection is None:
-            selection = select(ALWAYS, library.schema, keep=[column], in_domain=column)
+            selection = select(TRUE, library.schema, keep=[column], in_domain=column)
         own = table_reading(library, selection)
         # A count of values is no part of any table, whatever part of the release it is in.
         readings += [] if own is None else [replace(own, parts=frozenset())]
@@ -66,7 +66,7 @@ def combined_sum(
         return None
     if library.spreads_evenly and not keeps_every_row(column):
         return None
-    selection = select(ALWAYS, library.schema, keep=[column.name], in_domain=column.name)
+    selection = select(TRUE, library.schema, keep=[column.name], in_domain=column.name)
     least, greatest, _ = selection.values(0)
     table = library.table((column.name,))
     if not np.array_equal(least, greatest) or table.cells > MOST_WEIGHTED:

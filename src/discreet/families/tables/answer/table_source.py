@@ -21,16 +21,26 @@ from discreet.families.ranges.answer.joining import total_of
 from discreet.families.tables.answer.aggregates import aggregate_table
 from discreet.families.tables.answer.batches import TableBatches
 from discreet.families.tables.answer.counting import DECLARED_NOTE, count_rows, nothing_left
-from discreet.families.tables.answer.summing import both, direct_mean, direct_sum, quotient
+from discreet.families.tables.answer.linear_tables import CombinedTable, WeightedTable
+from discreet.families.tables.answer.moments import moment_values
+from discreet.families.tables.answer.summing import (
+    both,
+    direct_mean,
+    direct_sum,
+    quotient,
+    weighted_rows,
+)
+from discreet.families.tables.answer.table_quantiles import quantile_of_cells
 from discreet.families.tables.answer.table_readings import (
     combined_sum,
     count_reading,
     table_reading,
 )
-from discreet.questions.conditions import ALWAYS
+from discreet.questions.expressions import TRUE
 from discreet.questions.impossible import impossible_cells
-from discreet.questions.limits import MOST_CELLS
+from discreet.questions.inequality import NUMERIC_KINDS
 from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema.limits import MOST_CELLS
 
 Bools = npt.NDArray[np.bool_]
 
@@ -53,7 +63,7 @@ class TableSource(Source):
         self._batches = TableBatches(library)
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
-        if region.has_inequality or region.kind == "quantile":
+        if self._is_of_halfspaces(region):
             return None
         self._check_columns(region)
         selection = select(region.condition, self._schema, keep=region.groups)
@@ -62,6 +72,17 @@ class TableSource(Source):
         notes = () if np.all(found.is_exact) else (CELL_NOTE,)
         found = replace(found, notes=(*notes, *found.notes), parts=self._library.table_parts)
         return found.noted(*self._notes(region, selection, found))
+
+    def _is_of_halfspaces(self, region: Region) -> bool:
+        """Whether the source of halfspaces reads it, from the same tables and in exact arithmetic."""
+        if not region.has_inequality or region.kind != "count" or region.column is not None:
+            return False
+        columns = tuple(name for name in self._schema.names if name in region.names)
+        if any(self._schema.column(name).kind not in NUMERIC_KINDS for name in columns):
+            return False
+        if not self._library.usable(columns):
+            return True
+        return isinstance(self._library.table(columns), CombinedTable)
 
     def read_ranges(self, asked: RangeRegions, confidence: float) -> Found:
         return self._tried(self._batches.ranges, asked, confidence)
@@ -114,6 +135,10 @@ class TableSource(Source):
     def _numbers(self, region: Region, selection: Selection, confidence: float) -> Estimates:
         if region.kind == "count":
             return self._count(region, selection, confidence)
+        if region.kind == "quantile":
+            return self._quantile(region, confidence)
+        if region.kind == "moment":
+            return self._moment(region, confidence)
         direct = self._direct(region, confidence) if not region.groups else None
         return direct if direct is not None else self._from_table(region, confidence)
 
@@ -223,13 +248,47 @@ class TableSource(Source):
         if not plain or not self._library.usable((column,)):
             return None
         level = both(confidence)
-        selection = select(ALWAYS, self._schema, keep=[column], in_domain=column)
+        selection = select(TRUE, self._schema, keep=[column], in_domain=column)
         table = self._library.table((column,))
         counts = count_rows(table, selection, confidence=level, public_rows=self._public_rows)
         counts = counts.plausible(self._public_rows, whole=False)
         total = direct_sum(plain, self._schema.column(column), confidence=level, most_rows=None)
         found = quotient(total, counts, center=0.0, hull=selection.hull(0))
         return replace(found, notes=tuple(n.replace("summed", "averaged") for n in total.notes))
+
+    def _quantile(self, region: Region, confidence: float) -> Estimates:
+        column = str(region.column)
+        selection, table = self._table_of(region, [column])
+        assert region.level is not None
+        return quantile_of_cells(
+            table,
+            selection,
+            selection.names.index(column),
+            region.level,
+            group_axes=tuple(sorted(_group_axes(selection, region.groups))),
+            confidence=confidence,
+        )
+
+    def _moment(self, region: Region, confidence: float) -> Estimates:
+        columns = [name for name in (region.column, region.second) if name is not None]
+        selection, table = self._table_of(region, columns)
+        axes = [selection.names.index(name) for name in columns]
+        return weighted_rows(
+            table,
+            selection,
+            moment_values(selection, axes[0], axes[1] if len(axes) > 1 else None),
+            group_axes=tuple(sorted(_group_axes(selection, region.groups))),
+            confidence=confidence,
+            public_rows=self._public_rows,
+            impossible=self._impossible(selection),
+        )
+
+    def _table_of(self, region: Region, columns: list[str]) -> tuple[Selection, WeightedTable]:
+        """The rows of a region with a value in some columns, and the table that they are read from."""
+        selection = select(
+            region.condition, self._schema, keep=[*region.groups, *columns], in_domain=columns
+        )
+        return selection, self._library.table(selection.names)
 
     def _from_table(self, region: Region, confidence: float) -> Estimates:
         column = str(region.column)

@@ -43,7 +43,7 @@ class _Combined:
 
     table: Floats
     own: float
-    """Of the measured residual, or of the public number of rows."""
+    """The weight of the measured residual, or of the public number of rows."""
     direct: dict[int, float]
     variance: float
     """As if each cell of the residual had noise of its own."""

@@ -36,7 +36,7 @@ class RowModel(Protocol):
 STEPS, WHOLE_STEPS = 600, 250
 FITTED = 0.5
 LEAST_STD = 1e-3
-"""Of a number that has no noise: fitting divides by it."""
+"""The deviation of a number that has no noise: fitting divides by it."""
 MeasuredTable = tuple[tuple[str, ...], npt.NDArray[np.int64], NoiseLaw]
 """Columns, counts with a draw on each cell, and the law of that noise."""
 WIDE = 1 << 14

@@ -27,7 +27,7 @@ Integers = npt.NDArray[np.int64]
 
 LARGEST_DOMAIN = 1 << 18
 LEAST_PENALTY = 0.1
-"""Of a number's noise, on its term. Terms of empty cells reach about -5, so this moves a number by half
+"""The penalty on a number's term, as a part of its noise. Terms of empty cells reach about -5, so this moves a number by half
 its noise at most; with the square of a small noise alone, residuals that noise has made and no table
 has would ask for terms in the thousands, and descent would not get there."""
 

@@ -156,7 +156,7 @@ class Mixture:
         return np.asarray(table)
 
     def _gradient(self, targets: Sequence[Target]) -> tuple[Singles, float]:
-        """Of the summed squared errors in units of their noise, for each component's shares."""
+        """The gradient of the summed squared errors, in units of their noise, for each component's shares."""
         loss = 0.0
         single = np.zeros(int(self.edges[-1]), dtype=np.float32)
         total = np.zeros_like(self.theta)

@@ -38,7 +38,7 @@ class Piece:
     """What the residual was multiplied by to be an integer."""
 
     signs: Floats | None = None
-    """Of a parity: one draw moves every cell by its sign. `None`: each number has draws of its own."""
+    """For a parity: one draw moves every cell by its sign. `None`: each number has draws of its own."""
 
     @property
     def draw_variance(self) -> float:

@@ -62,7 +62,7 @@ class SymmetricTable:
         return np.where((first > last).any(axis=1), 0.0, total)
 
     def covariance(self, one: Box, table: SymmetricTable, other: Box) -> Floats:
-        """Of the sums over boxes of this table and of another one, which may be the same."""
+        """The covariance of sums over boxes of this table and of another one, which may be the same."""
         mine, theirs = self._shares(one), table._shares(other)
         common = {name: _common(self, one, table, other, name) for name in mine if name in theirs}
         total = np.zeros(len(one[0]))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import prod
@@ -31,9 +31,8 @@ from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.mechanisms import AdditiveMechanism, DiscreteGaussian, DiscreteLaplace
 from discreet.core.vault import Request
-from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
 from discreet.families.tables.estimate.fitting import target_of
@@ -49,7 +48,11 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import Bins, ModelDistance, Residual
 from discreet.families.tables.release.claims import model_claim
 from discreet.families.tables.release.pair_choice import CAUTION, Candidate, choose, one_way_share
-from discreet.families.tables.release.residual import PreparedResiduals, prepared_sets, refused_sets
+from discreet.families.tables.release.residual import (
+    PreparedResiduals,
+    ResidualMarginals,
+    refused_sets,
+)
 from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
@@ -57,7 +60,6 @@ from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
 Floats = npt.NDArray[np.float64]
-KIND = "model"
 
 LOOKING, AUDIT = Fraction(10, 100), Fraction(3, 100)
 """Shares of the budget for finding pairs, and for the model's own error."""
@@ -74,16 +76,17 @@ FINEST = 1 << 14
 class AdaptiveMarginals:
     """One-way tables, the pairs that stand out, and a model for the rest."""
 
-    name: ClassVar[str] = "adaptive"
-    kind: ClassVar[str] = KIND
-    spreads: ClassVar[bool] = False
-    """Whether rows without a cell may be spread evenly."""
+    even: bool = False
+    """Whether columns may leave rows out; these rows then count evenly in all cells."""
+    kind: ClassVar[str] = "model"
+
+    @property
+    def name(self) -> str:
+        return "adaptive-even" if self.even else "adaptive"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        if not isinstance(query_class, Marginals):
-            return f"{query_class.text} is not a class of marginals."
-        sets = query_class.sets(schema)
-        refused = refused_sets(sets, schema, spreads=self.spreads)
+        sets = of_type(query_class, Marginals).sets(schema)
+        refused = refused_sets(sets, schema, even=self.even)
         if refused is not None:
             return refused
         wide = [columns for columns in sets if len(_varied(columns, schema)) > 1]
@@ -94,45 +97,30 @@ class AdaptiveMarginals:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedAdaptive:
-        if not isinstance(query_class, Marginals):
-            raise BadInput(f"{query_class.text} is not a class of marginals.")
         if accounting is Accounting.BASIC:
             share = Budget(epsilon=share.epsilon)
-        sets = query_class.sets(schema)
-        return PreparedAdaptive(
-            query_class=query_class,
-            share=share,
-            schema=schema,
-            sets=sets,
+        residuals = ResidualMarginals(even=self.even)
+        return PreparedAdaptive.of(
+            self,
+            query_class,
+            schema,
+            share,
             accounting=accounting,
-            closed=prepared_sets(query_class, sets, schema, share=share, accounting=accounting),
-            algorithm=self.name,
-            spreads=self.spreads,
+            closed=residuals.prepare(query_class, schema, share=share, accounting=accounting),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class EvenAdaptiveMarginals(AdaptiveMarginals):
-    """As `AdaptiveMarginals`, for columns that may leave rows out: those count evenly in all cells."""
-
-    name: ClassVar[str] = "adaptive-even"
-    spreads: ClassVar[bool] = True
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedAdaptive:
+class PreparedAdaptive(PreparedClass):
     """A class to be released adaptively: everything is measured in `finish`."""
 
-    query_class: Marginals
-    share: Budget
-    schema: Schema
-    sets: tuple[tuple[str, ...], ...]
     accounting: Accounting
     closed: PreparedResiduals
     """What noise on all residuals would do: the error that the model is there to beat."""
-    algorithm: str
-    spreads: bool
-    requests: ClassVar[tuple[Request, ...]] = ()
+
+    @property
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        return self.closed.sets
 
     def drowning(self) -> float | None:
         """The total variation that noise on everything would have, if the schema tells of how many people."""
@@ -151,13 +139,10 @@ class PreparedAdaptive:
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         plain = self.closed.error(rows=rows, confidence=confidence)
-        return ClassError(
-            queries=plain.queries,
-            unit=plain.unit,
-            expected=plain.expected,
+        return replace(
+            plain,
             half_width=None,
             simultaneous=None,
-            scale=plain.scale,
             note="A model is fitted to what stands out; the expected error is that of noise on "
             "everything, the alternative that it is preferred to. The release measures its own error.",
         )
@@ -376,17 +361,14 @@ class _Fitting:
                 for query, part in zip(queries, parts, strict=True)
             ]
         )
-        part = Part(
-            kind=KIND,
-            query_class=self.prepared.query_class,
-            algorithm=self.prepared.algorithm,
-            measurements=tuple(self.measured),
+        part = self.prepared.part(
+            self.measured,
             estimates={"theta": theta},
             facts={
                 "columns": self.names,
                 "rows": self.rows,
                 "audits": len(sets),
-                **({"rows without a cell": "spread evenly"} if self.prepared.spreads else {}),
+                **self.prepared.closed.facts(),
             },
         )
         return part, (model_claim(part, self.schema, self.public_rows, confidence),)

@@ -15,13 +15,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.families.shared.release.protocol import Prepared
-from discreet.families.tables.release.adaptive import AdaptiveMarginals, EvenAdaptiveMarginals
+from discreet.families.tables.release.adaptive import AdaptiveMarginals
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
-from discreet.families.tables.release.residual import (
-    EvenResidualMarginals,
-    PreparedResiduals,
-    ResidualMarginals,
-)
+from discreet.families.tables.release.residual import PreparedResiduals, ResidualMarginals
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
@@ -36,11 +32,14 @@ its intervals are exact and need no model."""
 class AutomaticMarginals:
     """The release of a class of marginals with the smallest expected error."""
 
-    name: ClassVar[str] = "automatic"
+    even: bool = False
+    """Whether columns may leave rows out; these rows then count evenly in all cells."""
     kind: ClassVar[str] = "marginals"
     chooses: ClassVar[bool] = True
-    residual: ClassVar[ResidualMarginals] = ResidualMarginals()
-    adaptive: ClassVar[AdaptiveMarginals] = AdaptiveMarginals()
+
+    @property
+    def name(self) -> str:
+        return "automatic-even" if self.even else "automatic"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         return DirectMarginals().refusal(query_class, schema)
@@ -52,23 +51,15 @@ class AutomaticMarginals:
         tables = len(direct.requests)
         if tables < 2:
             return direct
+        residual, adaptive = ResidualMarginals(self.even), AdaptiveMarginals(self.even)
         best: PreparedMarginals | PreparedResiduals = direct
-        if self.residual.refusal(query_class, schema) is None:
-            other = self.residual.prepare(query_class, schema, share=share, accounting=accounting)
+        if residual.refusal(query_class, schema) is None:
+            other = residual.prepare(query_class, schema, share=share, accounting=accounting)
             best = direct if direct.expected() <= other.expected() else other
-        if schema.people is None or self.adaptive.refusal(query_class, schema) is not None:
+        if schema.people is None or adaptive.refusal(query_class, schema) is not None:
             return best
         # Total variation, averaged over tables: half the summed error of a table's cells, in shares.
         cells = sum(direct.sizes)
         if best.expected() * cells / tables / 2 / schema.people <= GOOD_ENOUGH:
             return best
-        return self.adaptive.prepare(query_class, schema, share=share, accounting=accounting)
-
-
-@dataclass(frozen=True, slots=True)
-class EvenAutomaticMarginals(AutomaticMarginals):
-    """As `AutomaticMarginals`, with rows that have no cell in a column counted evenly in all of its cells."""
-
-    name: ClassVar[str] = "automatic-even"
-    residual: ClassVar[ResidualMarginals] = EvenResidualMarginals()
-    adaptive: ClassVar[AdaptiveMarginals] = EvenAdaptiveMarginals()
+        return adaptive.prepare(query_class, schema, share=share, accounting=accounting)

@@ -14,14 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.core.vault import Request
 from discreet.engines.protocol import LARGEST_MARGINAL
-from discreet.errors import BadInput
-from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
-from discreet.families.shared.release.noise_choice import (
-    simultaneous_bound,
-)
-from discreet.families.shared.release.protocol import ClassError
+from discreet.families.shared.release.measured import MeasuredAtOnce
+from discreet.families.shared.release.noise_choice import simultaneous_bound
+from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
@@ -45,7 +41,7 @@ class DirectMarginals:
     kind: ClassVar[str] = "marginals"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        sets = _marginals(query_class).sets(schema)
+        sets = of_type(query_class, Marginals).sets(schema)
         if len(sets) > MOST_SETS:
             return f"it has {len(sets):,} column sets, and at most {MOST_SETS:,} are released; name the ones you need."
         largest = max((Marginal(columns).size(schema) for columns in sets), default=1)
@@ -59,24 +55,15 @@ class DirectMarginals:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedMarginals:
-        queries = [Marginal(columns) for columns in _marginals(query_class).sets(schema)]
+        asked = of_type(query_class, Marginals)
+        queries = [Marginal(columns) for columns in asked.sets(schema)]
         sizes = [query.size(schema) for query in queries]
         # All sets have the same sensitivity, so only their sizes and declared weights matter.
-        matters = [float(weight) for weight in _marginals(query_class).weights(schema)]
+        matters = [float(weight) for weight in asked.weights(schema)]
         weights = weights_for_least_squares(sizes, matters, accounting)
-        requests, laws = noisy_requests(
-            zip(queries, shares(share, weights), strict=True),
-            query_class,
-            schema,
-            accounting=accounting,
-        )
-        return PreparedMarginals(
-            query_class=_marginals(query_class),
-            share=share,
-            schema=schema,
-            requests=requests,
-            laws=laws,
-            sizes=tuple(sizes),
+        shared = zip(queries, shares(share, weights), strict=True)
+        return PreparedMarginals.noisy(
+            self, asked, schema, shared, share=share, accounting=accounting, sizes=tuple(sizes)
         )
 
 
@@ -84,40 +71,24 @@ class DirectMarginals:
 class PreparedMarginals(MeasuredAtOnce):
     """Every column set of the class with its noise."""
 
-    query_class: Marginals
-    share: Budget
-    schema: Schema
-    requests: tuple[Request, ...]
-    laws: tuple[NoiseLaw, ...]
     sizes: tuple[int, ...]
-    algorithm: str = DirectMarginals.name
-    kind: ClassVar[str] = DirectMarginals.kind
     alone: ClassVar[str] = PER_CELL
     together: ClassVar[str] = ALL_CELLS
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=sum(self.sizes),
-            unit="rows",
             expected=self.expected(),
-            half_width=self._half_width(confidence),
-            simultaneous=self._simultaneous(confidence),
-            scale=None if rows is None else float(rows),
+            half_width=float(max(law.half_width(confidence) for law in set(self.laws))),
+            simultaneous=float(simultaneous_bound(self._sized_laws, confidence)),
         )
+
+    @property
+    def _sized_laws(self) -> list[tuple[NoiseLaw, int]]:
+        return list(zip(self.laws, self.sizes, strict=True))
 
     def expected(self) -> float:
         """Mean absolute error of a cell."""
-        weighted = zip(self.laws, self.sizes, strict=True)
-        return sum(law.mean_absolute() * size for law, size in weighted) / sum(self.sizes)
-
-    def _half_width(self, confidence: float) -> float:
-        return float(max(law.half_width(confidence) for law in set(self.laws)))
-
-    def _simultaneous(self, confidence: float) -> float:
-        return float(simultaneous_bound(list(zip(self.laws, self.sizes, strict=True)), confidence))
-
-
-def _marginals(query_class: QueryClass) -> Marginals:
-    if not isinstance(query_class, Marginals):
-        raise BadInput(f"{query_class.text} is not a class of marginals.")
-    return query_class
+        summed = sum(law.mean_absolute() * size for law, size in self._sized_laws)
+        return summed / sum(self.sizes)

@@ -22,13 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
-from discreet.core.vault import Request
 from discreet.errors import BadInput
-from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
+from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import ClassError
 from discreet.families.shared.release.splitting import shares
 from discreet.families.tables.estimate.linear_programs import nearest_table
-from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import MOST_COLUMNS, Parities, Parity
 from discreet.families.tables.queries.residuals import subsets
@@ -37,10 +35,10 @@ from discreet.families.tables.release.residual import (
     MEAN_ABSOLUTE_NORMAL,
     PER_CELL,
     cell_half_width,
+    silent_tables,
 )
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
@@ -79,19 +77,9 @@ class FourierMarginals:
             raise BadInput(f"{query_class.text} is not a class of marginals or parities.")
         sets = query_class.sets(schema)
         queries = _coefficients(sets, schema)
-        requests, laws = noisy_requests(
-            zip(queries, shares(share, [1] * len(queries)), strict=True),
-            query_class,
-            schema,
-            accounting=accounting,
-        )
-        return PreparedFourier(
-            query_class=query_class,
-            share=share,
-            schema=schema,
-            sets=sets,
-            requests=requests,
-            laws=laws,
+        shared = zip(queries, shares(share, [1] * len(queries)), strict=True)
+        return PreparedFourier.noisy(
+            self, query_class, schema, shared, share=share, accounting=accounting, sets=sets
         )
 
 
@@ -106,43 +94,21 @@ def _coefficients(sets: Sequence[tuple[str, ...]], schema: Schema) -> list[Parit
 class PreparedFourier(MeasuredAtOnce):
     """Every coefficient of a class with its noise."""
 
-    query_class: Marginals | Parities
-    share: Budget
-    schema: Schema
     sets: tuple[tuple[str, ...], ...]
-    requests: tuple[Request, ...]
-    laws: tuple[NoiseLaw, ...]
-    algorithm: str = FourierMarginals.name
-    kind: ClassVar[str] = FourierMarginals.kind
     alone: ClassVar[str] = PER_CELL
     together: ClassVar[str] = ALL_CELLS
 
-    def _tables(self) -> ResidualTables:
-        silent = [
-            Measurement(
-                query=request.query,
-                law=law,
-                sensitivity=request.query.sensitivity(self.schema),
-                cost=request.mechanism.cost(),
-                values=np.zeros(1, dtype=np.int64),
-            )
-            for request, law in zip(self.requests, self.laws, strict=True)
-        ]
-        total = any(getattr(request.query, "columns", None) == () for request in self.requests)
-        return ResidualTables(self.schema, silent, rows=None if total else 0)
-
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        tables = self._tables()
+        tables = silent_tables(self)
         cells = sum(2 ** len(columns) for columns in self.sets)
         largest = max(self.sets, key=tables.cell_variance)
         level = 1 - (1 - confidence) / cells
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=cells,
-            unit="rows",
             expected=MEAN_ABSOLUTE_NORMAL * math.sqrt(tables.cell_variance(largest)),
             half_width=float(math.ceil(cell_half_width(tables, largest, confidence))),
             simultaneous=float(math.ceil(cell_half_width(tables, largest, level))),
-            scale=None if rows is None else float(rows),
         )
 
     @property

@@ -20,25 +20,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.core.vault import Request
 from discreet.errors import BadInput
 from discreet.families.predicates.queries.predicates import partition
 from discreet.families.predicates.queries.strategy import StrategyCounts
-from discreet.families.shared.release.measured import MeasuredAtOnce, noisy_requests
-from discreet.families.shared.release.noise_choice import (
-    simultaneous_bound,
-)
+from discreet.families.shared.release.measured import MeasuredAtOnce
+from discreet.families.shared.release.noise_choice import simultaneous_bound
 from discreet.families.shared.release.protocol import ClassError
 from discreet.families.shared.release.splitting import shares
 from discreet.families.tables.queries.parities import Parities, Parity
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Query
 from discreet.schema import Schema
 
-KIND = "split-parities"
 PER_PARITY = "exact quantile of the noise law of one parity"
 ALL_PARITIES = "independent draws: product of the parities' exact noise laws"
 MOST_PARITIES = 500
@@ -49,7 +44,7 @@ class SplitParities:
     """Even noise on the parity of every set of splits."""
 
     name: ClassVar[str] = "parities-of-splits"
-    kind: ClassVar[str] = KIND
+    kind: ClassVar[str] = "split-parities"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
         if not isinstance(query_class, Parities) or query_class.splits is None:
@@ -68,18 +63,9 @@ class SplitParities:
             raise BadInput(f"{query_class.text} declares no splits.")
         queries: list[Query] = [] if schema.rows_are_public else [Parity(())]
         queries += [parity_of_splits(schema, each) for each in query_class.split_sets()]
-        requests, laws = noisy_requests(
-            zip(queries, shares(share, [1] * len(queries)), strict=True),
-            query_class,
-            schema,
-            accounting=accounting,
-        )
-        return PreparedSplits(
-            query_class=query_class,
-            share=share,
-            schema=schema,
-            requests=requests,
-            laws=laws,
+        shared = zip(queries, shares(share, [1] * len(queries)), strict=True)
+        return PreparedSplits.noisy(
+            self, query_class, schema, shared, share=share, accounting=accounting
         )
 
 
@@ -98,23 +84,15 @@ def _degree(query_class: Parities) -> int:
 class PreparedSplits(MeasuredAtOnce):
     """Every parity of a class with its noise."""
 
-    query_class: Parities
-    share: Budget
-    schema: Schema
-    requests: tuple[Request, ...]
-    laws: tuple[NoiseLaw, ...]
-    algorithm: str = SplitParities.name
-    kind: ClassVar[str] = KIND
     alone: ClassVar[str] = PER_PARITY
     together: ClassVar[str] = ALL_PARITIES
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         each = [(law, 1) for law in self.laws]
-        return ClassError(
+        return ClassError.in_rows(
+            rows,
             queries=len(self.laws),
-            unit="rows",
             expected=sum(law.mean_absolute() for law in self.laws) / len(self.laws),
             half_width=float(max(law.half_width(confidence) for law in set(self.laws))),
             simultaneous=float(simultaneous_bound(each, confidence)),
-            scale=None if rows is None else float(rows),
         )

@@ -1,0 +1,1 @@
+"""Declared cells: where an expression has which value on them, and which of them a condition selects."""

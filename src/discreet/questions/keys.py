@@ -1,0 +1,317 @@
+"""Computed keys of GROUP BY: `date_trunc('month', day)`, `FLOOR(price/500)*500`, `CASE WHEN age < 18 ...`.
+
+A key is a public map from what a row can be, by the schema, to the key's values. The line of an ordered
+column is cut into bins wherever the key changes, so a key may be finer than the declared cells. Keys of
+categories, booleans or several columns are maps of their cells. Groups stay disjoint, and no row has a
+say in which groups there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise, product
+from math import inf, nextafter, prod
+
+from discreet.errors import BadQuestion, NotAnswerable
+from discreet.questions.cells.halving import (
+    boxes,
+    joined_stretches,
+    reach_of_cells,
+    reach_outside,
+    special_cells,
+    stretches,
+)
+from discreet.questions.cells.reach import NULL, Reach, Scalar, numbers, reach_of
+from discreet.questions.cells.values import cell_value
+from discreet.questions.conditions import anything, anywhere
+from discreet.questions.expressions import (
+    TYPE_OF_KIND,
+    Bins,
+    Call,
+    ColumnValue,
+    Constant,
+    Expression,
+    Unit,
+    both,
+    columns_of,
+    opposite,
+)
+from discreet.schema import CategoryColumn, Column, OrderedColumn, Schema
+from discreet.schema.columns.column import NULL_LABEL, OTHER_LABEL
+from discreet.schema.columns.values import day_of
+
+MOST_VALUES = 1 << 12
+"""Values that a computed key may have."""
+MOST_BINS = 1 << 12
+MOST_KEY_CELLS = 1 << 20
+"""Combinations of cells of a key over several columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedKey:
+    """A key of GROUP BY that is no plain column."""
+
+    name: str
+    """What the answer's column is called."""
+    expression: Expression
+    values: tuple[Scalar, ...]
+    """The key's value in each group: days for a date, microseconds for a datetime."""
+    bins: Bins
+    other: int | None = None
+    """The group of undeclared values, on which the key may be anything."""
+
+    def label(self, code: int) -> str:
+        """The key for people to read."""
+        if code == self.other:
+            return OTHER_LABEL
+        value = self.value(code)
+        if value is None:
+            return NULL_LABEL
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+    def value(self, code: int) -> object:
+        """The key as a Python value."""
+        value = self.values[code]
+        if self.expression.type == "date" and isinstance(value, int):
+            return day_of(value)
+        if self.expression.type == "datetime" and isinstance(value, int):
+            return datetime(1970, 1, 1) + timedelta(microseconds=value)
+        return value
+
+    def condition(self, code: int, schema: Schema) -> Expression:
+        """What the rows of a group satisfy."""
+        declared = [schema.column(name) for name in self.bins.columns]
+        inside = [] if self.other is None else [_inside(one) for one in declared if one.has_other]
+        if code == self.other:
+            return opposite(both(*inside))
+        wanted = Constant(self.values[code], self.expression.type)
+        differs = Call("distinct", (self.expression, wanted), "boolean")
+        return both(*inside, opposite(differs))
+
+    def is_possible(self, code: int, condition: Expression, schema: Schema) -> bool:
+        """Whether some row of a group could satisfy a condition; the schema decides that, and no row."""
+        if not set(columns_of(condition)) & set(self.bins.columns):
+            return True
+        elsewhere = anywhere(condition)
+        return any(
+            True in reach_of(condition, elsewhere | dict(where)).options
+            for own, where in self._reaches(schema)
+            if own == code
+        )
+
+    def _reaches(self, schema: Schema) -> Iterator[tuple[int, Mapping[str, Reach]]]:
+        """For each bin its group, and where the columns are."""
+        bins = self.bins
+        declared = [schema.column(name) for name in bins.columns]
+        if bins.starts:
+            (column,) = declared
+            assert isinstance(column, OrderedColumn)
+            for (first, last), code in zip(_spans(bins.starts, column), bins.codes, strict=True):
+                yield code, {column.name: numbers(first, last)}
+            yield bins.other, {column.name: reach_outside(column)}
+            yield bins.null, {column.name: NULL}
+            return
+        sides = [[*_each_cell(column)] for column in declared]
+        for reaches, code in zip(product(*sides), bins.codes, strict=True):
+            yield code, dict(zip(bins.columns, reaches, strict=True))
+
+
+Key = str | ComputedKey
+"""A key of GROUP BY: a plain column, by its name, or a computed one."""
+
+
+def tally_groups(keys: Sequence[Key]) -> tuple[str | Bins, ...]:
+    """The keys as the core counts them: without the expressions that they were made from."""
+    return tuple(key if isinstance(key, str) else key.bins for key in keys)
+
+
+def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]:
+    """The groups of a key that some row could be in and satisfy a condition; the schema decides, and no row.
+
+    The condition looks at raw values. A cell at the end of a line may hold values beyond the declared bounds.
+    """
+    if isinstance(key, ComputedKey):
+        return list(range(key.bins.size))
+    column = schema.column(key)
+    everything = list(range(column.cells))
+    if key not in columns_of(condition) or column.cells > MOST_VALUES:
+        return everything
+    elsewhere = anywhere(condition)
+    special = dict(special_cells(column))
+    last = column.value_cells - 1
+    possible: list[int] = []
+    for code in everything:
+        reach = special.get(code)
+        if reach is None and isinstance(column, OrderedColumn) and code in (0, last):
+            reach = anything(TYPE_OF_KIND[column.kind], null=False)
+        elif reach is None:
+            reach = reach_of_cells(column, code, code + 1)
+        if True in reach_of(condition, elsewhere | {column.name: reach}).options:
+            possible.append(code)
+    return possible
+
+
+def key_name(key: Key) -> str:
+    return key if isinstance(key, str) else key.name
+
+
+def key_size(key: Key, schema: Schema) -> int:
+    """How many groups a key makes."""
+    return schema.column(key).cells if isinstance(key, str) else key.bins.size
+
+
+def key_label(key: Key, code: int, schema: Schema) -> str:
+    return schema.column(key).label(code) if isinstance(key, str) else key.label(code)
+
+
+def key_value(key: Key, code: int, schema: Schema) -> object:
+    """A group's key as a Python value; for a cell of several values, a `Span` of them."""
+    if isinstance(key, ComputedKey):
+        return key.value(code)
+    return cell_value(schema.column(key), code)
+
+
+def computed_key(expression: Expression, name: str, schema: Schema) -> ComputedKey:
+    """The key as a map of bins, or a refusal with what would serve."""
+    names = set(columns_of(expression))
+    columns = [column for column in schema.columns if column.name in names]
+    for column in columns:
+        if isinstance(column, CategoryColumn) and column.undeclared:
+            raise BadQuestion(
+                f"Column {column.name!r} declares no values, so nothing can be computed of it for a "
+                "group; GROUP BY the plain column."
+            )
+    try:
+        if len(columns) == 1 and isinstance(columns[0], OrderedColumn):
+            return _on_a_line(expression, name, columns[0])
+        return _on_cells(expression, name, columns)
+    except NotAnswerable as error:
+        raise BadQuestion(f"GROUP BY {name}: {error}") from None
+
+
+def _on_a_line(expression: Expression, name: str, column: OrderedColumn) -> ComputedKey:
+    found = joined_stretches(stretches(expression, column, lambda reach: reach.is_one))
+    if any(not reach.is_one for _, _, reach in found) or len(found) > MOST_BINS:
+        raise _too_many(name, [column])
+    seen = [reach.only for _, _, reach in found]
+    null = reach_of(expression, {column.name: NULL}).only
+    outside = reach_of(expression, {column.name: reach_outside(column)})
+    if column.nulls == "cell":
+        seen.append(null)
+    if column.has_other and outside.is_one:
+        seen.append(outside.only)
+    values, other = _listed(seen, column.has_other and not outside.is_one)
+    place = {_typed(value): code for code, value in enumerate(values) if code != other}
+    out = other if other is not None else place.get(_typed(outside.only), -1)
+    bins = Bins(
+        columns=(column.name,),
+        codes=tuple(place[_typed(reach.only)] for _, _, reach in found),
+        size=len(values),
+        starts=tuple(first for first, _, _ in found),
+        other=out if column.has_other and out is not None else -1,
+        null=place[_typed(null)] if column.nulls == "cell" else -1,
+    )
+    return _checked(ComputedKey(name, expression, values, bins, other), [column])
+
+
+def _on_cells(expression: Expression, name: str, columns: Sequence[Column]) -> ComputedKey:
+    shape = [column.cells for column in columns]
+    if prod(shape) > MOST_KEY_CELLS:
+        raise BadQuestion(
+            f"GROUP BY {name} looks at {prod(shape):,} combinations of cells; at most "
+            f"{MOST_KEY_CELLS:,} are mapped. Compute it of one column, or declare wider cells."
+        )
+    found: dict[tuple[int, ...], Reach | None] = {}
+    for chosen in product(*([None, *special_cells(column)] for column in columns)):
+        pairs = list(zip(columns, chosen, strict=True))
+        free = [column for column, cell in pairs if cell is None]
+        others = {column.name: cell[1] for column, cell in pairs if cell is not None}
+        is_other = any(cell is not None and cell[0] == column.other_cell for column, cell in pairs)
+        for ranges, reach in boxes(expression, free, lambda one: one.is_one, others):
+            if not reach.is_one and not is_other:
+                raise _too_many(name, columns)
+            left = iter(ranges)
+            sides = [range(*next(left)) if cell is None else (cell[0],) for _, cell in pairs]
+            for place in product(*sides):
+                found[place] = reach if reach.is_one else None
+    seen = [reach.only for reach in found.values() if reach is not None]
+    values, other = _listed(seen, any(reach is None for reach in found.values()))
+    code_of = {_typed(value): code for code, value in enumerate(values) if code != other}
+    code_of_cell = {
+        place: other if reach is None else code_of[_typed(reach.only)]
+        for place, reach in found.items()
+    }
+    codes = [code_of_cell[place] for place in product(*map(range, shape))]
+    names = tuple(column.name for column in columns)
+    bins = Bins(
+        columns=names, codes=tuple(code for code in codes if code is not None), size=len(values)
+    )
+    return _checked(ComputedKey(name, expression, values, bins, other), columns)
+
+
+def _listed(seen: Sequence[Scalar], has_other: bool) -> tuple[tuple[Scalar, ...], int | None]:
+    """The values in their order, then undeclared ones, then null; and the place of the undeclared ones."""
+    distinct = {_typed(value): value for value in seen}
+    known = sorted(value for value in distinct.values() if value is not None)
+    values: list[Scalar] = [*known]
+    other = len(values) if has_other else None
+    values += [OTHER_LABEL] * has_other
+    values += [None] * any(value is None for value in seen)
+    return tuple(values), other
+
+
+def _typed(value: Scalar) -> tuple[str, Scalar]:
+    return type(value).__name__, value  # True and 1 are equal, and different keys
+
+
+def _checked(key: ComputedKey, columns: Sequence[Column]) -> ComputedKey:
+    if len(key.values) > MOST_VALUES:
+        raise _too_many(key.name, columns)
+    return key
+
+
+def _too_many(name: str, columns: Sequence[Column]) -> BadQuestion:
+    named = " and ".join(column.name for column in columns)
+    return BadQuestion(
+        f"GROUP BY {name} has more than {MOST_VALUES:,} values, or changes inside the cells of {named} more "
+        "often than can be followed. Group by something coarser, such as FLOOR(x/500)*500 or "
+        "date_trunc('month', d)."
+    )
+
+
+def _spans(starts: Sequence[Unit], column: OrderedColumn) -> list[tuple[Unit, Unit]]:
+    end = column.extent(column.value_cells - 1)[1]
+    lasts = [
+        later - 1 if isinstance(later, int) else nextafter(later, -inf)
+        for _, later in pairwise(starts)
+    ]
+    return list(zip(starts, [*lasts, end], strict=True))
+
+
+def _each_cell(column: Column) -> Iterator[Reach]:
+    for code in range(column.value_cells):
+        yield reach_of_cells(column, code, code + 1)
+    for _, reach in special_cells(column):
+        yield reach
+
+
+def _inside(column: Column) -> Expression:
+    """That a row is null, or has a declared value."""
+    type_ = TYPE_OF_KIND[column.kind]
+    value = ColumnValue(column.name, type_)
+    declared: Expression
+    if isinstance(column, OrderedColumn):
+        low, high = column.extent(0)[0], column.extent(column.value_cells - 1)[1]
+        declared = both(
+            Call(">=", (value, Constant(low, type_)), "boolean"),
+            Call("<=", (value, Constant(high, type_)), "boolean"),
+        )
+    else:
+        assert isinstance(column, CategoryColumn)
+        listed = [Constant(text, "text") for text in column.values]
+        declared = Call("in", (value, *listed), "boolean")
+    return Call("or", (declared, Call("is null", (value,), "boolean")), "boolean")

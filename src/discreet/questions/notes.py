@@ -1,0 +1,121 @@
+"""What a reader should know of a question: undeclared values in it, and declared cells that it divides.
+
+A text that the schema does not declare is most often a slip of the pen: the note names the declared value
+that is nearest. A condition that falls inside a cell widens the interval: the note names the edges of
+the cell. Values of rows play no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from discreet.errors import NotAnswerable, did_you_mean
+from discreet.questions.cells.halving import has_one_truth, truth_boxes
+from discreet.questions.conditions import atoms, normal_form, simple_of
+from discreet.questions.expressions import Call, ColumnValue, Constant, Expression, columns_of
+from discreet.questions.keys import ComputedKey, Key
+from discreet.schema import OrderedColumn, Schema
+from discreet.schema.columns.named import CategoryColumn
+
+MOST_NOTED = 3
+
+
+def undeclared_values(condition: Expression, schema: Schema) -> tuple[str, ...]:
+    """A note for each undeclared value in a condition."""
+    return _undeclared(_equated(condition), schema)
+
+
+def _equated(condition: Expression) -> Iterator[tuple[str, object]]:
+    if not isinstance(condition, Call):
+        return
+    if condition.name in ("=", "!=", "in"):
+        columns = [one.column for one in condition.arguments if isinstance(one, ColumnValue)]
+        for one in condition.arguments:
+            if len(columns) == 1 and isinstance(one, Constant) and one.type == "text":
+                yield columns[0], one.value
+    for argument in condition.arguments:
+        yield from _equated(argument)
+
+
+def _undeclared(compared: Iterable[tuple[str, object]], schema: Schema) -> tuple[str, ...]:
+    notes: dict[str, None] = {}
+    for name, literal in compared:
+        column = schema.column(name)
+        if not isinstance(column, CategoryColumn) or column.undeclared or column.declares(literal):
+            continue
+        near = did_you_mean(str(literal), column.values)
+        notes[f"{literal!r} is not a declared value of column {name!r}.{near}"] = None
+        if len(notes) == MOST_NOTED:
+            break
+    return tuple(notes)
+
+
+def divided_cells(condition: Expression, keys: Sequence[Key], schema: Schema) -> tuple[str, ...]:
+    """A note for each ordered column of which a condition or a computed key divides a cell."""
+    found: dict[str, str] = {}
+    for atom in atoms(normal_form(condition)):
+        names = set(columns_of(atom))
+        column = schema.column(next(iter(names)))
+        if len(names) > 1 or column.name in found or not isinstance(column, OrderedColumn):
+            continue
+        cell = _divided(atom, column)
+        if cell is not None:
+            found[column.name] = _note("The condition", column, cell)
+    for key in keys:
+        if isinstance(key, ComputedKey) and key.bins.starts:
+            column = schema.column(key.bins.columns[0])
+            assert isinstance(column, OrderedColumn)
+            cell = next(
+                (
+                    code
+                    for start in key.bins.starts
+                    if column.extent(code := column.code_of_unit(start))[0] != start
+                ),
+                None,
+            )
+            if cell is not None:
+                found.setdefault(column.name, _note(f"GROUP BY {key.name}", column, cell))
+    return tuple(found.values())[:MOST_NOTED]
+
+
+def _divided(atom: Expression, column: OrderedColumn) -> int | None:
+    """The first cell that an atom divides."""
+    asked = simple_of(atom)
+    if asked is None:
+        try:
+            halved = truth_boxes(atom, (column,))
+            return next(
+                (ranges[0][0] for ranges, truth in halved if not has_one_truth(truth)), None
+            )
+        except NotAnswerable:
+            return None
+    if not asked.literals:
+        return None
+    sign = asked.sign
+    chosen = column.codes_where(sign, list(asked.literals) if sign == "in" else asked.literals[0])
+    inside = {code for pair in chosen.inner for code in pair}
+    edges = sorted({code for pair in chosen.outer for code in pair} ^ inside)
+    return next((code for code in _between(edges, column, chosen.inner, chosen.outer)), None)
+
+
+def _between(
+    edges: Sequence[int],
+    column: OrderedColumn,
+    inner: Sequence[tuple[int, int]],
+    outer: Sequence[tuple[int, int]],
+) -> Iterator[int]:
+    """Cells beside the edges that may satisfy an atom and may not."""
+    for edge in edges:
+        for code in (edge - 1, edge):
+            surely = any(start <= code < stop for start, stop in inner)
+            perhaps = any(start <= code < stop for start, stop in outer)
+            if perhaps and not surely and 0 <= code < column.value_cells:
+                yield code
+
+
+def _note(what: str, column: OrderedColumn, cell: int) -> str:
+    low, high = column.bounds(cell)
+    return (
+        f"{what} divides the cell {column.label(cell)} of column {column.name!r}; its nearest edges are "
+        f"{low} and {high}."
+    )
