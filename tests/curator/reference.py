@@ -111,7 +111,13 @@ def _call(node: Call, values: list[Any]) -> Any:
         case "floor" | "ceil" if node.type == "number":
             return float(getattr(math, name)(values[0]))
         case "round" if node.type == "number":
-            return _half_away(values[0])
+            scale = 10.0 ** abs(values[1]) if len(values) > 1 else 1.0
+            if len(values) > 1 and values[1] < 0:
+                return _finite(_half_away(values[0] / scale) * scale)
+            scaled = _finite(values[0] * scale)
+            return None if scaled is None else _half_away(scaled) / scale
+        case "cast" if node.type == "number":
+            return float(values[0])
         case "floor" | "ceil" | "round":
             return values[0]
         case "year" | "month" | "day" | "quarter" | "dayofweek":

@@ -78,6 +78,8 @@ def expression_bounds(expression: Expression, schema: Schema) -> Ends:
         return low, high
     if name == "year":
         return _years(arguments[0], schema)
+    if name == "nullif":
+        return expression_bounds(arguments[0], schema)
     if name == "cast":
         return _converted(expression, schema)
     if name == "round" and len(arguments) > 1:
