@@ -20,15 +20,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Codes, Floats, Integers
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import ROUNDING, reach
 from discreet.families.ranges.estimate.tree_nodes import TreeNodes
 from discreet.queries.tree import Nodes
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint64]
-Integers = npt.NDArray[np.int64]
 
 FACES = 2
 """Faces of a box in each column."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.evidence import Evidence
+from discreet.arrays import Codes, Floats
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
@@ -17,9 +17,6 @@ from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import ROUNDING, reach
 from discreet.families.ranges.estimate.cell_strategies import CellIntervals, cell_intervals
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint64]
 
 THEOREM = (
     "Chernoff bounds of the noise of each interval, which is a known combination of independent draws, and "
