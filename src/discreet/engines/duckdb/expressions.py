@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from discreet.engines.duckdb import sql as s
 from discreet.engines.duckdb.sql import Sql
-from discreet.engines.duckdb.units import divided_down, read_text
+from discreet.engines.duckdb.units import divided_down, read_text, remainder
 from discreet.questions.expressions import (
     COMPARED,
     DATE_PARTS,
@@ -284,13 +284,7 @@ def _days(value: Sql, source: Type) -> Sql:
 
 def _same_day(days: Sql) -> Sql:
     """The day of the same date 400 years or more later or earlier, which every database knows."""
-    return s.add(_epoch(), s.try_cast(_rest(days, _FOUR_CENTURIES), "INTEGER"))
-
-
-def _rest(value: Sql, size: int) -> Sql:
-    """value modulo size, from 0 on."""
-    by = s.cast(s.whole(size), "BIGINT")
-    return s.call("mod", s.add(s.call("mod", value, by), by), by)
+    return s.add(_epoch(), s.try_cast(remainder(days, _FOUR_CENTURIES), "INTEGER"))
 
 
 def _part(node: Call, arguments: list[Sql]) -> Sql:
@@ -300,7 +294,7 @@ def _part(node: Call, arguments: list[Sql]) -> Sql:
         if source != "datetime":
             return s.choose([(s.is_null(value), s.null())], s.cast(s.whole(0), "BIGINT"))
         passed = s.try_cast(divided_down(value, _CLOCK[name]), "BIGINT")
-        return _rest(passed, 24 if name == "hour" else 60)
+        return remainder(passed, 24 if name == "hour" else 60)
     days = _days(value, source)
     part = s.cast(s.call(name, _same_day(days)), "BIGINT")
     if name != "year":
@@ -315,13 +309,13 @@ def _truncated(node: Call, arguments: list[Sql]) -> Sql:
     if unit in _CLOCK:
         if source != "datetime":
             return value
-        past = _rest(value, _CLOCK[unit])
+        past = remainder(value, _CLOCK[unit])
         return s.try_cast(s.subtract(s.cast(value, "HUGEINT"), past), "BIGINT")
     days = _days(value, source)
     if unit == "day":
         past = s.cast(s.whole(0), "BIGINT")
     elif unit == "week":  # 1970-01-01 was a Thursday
-        past = _rest(s.add(_rest(days, 7), s.whole(3)), 7)
+        past = remainder(s.add(remainder(days, 7), s.whole(3)), 7)
     else:
         day = _same_day(days)
         past = s.subtract(day, s.cast(s.call("date_trunc", s.text(unit), day), "DATE"))

@@ -22,7 +22,7 @@ from discreet.engines.duckdb.expressions import Compiler
 from discreet.engines.duckdb.keys import lookup, within_groups
 from discreet.engines.duckdb.session import Session
 from discreet.engines.duckdb.sql import Sql
-from discreet.engines.duckdb.units import divided_down
+from discreet.engines.duckdb.units import divided_down, remainder
 from discreet.queries.measurable import SATURATION
 from discreet.queries.tallies import (
     Cells,
@@ -249,7 +249,8 @@ class _Scan:
     def _binned(self, bins: Bins) -> Sql:
         """The clamped unit of one ordered column, or the number of a combination of cells."""
         if bins.starts:
-            return self._value(bins.columns[0])
+            value = self._value(bins.columns[0])
+            return remainder(value, bins.period) if bins.period else value
         number = s.cast(s.whole(0), "BIGINT")
         for name in bins.columns:
             cells = s.whole(self.schema.column(name).cells)

@@ -255,6 +255,12 @@ def divided_down(value: Sql, size: int) -> Sql:
     return s.divide_whole(s.subtract(wide, rest), by)
 
 
+def remainder(value: Sql, size: int) -> Sql:
+    """The rest of value / size, from 0 on."""
+    by = s.cast(s.whole(size), "BIGINT")
+    return s.call("mod", s.add(s.call("mod", value, by), by), by)
+
+
 def _microseconds(value: Sql, type_: FieldType) -> Sql:
     if type_.family == "date":
         return s.multiply(_days_of_date(value), s.whole(MICROSECONDS_PER_DAY))
