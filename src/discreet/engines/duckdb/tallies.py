@@ -22,7 +22,6 @@ from discreet.engines.duckdb.expressions import Compiler
 from discreet.engines.duckdb.keys import lookup, within_groups
 from discreet.engines.duckdb.session import Session
 from discreet.engines.duckdb.sql import Sql
-from discreet.engines.duckdb.units import divided_down, remainder
 from discreet.queries.measurable import SATURATION
 from discreet.queries.tallies import (
     Cells,
@@ -250,7 +249,7 @@ class _Scan:
         """The clamped unit of one ordered column, or the number of a combination of cells."""
         if bins.starts:
             value = self._value(bins.columns[0])
-            return remainder(value, bins.period) if bins.period else value
+            return s.rest(value, bins.period) if bins.period else value
         number = s.cast(s.whole(0), "BIGINT")
         for name in bins.columns:
             cells = s.whole(self.schema.column(name).cells)
@@ -272,14 +271,9 @@ class _Scan:
         found = _searched(value, runs)
         if not each.starts:
             return s.choose([(s.is_null(value), s.null())], found)
-        unit = self._unit(each.columns[0])
-        return s.choose(
-            [
-                (exp.Not(this=s.is_null(value)), found),
-                (s.is_null(unit), _group_number(each.null)),
-            ],
-            _group_number(each.other),
-        )
+        missing = s.is_null(self._unit(each.columns[0]))
+        cases = [(exp.Not(this=s.is_null(value)), found), (missing, _group_number(each.null))]
+        return s.choose(cases, _group_number(each.other))
 
     def _bucket(self, group: Sql, term: Cells) -> Sql:
         """The group and the bucket as one number; null where the row is in none."""
@@ -336,7 +330,7 @@ class _Scan:
                 if self.schema.column(column).kind != "number" and grid > 1:
                     made = s.multiply(made, s.whole(grid))
                 if bits:
-                    made = divided_down(made, 1 << bits)
+                    made = s.divided_down(made, 1 << bits)
                 if center:
                     rows = s.cast(exp.Count(this=name.copy()), "HUGEINT")
                     made = s.subtract(made, s.multiply(rows, s.whole(center)))
