@@ -10,6 +10,7 @@ import pytest
 
 from discreet.engines.csv.limits import CsvLimits
 from discreet.schema import CsvOptions, Schema
+from tests.harness.csv_lines import audit_files
 from tests.harness.file_neighbours import (
     COMMANDS,
     SMALL,
@@ -68,6 +69,16 @@ def test_random_files_and_their_neighbours_are_never_told_apart() -> None:
 def test_the_plainest_files_and_their_neighbours_are_never_told_apart() -> None:
     """UTF-8, commas, double quotes: here the reader of old coupled lines."""
     assert audit_plainest(range(4), 8) == 32
+
+
+def test_the_lines_that_the_database_is_given_are_those_of_the_second_reader() -> None:
+    """The first few hundred of the long run below."""
+    audit_files(600, seed=1)
+
+
+@pytest.mark.trust
+def test_the_lines_of_two_hundred_thousand_files_are_those_of_the_second_reader() -> None:
+    audit_files(200_000, seed=1_000_000)
 
 
 @pytest.mark.trust

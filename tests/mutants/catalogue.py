@@ -23,6 +23,7 @@ from tests.mutants.bugs.randomness import RANDOMNESS
 from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
+from tests.mutants.bugs.statements import STATEMENTS
 from tests.mutants.bugs.units import UNITS_AND_LOCKS
 from tests.mutants.bugs.values import VALUES
 from tests.mutants.mutant import Mutant
@@ -47,6 +48,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *JOINT_ANSWERS,
     *VALUES,
     *CONCURRENCY,
+    *STATEMENTS,
 )
 
 NOT_YET = {

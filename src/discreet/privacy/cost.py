@@ -29,7 +29,7 @@ class Accounting(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """The loss of one mechanism use; `None` where the notion has no bound for it."""
+    """The loss of one mechanism use; `None` where the notion has no bound for it. Thread safe: it never changes."""
 
     epsilon: Fraction | None
     delta: Fraction = Fraction(0)

@@ -60,11 +60,6 @@ class CountQuery(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
-def _distinct(columns: tuple[str, ...]) -> None:
-    if len(set(columns)) != len(columns):
-        raise BadInput(f"A query names a column twice: {', '.join(columns)}.")
-
-
 @dataclass(frozen=True, slots=True)
 class Marginal:
     """Count rows per combination of cells of `columns`. A row lies in at most one cell."""
@@ -73,7 +68,8 @@ class Marginal:
     kind: ClassVar[str] = "marginal"
 
     def __post_init__(self) -> None:
-        _distinct(self.columns)
+        if len(set(self.columns)) != len(self.columns):
+            raise BadInput(f"A query names a column twice: {', '.join(self.columns)}.")
 
     def shape(self, schema: Schema) -> tuple[int, ...]:
         return tuple(schema.column(name).cells for name in self.columns)
@@ -100,39 +96,6 @@ class Marginal:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Marginal:
         return cls(columns=tuple(data["columns"]))
-
-
-@dataclass(frozen=True, slots=True)
-class CellCount:
-    """Count the rows in some cells of a marginal: one number."""
-
-    columns: tuple[str, ...]
-    cells: tuple[int, ...]
-    """Flat positions in the marginal over `columns`."""
-    kind: ClassVar[str] = "cell-count"
-
-    def __post_init__(self) -> None:
-        _distinct(self.columns)
-
-    def size(self, schema: Schema) -> int:
-        cells = Marginal(self.columns).size(schema)
-        if any(not 0 <= cell < cells for cell in self.cells):
-            raise BadInput(f"A cell lies outside the {cells:,} of {', '.join(self.columns)}.")
-        return 1
-
-    def sensitivity(self, schema: Schema) -> Sensitivity:
-        return sensitivity_of_one_count(schema.unit)
-
-    def evaluate(self, counts: Counts) -> Counts:
-        chosen = np.array(sorted(set(self.cells)), dtype=np.int64)
-        return np.array([counts.reshape(-1)[chosen].sum(dtype=np.int64)], dtype=np.int64)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "columns": list(self.columns), "cells": list(self.cells)}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> CellCount:
-        return cls(columns=tuple(data["columns"]), cells=tuple(data["cells"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +167,7 @@ class ClampedSum:
 class PresentCount:
     """Count the rows that `ClampedSum` adds up: those with a value in the column's domain.
 
-    Unlike `CellCount` it needs no list of cells, of which a column may have 2^64.
+    It needs no list of cells, of which a column may have 2^64.
     """
 
     column: str
@@ -247,7 +210,6 @@ Query = CountQuery | TallyQuery | ClampedSum | PresentCount
 
 _OF_THE_CORE: tuple[Any, ...] = (
     Marginal,
-    CellCount,
     ClampedSum,
     PresentCount,
 )

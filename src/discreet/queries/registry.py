@@ -14,9 +14,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadInput
-from discreet.queries.class_arguments import Argument
 
 if TYPE_CHECKING:
+    from discreet.queries.class_arguments import Argument
     from discreet.queries.classes import QueryClass
     from discreet.schema import Schema
 

@@ -189,6 +189,8 @@ class ExpressionReader:
                 "An INTERVAL is added to a literal date only, as in DATE '2020-01-31' + INTERVAL '1 month'. "
                 "Move it to that side of the comparison."
             )
+        if isinstance(node, self.exp.AggFunc):
+            raise BadQuestion(f"{self.clause} takes no aggregate; compare aggregates in HAVING.")
         raise BadQuestion(f"{self.clause} takes no {construct(node)}. {_USED}")
 
     def _named(self, node: Any, depth: int) -> Expression:

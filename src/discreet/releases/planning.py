@@ -16,7 +16,7 @@ from discreet.errors import BadInput
 from discreet.families.shared.release.protocol import ClassError, Prepared
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.exact import Exactable, confidence_level, exact
+from discreet.privacy.exact import Exactable, at_least_one, confidence_level, exact
 from discreet.privacy.guidance import guidance
 from discreet.releases.left_out import left_out_note
 from discreet.releases.preparing import Prospect, Workload, prepare
@@ -187,9 +187,7 @@ def plan(
 def _rows(schema: Schema, rows: int | None) -> int | None:
     if rows is None:
         return schema.people if isinstance(schema, Schema) else None
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise BadInput(f"rows is {rows!r}; it must be a whole number of at least 1.")
-    return rows
+    return at_least_one(rows, name="rows")
 
 
 def _plan(

@@ -8,7 +8,7 @@ arguments are called as they are, and for the others this module says with what.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -27,6 +27,10 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.ledger import Ledger
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.privacy.laws.law import Use
+from discreet.queries.measurable import Marginal
 from discreet.releases import release, release_to_file
 from discreet.releases.planning import plan
 from discreet.schema.impossible import CellTest, Impossible
@@ -49,6 +53,8 @@ from tests.harness.threads.vault_drills import vault_drills
 WORKLOAD = ("marginals(band, kind)", "halfspaces(band, score)")
 HELD_BACK = frozenset({"Curator", "CuratorAlert", "Ledger", "ReleaseReader"})
 """Classes whose every method has a drill written for it."""
+ABSTRACT = ("Column", "NoiseLaw")
+"""Classes of which only subclasses have instances."""
 
 
 # --- readers ------------------------------------------------------------------------------
@@ -193,7 +199,8 @@ def _roots(world: World) -> list[Any]:
         reader.release, calls, schema, view, impossible, entries, _plan(world, 0),
         Marginals(2), Means("score"), Sums("score"), Halfspaces("band", "score"),
         Predicates("band < 3"), PrivacyUnit(identifier="person", max_rows=3),
-        reader.statement(), band.codes_where("<", 3),
+        reader.statement(), band.codes_where("<", 3), Cost.pure(Fraction(1)),
+        DiscreteLaplaceLaw(scale=Fraction(3)),
         curator.choose({"all": everyone}, budget=UNIT),
         curator.discover("town", budget=Budget(epsilon=1, delta="1e-6")),
     ]  # fmt: skip
@@ -216,7 +223,7 @@ def specimens(world: World) -> dict[type, Any]:
         seen.add(id(value))
         keep.append(value)
         for each in wanted:
-            if type(value) is each or (each.__name__ == "Column" and isinstance(value, each)):
+            if type(value) is each or (each.__name__ in ABSTRACT and isinstance(value, each)):
                 found.setdefault(each, value)
         if isinstance(value, dict):
             left += value.values()
@@ -243,18 +250,53 @@ def _arguments() -> dict[str, Callable[[World, Any, int], Any]]:
         "Answer.compare": lambda w, v, n: v.compare(v),
         "Answer.minus": lambda w, v, n: v.minus(v),
         "AnswerColumn.at": lambda w, v, n: v.at(0, 0.5 + n / 20),
+        "AnswerColumn.taken": lambda w, v, n: v.taken(np.zeros(n, dtype=np.int64)),
         "AnswerColumn.values": lambda w, v, n: v.values(np.arange(n, dtype=np.float64)),
         "AnswerRow.__getitem__": lambda w, v, n: v[next(iter(v.answers))],
         "Answers.__getitem__": lambda w, v, n: v[0],
         "Answers.minus": lambda w, v, n: v.minus(v),
+        "Answers.value": lambda w, v, n: v.value(0, 0) if v.groups else None,
         "Budget.covers": lambda w, v, n: v.covers(v.times(n + 1)),
         "Budget.from_dict": lambda w, v, n: v.from_dict(v.times(n + 1).to_dict()),
         "Budget.minus": lambda w, v, n: v.minus(v),
         "Budget.nothing": lambda w, v, n: v.nothing(Notion.EPSILON),
         "Budget.times": lambda w, v, n: v.times(n + 1),
+        "ClassError.in_rows": lambda w, v, n: v.in_rows(
+            1000 + n,
+            **{
+                each.name: getattr(v, each.name)
+                for each in fields(v)
+                if each.name not in ("unit", "scale")
+            },
+        ),
         "CodeSelection.both": lambda w, v, n: v.both(v),
         "CodeSelection.either": lambda w, v, n: v.either(v),
         "CodeSelection.within": lambda w, v, n: v.within(BANDS + n),
+        "Cost.approximate": lambda w, v, n: v.approximate(
+            epsilon=Fraction(n + 1), delta=Fraction(1, 9)
+        ),
+        "Cost.bounded_range": lambda w, v, n: v.bounded_range(Fraction(n + 1)),
+        "Cost.concentrated": lambda w, v, n: v.concentrated(Fraction(n + 1)),
+        "Cost.pure": lambda w, v, n: v.pure(Fraction(n + 1)),
+        "Cost.under": lambda w, v, n: v.under(list(Accounting)[n % 2]),
+        "NoiseLaw.cdf": lambda w, v, n: v.cdf(np.arange(-n, n + 1)),
+        "NoiseLaw.characteristic": lambda w, v, n: v.characteristic(np.arange(n + 1) / 10),
+        "NoiseLaw.cost": lambda w, v, n: v.cost(
+            Marginal(("band",)).sensitivity(w.made.schema), size=BANDS + n
+        ),
+        "NoiseLaw.from_stored": lambda w, v, n: v.from_stored(v.to_dict()),
+        "NoiseLaw.half_width": lambda w, v, n: v.half_width(Fraction(80 + n, 100)),
+        "NoiseLaw.joint_delta": lambda w, v, n: v.joint_delta(
+            [Use(v, Marginal(("band",)).sensitivity(w.made.schema), BANDS)], epsilon=Fraction(n + 1)
+        ),
+        "NoiseLaw.joint_loss_shape": lambda w, v, n: v.joint_loss_shape(
+            Marginal(("band",)).sensitivity(w.made.schema)
+        ),
+        "NoiseLaw.log_mgf": lambda w, v, n: v.log_mgf(np.arange(n + 1) / 1000),
+        "NoiseLaw.loss_shape": lambda w, v, n: getattr(v.loss_shape(n + 1), "first", None),
+        "NoiseLaw.pmf": lambda w, v, n: v.pmf(np.arange(-n, n + 1)),
+        "NoiseLaw.scaled": lambda w, v, n: v.scaled(Fraction(n + 1)),
+        "NoiseLaw.tail": lambda w, v, n: v.tail(np.arange(n + 1, dtype=np.float64)),
         "Column.code_of": lambda w, v, n: v.code_of(v.value_in(0, 0.5)),
         "Column.codes_where": lambda w, v, n: v.codes_where("=", v.label(0)),
         "Column.label": lambda w, v, n: v.label(n % v.cells),

@@ -49,13 +49,11 @@ CONCURRENCY = (
         name="the-latest-question-is-kept-for-all-threads",
         trap=43,
         file="src/discreet/curator/curator.py",
-        old="        planned, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)\n"
-        "        with self._visitors.inside():\n",
-        new="        self._latest, confidence = self._planned(\n"
+        old="        plan, parts, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)\n",
+        new="        plan, self._latest, confidence = self._planned(\n"
         "            sql, budget, accuracy, confidence, undeclared\n"
         "        )\n"
-        "        with self._visitors.inside():\n"
-        "            planned = self._latest\n",
+        "        parts = self._latest\n",
         tests=(f"{DRILLS}[curator]",),
     ),
     Mutant(

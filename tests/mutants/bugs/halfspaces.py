@@ -111,7 +111,7 @@ HALFSPACES: tuple[Mutant, ...] = (
         name="a-box-that-one-of-two-conditions-fills-counts-as-inside-both",
         trap=42,
         file="src/discreet/families/halfspaces/answer/conditions.py",
-        old="join = np.logical_and if isinstance(condition, Every) is positive else np.logical_or",
+        old="join = np.logical_and if asked.every else np.logical_or",
         new="join = np.logical_or",
         tests=(
             f"{TREE}::test_joined_conditions_hold_between_the_cells_inside_and_the_cells_touched",

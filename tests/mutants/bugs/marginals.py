@@ -59,8 +59,8 @@ MARGINALS = (
         name="a-ceiling-takes-no-part-of-the-risk",
         trap=42,
         file="src/discreet/families/tables/answer/linear_tables.py",
-        old="        return 1 - 2 * risk\n",
-        new="        return 1 - 20 * risk\n",
+        old="at_part_of_risk(confidence, 2 * CEILING_RISK / len(self.margins))",
+        new="at_part_of_risk(confidence, 20 * CEILING_RISK / len(self.margins))",
         tests=(
             "tests/marginals/test_models.py::"
             "test_a_model_and_the_tables_that_cap_it_share_the_risk_of_an_interval",
@@ -110,8 +110,9 @@ MARGINALS = (
         name="rows-without-a-cell-spread-unasked",
         trap=42,
         file="src/discreet/families/tables/release/adaptive.py",
-        old="spreads: ClassVar[bool] = False",
-        new="spreads: ClassVar[bool] = True",
+        old="refused_sets(sets, schema, even=self.even)",
+        new="refused_sets(sets, schema, even=True)",
+        more=(("ResidualMarginals(even=self.even)", "ResidualMarginals(even=True)"),),
         tests=(
             "tests/marginals/test_awkward_tables.py::test_rows_without_a_cell_are_in_no_answer_about_that_column",
         ),

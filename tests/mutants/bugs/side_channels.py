@@ -184,12 +184,12 @@ SIDE_CHANNELS = (
         name="stacked-statements-accepted",
         trap=37,
         file="src/discreet/questions/statement.py",
-        old="            if any(token.token_type is TokenType.SEMICOLON for token in tokens):\n",
-        new="            if any(token.token_type is TokenType.SEMICOLON for token in ()):\n",
+        old="        if any(token.token_type is TokenType.SEMICOLON for token in tokens):\n",
+        new="        if any(token.token_type is TokenType.SEMICOLON for token in ()):\n",
         more=(
             (
-                "            (statement,) = dialect.parser(error_message_context=0).parse(tokens, text)\n",
-                "            statement = dialect.parser(error_message_context=0).parse(tokens, text)[0]\n",
+                "        (statement,) = dialect.parser(error_message_context=0).parse(tokens, text)\n",
+                "        statement = dialect.parser(error_message_context=0).parse(tokens, text)[0]\n",
             ),
         ),
         tests=("tests/queries/test_refused_sql.py::test_sql_outside_the_allow_list_is_refused",),

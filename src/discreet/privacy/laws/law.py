@@ -23,12 +23,11 @@ from typing import Any, ClassVar, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.cost import Cost
 from discreet.privacy.exact import Exactable, confidence_level
-
-Floats = NDArray[np.float64]
 
 TAIL_SLACK = 1 + 1e-11
 """Ten times the largest relative error of a tail; quantiles are taken against it."""
@@ -55,7 +54,7 @@ class Envelope:
     """A continuous variable X', no further than `slack` from the noise X, that Chernoff's bound is taken of.
 
     Where |t| <= 1 / (2 scale), ln E exp(t X') is at most that of Laplace noise of this variance and
-    scale; `scale` 0 means: at most t^2 variance / 2, for every t.
+    scale; `scale` 0 means: at most t^2 variance / 2, for every t. Thread safe: it never changes.
     """
 
     variance: float
@@ -68,7 +67,7 @@ class FallingLoss:
     """A privacy loss that falls as the noise grows from `first` to `last`; `loss_noise` makes atoms of it.
 
     Below `first` it is constant, or (`cut`) so large that it counts as infinite; above `last` it
-    is constant, or rounded up to its value at `last`.
+    is constant, or rounded up to its value at `last`. Thread safe: it never changes.
     """
 
     loss: Callable[[Floats], Floats]
@@ -79,7 +78,7 @@ class FallingLoss:
 
 @dataclass(frozen=True, slots=True)
 class GaussianLoss:
-    """At most the loss of continuous Gaussian noise."""
+    """At most the loss of continuous Gaussian noise. Thread safe: it never changes."""
 
     sigma_squared: Fraction
     l2_squared: int
@@ -98,7 +97,7 @@ class NoiseLaw(ABC):
     """A symmetric law on the integers: a frozen dataclass whose fields are exact Fractions.
 
     A new law states its name, its probabilities, its cumulants and transforms, its cost, and how it
-    scales. The rest follows from these; a law that knows better overrides it.
+    scales. The rest follows from these; a law that knows better overrides it. Thread safe: it never changes.
     """
 
     __slots__ = ()

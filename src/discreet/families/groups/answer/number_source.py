@@ -22,8 +22,7 @@ from discreet.families.groups.answer.noisy_columns import GroupedColumn, Sums, n
 from discreet.families.groups.answer.taken_groups import TakenGroups, group_notes, left_out
 from discreet.families.shared.estimate.combination import Terms
 from discreet.privacy.exact import confidence_level
-from discreet.schema import Schema
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import Schema, keeps_every_row
 
 
 class GroupSource(Source):

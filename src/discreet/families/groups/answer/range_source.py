@@ -22,8 +22,8 @@ from discreet.families.ranges.answer.quantiles import quantile
 from discreet.families.ranges.answer.ranges import WHOLE_NOTE, bounded
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
-from discreet.questions.conditions import asks_for_a_value, columns_named
-from discreet.questions.expressions import Call, Expression, both
+from discreet.questions.conditions import asks_for_a_value, both, columns_named
+from discreet.questions.expressions import Call, Expression
 from discreet.schema import OrderedColumn, Schema
 
 Integers = npt.NDArray[np.int64]

@@ -14,8 +14,7 @@ from discreet.families.tables.answer.counting import DECLARED_NOTE
 from discreet.questions.conditions import columns_named
 from discreet.questions.expressions import Expression
 from discreet.questions.impossible import impossible_cells
-from discreet.schema import Schema
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import Schema, keeps_every_row
 
 Bools = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]

@@ -22,8 +22,8 @@ from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.halfspaces.estimate.grid import CANONICAL
@@ -145,9 +145,7 @@ class PreparedHalfspaceTree(PreparedTree):
         return part, ()
 
 
-def leaf_estimates(
-    measured: TreeMeasurement, schema: Schema, public_rows: int | None
-) -> npt.NDArray[np.float64]:
+def leaf_estimates(measured: TreeMeasurement, schema: Schema, public_rows: int | None) -> Floats:
     """Smoothed counts of the leaves. Where the total is as good as all rows, they add to these."""
     tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=schema)
     up = tree.upward()

@@ -22,16 +22,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Codes, Floats, Integers
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.all_ranges import ROUNDING, reach
 from discreet.families.ranges.estimate.tree_nodes import TreeNodes
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.tree import Nodes, bits_of
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint64]
-Integers = npt.NDArray[np.int64]
 
 FACES = 2
 """Faces of a box in each column."""

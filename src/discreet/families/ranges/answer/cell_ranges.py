@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.evidence import Evidence
+from discreet.arrays import Codes, Floats, Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
@@ -17,9 +17,6 @@ from discreet.families.ranges.estimate.all_ranges import ROUNDING, all_ranges_bo
 from discreet.families.ranges.estimate.cell_strategies import CellIntervals, cell_intervals
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.privacy.laws import NoiseLaw
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint64]
 
 
 @dataclass(eq=False)
@@ -66,7 +63,7 @@ class CellRangeSource(RangeSource):
         return strategy_noise_bound(query.array, measured.law, delta) + apart
 
 
-def strategy_noise_bound(matrix: npt.NDArray[np.int64], law: NoiseLaw, delta: float) -> float:
+def strategy_noise_bound(matrix: Integers, law: NoiseLaw, delta: float) -> float:
     """What no least squares count of an interval is off by: of a plan and of a release."""
     return all_ranges_bound(strategy_leaves(matrix, law), delta) + ROUNDING
 

@@ -6,7 +6,6 @@ from itertools import product
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.ends import value_codes, whole_codes
 from discreet.answering.estimates import NO_GROUPS, Estimates, combined_note
@@ -14,6 +13,7 @@ from discreet.answering.library import Library
 from discreet.answering.readings import Reading
 from discreet.answering.regions import BoxRegions, RangeRegions, Region
 from discreet.answering.source import Found, Source
+from discreet.arrays import Bools, Integers
 from discreet.errors import NotAnswerable
 from discreet.families.groups.queries.classes import MOST_COLUMNS as MOST_BY
 from discreet.families.groups.queries.classes import GroupedQuantiles
@@ -31,8 +31,6 @@ from discreet.questions.conditions import asks_for_a_value
 from discreet.questions.impossible import covers_box, rules_over
 from discreet.schema import OrderedColumn
 
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Ranged = JoinedSource | BucketSource
 
 MOST_GROUPS = 1 << 20

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools, Codes, Floats, Integers
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.all_ranges import ROUNDING, reach
@@ -30,8 +31,6 @@ from discreet.families.ranges.estimate.walks import WalkLevel, walk_bound
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.blocks import BlockCounts
 from discreet.queries.tree import bits_of
-
-Floats = npt.NDArray[np.float64]
 
 OF_ALL_ROWS = 0.1
 """The part of delta that bounds how many rows there are."""
@@ -149,7 +148,7 @@ class _Rows:
             self.slack + level.slack,
         )
 
-    def where(self, mask: npt.NDArray[np.bool_], other: _Rows) -> _Rows:
+    def where(self, mask: Bools, other: _Rows) -> _Rows:
         return _Rows(
             np.where(mask, self.rows, other.rows),
             np.where(mask, self.variance, other.variance),
@@ -169,7 +168,7 @@ def _boundaries(source: RangeSource, delta: float) -> tuple[_Rows, _Rows]:
     """Rows before the start and before the end of every leaf, leaves in order."""
     levels = measured_levels(source)
     bits = levels.depths[-1][0]
-    found: list[tuple[npt.NDArray[np.uint64], _Rows, _Rows]] = []
+    found: list[tuple[Codes, _Rows, _Rows]] = []
     alive = np.zeros(1, dtype=np.uint64)
     starts = _Rows(*(np.zeros(1) for _ in range(4)))
     ends = _Rows(np.zeros(1), np.full(1, np.inf), np.zeros(1), np.zeros(1))
@@ -215,9 +214,7 @@ class _Beside:
         self.rows, self.sums = rows, sums
 
 
-def _beside(
-    level: MeasuredLevel, parent: npt.NDArray[np.int64], parents: int
-) -> tuple[_Beside, _Beside]:
+def _beside(level: MeasuredLevel, parent: Integers, parents: int) -> tuple[_Beside, _Beside]:
     """Siblings before each node's start and end; and siblings after its start and end."""
 
     def sums(numbers: Floats) -> tuple[list[Floats], list[Floats]]:
@@ -244,13 +241,13 @@ def _tidy(numbers: Floats) -> Floats:
     )
 
 
-def _kept(rows: _Rows, mask: npt.NDArray[np.bool_]) -> _Rows:
+def _kept(rows: _Rows, mask: Bools) -> _Rows:
     found = rows.at(mask)
     found.reach = rows.reach[mask]
     return found
 
 
-def _joined(parts: list[_Rows], order: npt.NDArray[np.int64]) -> _Rows:
+def _joined(parts: list[_Rows], order: Integers) -> _Rows:
     columns = [
         np.concatenate([getattr(part, name) for part in parts])[order]
         for name in ("rows", "variance", "scale", "slack", "reach")

@@ -20,8 +20,8 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.refining import LevelView
@@ -68,7 +68,7 @@ class StoppingRule:
     thresholds: tuple[float, ...]
     """By level, in rows."""
 
-    def __call__(self, view: LevelView) -> npt.NDArray[np.bool_]:
+    def __call__(self, view: LevelView) -> Bools:
         if view.level == 0:
             return np.zeros(len(view.nodes), dtype=np.bool_)
         if sum(self.tree.depths[-1]) > DEEP:
@@ -217,7 +217,7 @@ class PreparedTree(MeasuredByRefining):
         return part, tree_claims(RangeSource(part, self.schema), confidence)
 
 
-def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> npt.NDArray[np.float64]:
+def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> Floats:
     """Smoothed counts of the leaves, level by level."""
     tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=schema)
     return tree.leaves(smoothed(tree, upward_of_sparse(tree)))

@@ -1,0 +1,68 @@
+"""Bugs 27 and 42 in statements: one charge for several questions, and intervals of expressions."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+COVERAGE = "tests/postprocessing/test_interval_coverage.py"
+CORPUS = "tests/postprocessing/test_corpus.py"
+WORK = "tests/postprocessing/test_work.py"
+
+STATEMENTS = (
+    Mutant(
+        name="each-question-of-a-statement-spends-the-whole-budget",
+        trap=27,
+        file="src/discreet/curator/planning.py",
+        old="""    parts = iter(shares(allowed, [weight for each in weights for weight in each.values()]))
+""",
+        new="""    parts = iter([part for each in weights for part in shares(allowed, list(each.values()))])
+""",
+        tests=(f"{CORPUS}::test_a_curator_without_noise_answers_as_duckdb_does",),
+    ),
+    Mutant(
+        name="the-parts-of-an-expression-each-take-the-whole-risk",
+        trap=42,
+        file="src/discreet/postprocessing/values.py",
+        old="        return 1 - (1 - self.confidence) / self.shared[level]\n",
+        new="        return self.confidence\n",
+        tests=(f"{COVERAGE}::test_levels_share_the_risk",),
+    ),
+    Mutant(
+        name="numbers-that-share-their-draws-count-as-independent",
+        trap=42,
+        file="src/discreet/postprocessing/values.py",
+        old="""        if any(rows.get(place[:2], place[2]) != place[2] for place in other.terms):
+            return None
+""",
+        new="",
+        tests=(f"{WORK}::test_a_sum_over_rows_is_not_independent_of_one_of_them",),
+    ),
+    Mutant(
+        name="a-quotient-is-bounded-although-its-divisor-may-be-zero",
+        trap=42,
+        file="src/discreet/postprocessing/arithmetic.py",
+        old="    upper = np.where(may_be_zero, np.inf, upper)\n",
+        new="",
+        tests=(f"{WORK}::test_interval_arithmetic_holds_whatever_the_numbers_are",),
+    ),
+    Mutant(
+        name="a-case-that-is-not-sure-shows-one-branch",
+        trap=42,
+        file="src/discreet/postprocessing/arithmetic.py",
+        old="    if unsure is not None:\n        lower = np.where(unsure",
+        new="    if False:\n        lower = np.where(unsure",
+        tests=(f"{WORK}::test_a_case_that_is_not_sure_covers_both_branches",),
+    ),
+    Mutant(
+        name="rows-are-shown-where-a-subquery-has-no-aggregate",
+        trap=37,
+        file="src/discreet/postprocessing/reading/statement.py",
+        old="""        if isinstance(table, Rows):
+            raise BadQuestion(ROWS_ARE_NOT_SHOWN)
+        if len(self.pending)""",
+        new="""        if isinstance(table, Rows):
+            table = _NO_WORK
+        if len(self.pending)""",
+        tests=("tests/curator/test_curator_refusals.py",),
+    ),
+)

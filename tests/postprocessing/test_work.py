@@ -1,0 +1,226 @@
+"""The work on answers: interval arithmetic, choices, ranks, and what the notes say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.artifacts.answers import Answers
+from discreet.errors import BadQuestion
+from discreet.postprocessing import arithmetic
+from discreet.postprocessing.across import across, ranks
+from discreet.postprocessing.functions import apply
+from discreet.postprocessing.logic import compared
+from discreet.postprocessing.values import Labels, Levels, Noise, Numbers
+from discreet.privacy.laws import DiscreteLaplaceLaw
+from tests.no_noise import without_noise
+
+LEVELS = Levels(Fraction(95, 100))
+ENDS = st.floats(-50, 50).map(lambda x: round(x, 2))
+
+
+def interval(low: float, high: float, place: float = 0.5) -> Numbers:
+    """One number somewhere between two ends."""
+    low, high = min(low, high), max(low, high)
+    middle = low + (high - low) * place
+    return Numbers(
+        np.array([middle]),
+        np.array([[low]]),
+        np.array([[high]]),
+        np.zeros(1),
+        origins={(0, 0, ""): 1},
+    )
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.sampled_from(["+", "-", "*", "/", "%", "greatest", "least"]),
+    *[ENDS] * 4,
+    *[st.floats(0, 1)] * 4,
+)
+def test_interval_arithmetic_holds_whatever_the_numbers_are(
+    name: str, a: float, b: float, c: float, d: float, p: float, q: float, r: float, t: float
+) -> None:
+    """Any two numbers inside their intervals give a result inside its own, or null."""
+    left, right = interval(a, b, p), interval(c, d, q)
+    found = apply(name, [left, right], LEVELS)
+    assert isinstance(found, Numbers)
+    if np.isnan(found.estimate[0]):
+        return
+    inside = [
+        Numbers.exact([float(each.lower[0, 0] + (each.upper[0, 0] - each.lower[0, 0]) * where)], 1)
+        for each, where in ((left, r), (right, t))
+    ]
+    exact = apply(name, inside, LEVELS)
+    assert isinstance(exact, Numbers)
+    value = exact.estimate[0]
+    if not np.isnan(value):
+        slack = 1e-6 * (1 + abs(value))
+        assert found.lower[0, 0] - slack <= value <= found.upper[0, 0] + slack
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(["abs", "floor", "ceil", "sqrt", "exp", "ln", "sign", "trunc", "round"]),
+    ENDS,
+    ENDS,
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+def test_functions_of_one_number_hold_whatever_it_is(
+    name: str, a: float, b: float, p: float, where: float
+) -> None:
+    found = apply(name, [interval(a, b, p)], LEVELS)
+    low, high = min(a, b), max(a, b)
+    exact = apply(name, [Numbers.exact([low + (high - low) * where], 1)], LEVELS)
+    assert isinstance(found, Numbers) and isinstance(exact, Numbers)
+    value = exact.estimate[0]
+    if np.isnan(value) or np.isnan(found.estimate[0]) or (name == "sqrt" and low < 0):
+        return
+    slack = 1e-9 * (1 + abs(value))
+    assert found.lower[0, 0] - slack <= value <= found.upper[0, 0] + slack
+
+
+def test_a_divisor_that_may_be_zero_leaves_the_quotient_open() -> None:
+    found = arithmetic.divide(interval(1, 2), interval(-1, 3, 0.9), LEVELS)
+    assert found.lower[0, 0] == -np.inf and found.upper[0, 0] == np.inf
+    found = arithmetic.divide(interval(1, 2), interval(0, 4), LEVELS)
+    assert found.lower[0, 0] == 0.25 and found.upper[0, 0] == np.inf
+
+
+def test_a_case_that_is_not_sure_covers_both_branches() -> None:
+    one, other = interval(0, 10), interval(4, 6)
+    met = compared(one, ">", other, LEVELS)
+    assert met.unsure is not None and met.unsure.all()
+    found = arithmetic.chosen(
+        np.array([True]), met.unsure, interval(100, 101), interval(7, 8), LEVELS
+    )
+    assert isinstance(found, Numbers)
+    assert (found.lower[0, 0], found.upper[0, 0]) == (7, 101)
+    sure = compared(interval(7, 10), ">", other, LEVELS)
+    assert sure.unsure is None and sure.values.tolist() == [True]
+
+
+def noisy(values: list[float], draw: int = 0) -> Numbers:
+    law = DiscreteLaplaceLaw(Fraction(2))
+    found = np.array(values)
+    ends = law.half_width(LEVELS.confidence)
+    noise = Noise(found, {(-2, draw, ""): (1.0, law, 1)})
+    return Numbers(
+        found, (found - ends)[None], (found + ends)[None], np.full(len(found), law.std),
+        origins={(0, draw, ""): 1}, noise=noise,
+    )  # fmt: skip
+
+
+def test_the_noise_of_a_weighted_sum_is_that_of_its_law() -> None:
+    """x - x is 0 without noise, x + x has twice the width of x, and x + y less than that."""
+    x, y = noisy([10.0], 0), noisy([20.0], 1)
+    nothing = arithmetic.subtract(x, x, LEVELS)
+    assert nothing.lower[0, 0] == nothing.upper[0, 0] == 0
+    twice, both = arithmetic.add(x, x, LEVELS), arithmetic.add(x, y, LEVELS)
+    width = x.upper[0, 0] - x.lower[0, 0]
+    assert twice.upper[0, 0] - twice.lower[0, 0] == pytest.approx(2 * width)
+    assert width < both.upper[0, 0] - both.lower[0, 0] < 2 * width
+    assert both.std[0] == pytest.approx(np.sqrt(2) * x.std[0])
+
+
+def test_a_sum_over_rows_is_not_independent_of_one_of_them() -> None:
+    rows = noisy([10.0, 20.0, 30.0])
+    total = across("sum", rows, [np.arange(3)], LEVELS, level=0.5, tag="all")
+    assert isinstance(total, Numbers) and total.noise is not None
+    assert total.estimate[0] == 60
+    spread = total.taken(np.zeros(3, dtype=np.int64))
+    assert isinstance(spread, Numbers)
+    difference = arithmetic.subtract(rows, spread, LEVELS)
+    assert difference.noise is None, "the total holds the row's own draw"
+    assert difference.shared > 1
+
+
+def test_the_rank_of_a_noisy_number_says_which_places_are_possible() -> None:
+    values = Numbers(
+        np.array([10.0, 9.0, 1.0]),
+        np.array([[8.0, 7.0, 0.0]]),
+        np.array([[12.0, 11.0, 2.0]]),
+        np.zeros(3),
+        origins={(0, 0, ""): 1},
+    )
+    found = ranks([values], np.array([0, 1, 2]), LEVELS, kind="rank", descends=True)
+    assert found.estimate.tolist() == [1, 2, 3]
+    assert found.lower.tolist() == [[1, 1, 3]] and found.upper.tolist() == [[2, 2, 3]]
+
+
+def test_texts_and_numbers_do_not_mix() -> None:
+    with pytest.raises(BadQuestion, match="takes numbers"):
+        apply("+", [Labels.of(["a"]), interval(0, 1)], LEVELS)
+    with pytest.raises(BadQuestion, match="lose its interval"):
+        apply("concat", [Labels.of(["a"]), interval(0, 1)], LEVELS)
+
+
+REFUSED = {
+    "SELECT * FROM people": "never shown",
+    "SELECT age FROM people ORDER BY age LIMIT 5": "never shown",
+    "SELECT p.age FROM people p JOIN people q ON p.age = q.age": "declare a view",
+    "SELECT count(*) FROM elsewhere": "no table 'elsewhere'",
+    "SELECT town, age, count(*) FROM people GROUP BY town": "add it to GROUP BY",
+    "SELECT max(age) FROM people": "quantile",
+    "SELECT count(*) FROM people WHERE age > (SELECT avg(age) FROM people)": "subquery",
+    "SELECT avg(count(*)) FROM people GROUP BY town": "subquery",
+    "SELECT count(*) FROM people WHERE count(*) > 3": "HAVING",
+    "SELECT town, count(*) FROM people GROUP BY 7": "lists 2 columns",
+    "SELECT town, count(*) FROM people GROUP BY town ORDER BY 9": "lists 2 columns",
+    "SELECT town, count(*) FROM people GROUP BY town LIMIT -1": "whole number",
+    "WITH RECURSIVE r AS (SELECT 1) SELECT count(*) FROM people": "RECURSIVE",
+    "SELECT toun, count(*) FROM people GROUP BY toun": "'town'",
+    "SELECT count(*) FROM (SELECT town FROM people LIMIT 5) t": "never shown",
+    "SELECT n FROM (SELECT town, count(*) AS m FROM people GROUP BY town) t": "no column 'n'",
+    "SELECT row_number() OVER (ORDER BY age) FROM people": "never shown",
+    "SELECT count(*) FROM people EXCEPT SELECT 1": "UNION ALL",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_is_refused_is_refused_in_words_of_sql(
+    sql: str, exact_release: Callable[[str], Answers]
+) -> None:
+    with pytest.raises(BadQuestion, match=REFUSED[sql]) as refusal:
+        exact_release(sql)
+    assert not any(
+        word in str(refusal.value) for word in ("Expression", "sqlglot", "NullSafe", "Paren")
+    )
+
+
+def test_notes_say_what_the_intervals_leave_open(path, schema, tmp_path) -> None:
+    """Noise of so small a budget is wider than the table; it is turned off, so chance decides nothing."""
+    with (
+        without_noise(),
+        pytest.warns(UserWarning),
+        dc.Curator(path, schema, ledger=tmp_path / "l.db", cap=dc.Budget(epsilon=100)) as curator,
+    ):
+        budget = dc.Budget(epsilon="1/1000")
+        close = "SELECT town, count(*) AS n FROM people GROUP BY town"
+        having = curator.ask(f"{close} HAVING count(*) > 600", budget=budget)
+        assert any("HAVING goes by the estimates" in note for note in having.notes)
+        limited = curator.ask(f"{close} ORDER BY n DESC LIMIT 2", budget=budget)
+        assert any("LIMIT leaves out" in note for note in limited.notes)
+        assert curator.spent == budget, "the same question is answered once"
+
+
+def test_one_charge_pays_for_all_questions_of_a_statement(path, schema, tmp_path) -> None:
+    with (
+        pytest.warns(UserWarning),
+        dc.Curator(path, schema, ledger=tmp_path / "l.db", cap=dc.Budget(epsilon=100)) as curator,
+    ):
+        sql = (
+            "SELECT count(*) FILTER (WHERE sex = 'f') AS f, count(*) FILTER (WHERE age > 3) AS o, "
+            "avg(age) - (SELECT avg(age) FROM people WHERE town = 'ash') AS d FROM people"
+        )
+        curator.ask(sql, budget=dc.Budget(epsilon=1))
+        assert curator.spent == dc.Budget(epsilon=1)
+        curator.ask("SELECT DISTINCT town FROM people", budget=dc.Budget(epsilon=1))
+        assert curator.spent == dc.Budget(epsilon=1), "declared values cost nothing"
