@@ -16,7 +16,8 @@ from discreet.families.groups.answer.noisy_ranges import noisy_ranges
 from discreet.families.groups.answer.range_bounds import group_range_bound, noise_bound
 from discreet.families.groups.answer.range_source import GroupRangeSource
 from discreet.privacy.budget import Budget
-from discreet.questions.expressions import Call, ColumnValue, Constant, both
+from discreet.questions.conditions import both
+from discreet.questions.expressions import Call, ColumnValue, Constant
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from tests.groups.people import (
