@@ -13,9 +13,10 @@ from discreet.answering import ReleaseReader
 from discreet.artifacts.answer import Covers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.families.numbers.queries.one_number import Means, Sums
+from discreet.families.tables.queries.cell_count import CellCount
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.queries.measurable import CellCount, ClampedSum
+from discreet.queries.measurable import ClampedSum
 from discreet.schema import BooleanColumn, CategoryColumn, IntegerColumn, NumberColumn, Schema
 from tests.releases_by_hand import measured, part_of, people, release_of_tables
 

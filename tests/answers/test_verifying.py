@@ -17,13 +17,14 @@ from discreet.artifacts.measurement import Selection, TreeMeasurement
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput, BadRelease
 from discreet.families.predicates.queries.predicates import Predicates
+from discreet.families.tables.queries.cell_count import CellCount
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit, Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.conversion import discrete_gaussian_delta_one_coordinate
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
-from discreet.queries.measurable import CellCount, Marginal
+from discreet.queries.measurable import Marginal
 from tests.releases_by_hand import measured, part_of, people, release_of_tables, small_tree
 
 HALF = DiscreteLaplaceLaw(Fraction(2))

@@ -28,10 +28,11 @@ from discreet.artifacts.measurement import Selection
 from discreet.artifacts.release import Release
 from discreet.errors import BadRelease
 from discreet.families.numbers.queries.one_number import Sums
+from discreet.families.tables.queries.cell_count import CellCount
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
-from discreet.queries.measurable import CellCount, ClampedSum
+from discreet.queries.measurable import ClampedSum
 from tests.releases_by_hand import measured, part_of, people, release_of_tables, small_tree
 
 ROWS = [{"age": 3, "sex": "F"}, {"age": 17, "sex": None}]

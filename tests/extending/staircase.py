@@ -16,12 +16,13 @@ from typing import ClassVar
 import numpy as np
 
 from discreet import samplers
+from discreet.arrays import Floats
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
-from discreet.privacy.laws.law import Floats, cumulants_by_enumeration
+from discreet.privacy.laws.law import cumulants_by_enumeration
 from discreet.samplers.entropy import EntropySource
 from discreet.samplers.laws import Draws
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from discreet.core.mechanisms import AboveThreshold
 from discreet.core.noise import DrawnNoise
 from discreet.core.vault import Vault
+from discreet.families.tables.queries.cell_count import CellCount
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
-from discreet.queries.measurable import CellCount
 from discreet.schema import Schema
 from tests.memory_engine import MemoryEngine
 

@@ -22,10 +22,11 @@ from discreet.core.noise import DrawnNoise
 from discreet.core.refining import Schedule, path_epsilon
 from discreet.core.vault import Request, Vault
 from discreet.errors import BadBudget, BadInput, BudgetExceeded, EntryTaken
+from discreet.families.tables.queries.cell_count import CellCount
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.queries.measurable import CellCount, ClampedSum, Marginal
+from discreet.queries.measurable import ClampedSum, Marginal
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 from tests.harness.material.most_frequent import MostFrequent

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadBudget, BadInput
@@ -42,6 +42,7 @@ def test_a_group_pays_linearly_in_epsilon_and_quadratically_in_rho(
     assert for_a_group(Budget(rho=amount), size) == Budget(rho=size * size * amount)
 
 
+@settings(deadline=None)
 @given(epsilon=st.fractions(Fraction(1, 10**6), 1, max_denominator=10**6), size=st.integers(2, 200))
 def test_a_groups_delta_is_rounded_up_and_only_just(epsilon: Fraction, size: int) -> None:
     """Step by step in small groups; in large ones as if every step were the last."""

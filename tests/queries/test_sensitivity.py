@@ -16,20 +16,16 @@ from discreet.engines import open_engine
 from discreet.errors import BadInput
 from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
+from discreet.families.tables.queries.cell_count import CellCount
 from discreet.families.tables.queries.parities import Parity
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.blocks import BlockCounts, CutCounts, GridCounts
-from discreet.queries.measurable import (
-    CellCount,
-    ClampedSum,
-    Marginal,
-    PresentCount,
-    query_types,
-)
+from discreet.queries.measurable import ClampedSum, Marginal, PresentCount, query_types
 from discreet.reference.intervals.range_count import RangeCount
 from discreet.schema import Schema
+from tests.groups.test_group_sensitivity import QUERIES as BY_GROUP
 
 SCHEMA = """
 dataset = "people"
@@ -121,7 +117,7 @@ TIGHT = (
 
 
 def test_every_registered_query_is_asked_here():
-    asked = (*ASKED, *evaluated(schema_of()))
+    asked = (*ASKED, *evaluated(schema_of()), *BY_GROUP)
     assert {query.kind for query in asked} == set(query_types())
 
 

@@ -9,10 +9,10 @@ import polars
 import pytest
 
 from discreet import Budget, Schema, release
+from discreet.families.tables.queries.cell_count import CellCount
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.queries.measurable import CellCount
 from discreet.report.loss import loss_figure
 from tests.releases_by_hand import measured, part_of, people, release_of_tables
 

@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
+from discreet.families.tables.queries.cell_count import CellCount
 from discreet.families.tables.queries.parities import Parity
 from discreet.families.tables.queries.residuals import Residual
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.blocks import GridCounts
-from discreet.queries.measurable import CellCount, ClampedSum, Marginal, PresentCount
+from discreet.queries.measurable import ClampedSum, Marginal, PresentCount
 from discreet.schema import Schema
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.registry import loaded, merged
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import keeps_every_row
 
 MOST_KEPT = 64
 """Tables that are kept for further questions."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from discreet.answering.ends import whole_codes
 from discreet.errors import BadInput, BadQuestion
-from discreet.questions.conditions import columns_named, normal_form
+from discreet.questions.conditions import both, columns_named, normal_form, null_test, opposite
 from discreet.questions.expressions import (
     TRUE,
     TYPE_OF_KIND,
@@ -25,9 +25,6 @@ from discreet.questions.expressions import (
     ColumnValue,
     Constant,
     Expression,
-    both,
-    null_test,
-    opposite,
 )
 from discreet.questions.inequality import has_inequality
 from discreet.questions.keys import ComputedKey
@@ -224,14 +221,7 @@ class Asked:
                 f"GROUP BY makes more than {MOST_COMPUTED:,} groups of computed keys; group by fewer, or "
                 "by coarser ones."
             )
-        kept = [
-            [
-                code
-                for code in range(len(key.values))
-                if key.is_possible(code, question.condition, schema)
-            ]
-            for key in computed
-        ]
+        kept = [key.possible(question.condition, schema) for key in computed]
         codes = tuple(product(*kept))
         regions = []
         for each in codes:

@@ -21,11 +21,10 @@ import numpy.typing as npt
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, Bits, cell_bits
 from discreet.questions.cells.pieces import Pieces, pieces_of
-from discreet.questions.conditions import Leaf, Node, Normal, normal_form
+from discreet.questions.conditions import Leaf, Node, Normal, both, normal_form, null_test, opposite
 from discreet.questions.conditions import atoms as atoms_of
-from discreet.questions.expressions import Expression, both, columns_of, null_test, opposite
-from discreet.schema import Column, Schema
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.questions.expressions import Expression, columns_of
+from discreet.schema import Column, Schema, keeps_every_row
 from discreet.schema.limits import MOST_CELLS
 
 Bools = npt.NDArray[np.bool_]

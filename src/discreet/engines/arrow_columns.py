@@ -113,9 +113,8 @@ def nothing() -> Reading:
 def _is(type_: Any, name: str) -> bool:
     from pyarrow import types
 
-    known = getattr(
-        types, f"is_{name}", None
-    )  # some are newer than the oldest pyarrow that is read
+    # Some are newer than the oldest pyarrow that is read.
+    known = getattr(types, f"is_{name}", None)
     return known is not None and bool(known(type_))
 
 

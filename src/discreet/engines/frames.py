@@ -222,9 +222,8 @@ class FrameRows:
                 _nulls(len(series)) if one.reading.label == '"NULL"' else series.to_arrow()
                 for one, series in zip(self._columns, chosen.get_columns(), strict=True)
             ]
-        if hasattr(
-            frame, "read_next_batch"
-        ):  # can be read only once, and engines read several times
+        if hasattr(frame, "read_next_batch"):
+            # It can be read only once, and engines read several times.
             chosen_schema = pyarrow.schema([frame.schema.field(place) for place in places])
             batches = [
                 pyarrow.RecordBatch.from_arrays(

@@ -15,9 +15,7 @@ from math import prod
 import numpy as np
 
 from discreet.engines.protocol import Counts
-from discreet.schema.columns.column import Column
-from discreet.schema.columns.named import CategoryColumn
-from discreet.schema.columns.ordered import OrderedColumn
+from discreet.schema.columns.column import Column, keeps_every_row
 from discreet.schema.schema import Schema
 
 MOST_JOINT_CELLS = 2**16
@@ -47,17 +45,9 @@ class Grouping:
         return np.ascontiguousarray(ordered[tuple(slice(0, cells) for cells in shape)])
 
 
-def excludes(column: Column) -> bool:
-    """Whether some values have no cell."""
-    outside = (isinstance(column, CategoryColumn) and not column.other) or (
-        isinstance(column, OrderedColumn) and column.outside == "exclude"
-    )
-    return column.nulls == "exclude" or outside
-
-
 def slots(column: Column) -> int:
     """The column's cells, and one more slot if it excludes rows."""
-    return column.cells + excludes(column)
+    return column.cells + (not keeps_every_row(column))
 
 
 def groupings(schema: Schema, sets: Sequence[tuple[str, ...]]) -> tuple[list[Grouping], list[int]]:

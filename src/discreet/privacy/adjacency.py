@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from discreet.errors import BadInput
+from discreet.privacy.exact import at_least_one
 
 
 class Adjacency(StrEnum):
@@ -38,28 +39,14 @@ class PrivacyUnit:
     max_groups: int | None = None
 
     def __post_init__(self) -> None:
-        if (
-            isinstance(self.max_rows, bool)
-            or not isinstance(self.max_rows, int)
-            or self.max_rows < 1
-        ):
-            raise BadInput(
-                f"max_rows is {self.max_rows!r}; it must be a whole number of at least 1."
-            )
+        at_least_one(self.max_rows, name="max_rows")
         if self.identifier is None and self.max_rows != 1:
             raise BadInput(
                 "max_rows needs an identifier column: without one, the unit is a single row."
             )
         if self.max_groups is None:
             return
-        if (
-            isinstance(self.max_groups, bool)
-            or not isinstance(self.max_groups, int)
-            or self.max_groups < 1
-        ):
-            raise BadInput(
-                f"max_groups is {self.max_groups!r}; it must be a whole number of at least 1."
-            )
+        at_least_one(self.max_groups, name="max_groups")
         if self.identifier is None:
             raise BadInput(
                 "max_groups needs an identifier column: without one, the unit is a single row."

@@ -51,12 +51,24 @@ def exact(value: Exactable, *, name: str) -> Fraction:
         raise BadBudget(f"{name} is {text!r}, which is not a number such as 0.5 or 1/2.") from None
 
 
+def at_least_one(value: object, *, name: str) -> int:
+    """A whole number of at least 1; anything else is refused."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadInput(f"{name} is {value!r}; it must be a whole number of at least 1.")
+    return value
+
+
 def confidence_level(confidence: Exactable) -> Fraction:
     """A confidence as an exact number between 0 and 1; anything else is refused."""
     level = exact(confidence, name="confidence")
     if not 0 < level < 1:
         raise BadInput(f"confidence is {float(level):g}; it must lie between 0 and 1.")
     return level
+
+
+def at_part_of_risk(confidence: Exactable, part: Fraction) -> Fraction:
+    """The confidence of an interval that misses with `part` of the probability of one at `confidence`."""
+    return 1 - part * (1 - exact(confidence, name="confidence"))
 
 
 def decimal_text(value: Fraction, *, digits: int = 6) -> str:

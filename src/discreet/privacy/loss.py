@@ -22,11 +22,9 @@ from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput
-
-Floats = NDArray[np.float64]
 
 EXACT_ATOMS = 4096
 """Compositions with at most so many atoms are exact; others go through a grid."""
@@ -170,7 +168,7 @@ def split_atoms(points: Floats, masses: Floats, step: float) -> tuple[int, Float
     return first, grid + _gathered(places + 1, masses * share, size)
 
 
-def _gathered(places: NDArray[np.int64], masses: Floats, size: int) -> Floats:
+def _gathered(places: Integers, masses: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(places, weights=masses, minlength=size), dtype=np.float64)
 
 

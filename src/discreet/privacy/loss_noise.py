@@ -12,12 +12,13 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtr
 
+from discreet.arrays import Floats
 from discreet.errors import BadInput
 from discreet.privacy.conversion_rounding import positive
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws.gaussian import LOSS_REACH as REACH
 from discreet.privacy.laws.law import FallingLoss, GaussianLoss, NoiseLaw
-from discreet.privacy.loss import Floats, PrivacyLoss
+from discreet.privacy.loss import PrivacyLoss
 
 ATOMS = 1 << 14
 """Laws with more distinct losses than this are cut into so many pieces."""

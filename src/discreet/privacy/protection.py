@@ -38,13 +38,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.errors import BadBudget, BadInput
+from discreet.errors import BadBudget
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.exact import at_least_one
 
 DIGITS = 10**15
 """An amplified delta is rounded up to this many parts of its own size."""
-MOST_ADDED = 64
+MOST_ADDED = 16
 """Steps of a group whose deltas are added one by one."""
 LARGEST_EXPONENT = 300
 """Beyond e^300 no delta is left below 1 that anyone would write."""
@@ -146,9 +147,7 @@ def for_a_group(cost: Budget, size: int) -> Budget:
     Theorem: see the top of this module. Of more than `MOST_ADDED` steps each counts as the last one
     does, which gives the textbooks' size e^((size-1) epsilon) delta (Vadhan 2017, lemma 2.2).
     """
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise BadInput(f"A group's size is {size!r}; it must be a whole number of at least 1.")
-    if size == 1:
+    if at_least_one(size, name="A group's size") == 1:
         return cost
     if cost.notion is Notion.RHO:
         if cost.delta:
@@ -181,9 +180,8 @@ def _exponential_above(power: Fraction) -> Fraction:
             f"For an epsilon of {power.numerator // power.denominator} in all, the delta is too "
             "large to count. Nothing was charged. Use a smaller epsilon."
         )
-    power = Fraction(
-        -(-power.numerator * DIGITS // power.denominator), DIGITS
-    )  # shorter, and above
+    # Shorter, and above.
+    power = Fraction(-(-power.numerator * DIGITS // power.denominator), DIGITS)
     total, term, place = Fraction(1), Fraction(1), 0
     while place < power + 1 or term * DIGITS > total:
         place += 1

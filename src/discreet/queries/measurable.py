@@ -6,10 +6,11 @@ A family that measures others names them in its entry of the registry.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
-from typing import Any, ClassVar, Protocol, assert_never, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, assert_never, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,9 @@ from discreet.privacy.adjacency import (
 from discreet.queries.registry import query_kinds
 from discreet.schema import Schema
 from discreet.schema.limits import MOST_CELLS
+
+if TYPE_CHECKING:
+    from discreet.queries.tallies import Tally
 
 Counts = npt.NDArray[np.int64]
 
@@ -56,11 +60,6 @@ class CountQuery(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
-def _distinct(columns: tuple[str, ...]) -> None:
-    if len(set(columns)) != len(columns):
-        raise BadInput(f"A query names a column twice: {', '.join(columns)}.")
-
-
 @dataclass(frozen=True, slots=True)
 class Marginal:
     """Count rows per combination of cells of `columns`. A row lies in at most one cell."""
@@ -69,7 +68,8 @@ class Marginal:
     kind: ClassVar[str] = "marginal"
 
     def __post_init__(self) -> None:
-        _distinct(self.columns)
+        if len(set(self.columns)) != len(self.columns):
+            raise BadInput(f"A query names a column twice: {', '.join(self.columns)}.")
 
     def shape(self, schema: Schema) -> tuple[int, ...]:
         return tuple(schema.column(name).cells for name in self.columns)
@@ -96,39 +96,6 @@ class Marginal:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Marginal:
         return cls(columns=tuple(data["columns"]))
-
-
-@dataclass(frozen=True, slots=True)
-class CellCount:
-    """Count the rows in some cells of a marginal: one number."""
-
-    columns: tuple[str, ...]
-    cells: tuple[int, ...]
-    """Flat positions in the marginal over `columns`."""
-    kind: ClassVar[str] = "cell-count"
-
-    def __post_init__(self) -> None:
-        _distinct(self.columns)
-
-    def size(self, schema: Schema) -> int:
-        cells = Marginal(self.columns).size(schema)
-        if any(not 0 <= cell < cells for cell in self.cells):
-            raise BadInput(f"A cell lies outside the {cells:,} of {', '.join(self.columns)}.")
-        return 1
-
-    def sensitivity(self, schema: Schema) -> Sensitivity:
-        return sensitivity_of_one_count(schema.unit)
-
-    def evaluate(self, counts: Counts) -> Counts:
-        chosen = np.array(sorted(set(self.cells)), dtype=np.int64)
-        return np.array([counts.reshape(-1)[chosen].sum(dtype=np.int64)], dtype=np.int64)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "columns": list(self.columns), "cells": list(self.cells)}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> CellCount:
-        return cls(columns=tuple(data["columns"]), cells=tuple(data["cells"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +167,7 @@ class ClampedSum:
 class PresentCount:
     """Count the rows that `ClampedSum` adds up: those with a value in the column's domain.
 
-    Unlike `CellCount` it needs no list of cells, of which a column may have 2^64.
+    It needs no list of cells, of which a column may have 2^64.
     """
 
     column: str
@@ -226,11 +193,23 @@ class PresentCount:
         return cls(column=data["column"])
 
 
-Query = CountQuery | ClampedSum | PresentCount
+@runtime_checkable
+class TallyQuery(Protocol):
+    """Integers computed from exact tallies, in their order: sums and counts for groups of rows."""
+
+    kind: ClassVar[str]
+
+    def tallies(self, schema: Schema) -> tuple[Tally, ...]: ...
+    def size(self, schema: Schema) -> int: ...
+    def sensitivity(self, schema: Schema) -> Sensitivity: ...
+    def answered(self, tallied: Sequence[Counts], schema: Schema) -> Counts: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+Query = CountQuery | TallyQuery | ClampedSum | PresentCount
 
 _OF_THE_CORE: tuple[Any, ...] = (
     Marginal,
-    CellCount,
     ClampedSum,
     PresentCount,
 )

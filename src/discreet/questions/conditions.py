@@ -18,6 +18,7 @@ from discreet.questions.expressions import (
     LARGEST_INTEGER,
     MIRRORED,
     SMALLEST_INTEGER,
+    TRUE,
     Call,
     ColumnValue,
     Constant,
@@ -26,6 +27,22 @@ from discreet.questions.expressions import (
     columns_of,
 )
 from discreet.schema.columns.values import Instant, day_of
+
+
+def both(*parts: Expression) -> Expression:
+    """AND of the parts that are not simply true."""
+    kept = tuple(part for part in parts if part != TRUE)
+    return Call("and", kept, "boolean") if len(kept) > 1 else kept[0] if kept else TRUE
+
+
+def opposite(part: Expression) -> Expression:
+    """NOT."""
+    return Call("not", (part,), "boolean")
+
+
+def null_test(column: str) -> Expression:
+    """`column IS NULL`. What the test is of does not matter to its meaning, so the type is left open."""
+    return Call("is null", (ColumnValue(column, "null"),), "boolean")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,19 +45,9 @@ TEMPORAL: tuple[Type, ...] = ("date", "datetime")
 COMPARED = ("=", "!=", "<", "<=", ">", ">=")
 COMPLEMENTS = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-DAY_PARTS = (
-    "year",
-    "quarter",
-    "month",
-    "week",
-    "day",
-    "dayofweek",
-    "isodow",
-    "dayofyear",
-)
-DATE_PARTS = (*DAY_PARTS, "hour", "minute", "second")
 TRUNCATED = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 """What `date_trunc` takes as its first argument, a text."""
+DATE_PARTS = (*TRUNCATED, "dayofweek", "isodow", "dayofyear")
 SMALLEST_INTEGER, LARGEST_INTEGER = -(2**63), 2**63 - 1
 
 
@@ -108,22 +98,6 @@ class Bins:
     """With `starts`: the group of values outside the declared domain, where they have a cell."""
     null: int = -1
     """With `starts`: the group of nulls."""
-
-
-def both(*parts: Expression) -> Expression:
-    """AND of the parts that are not simply true."""
-    kept = tuple(part for part in parts if part != TRUE)
-    return Call("and", kept, "boolean") if len(kept) > 1 else kept[0] if kept else TRUE
-
-
-def opposite(part: Expression) -> Expression:
-    """NOT."""
-    return Call("not", (part,), "boolean")
-
-
-def null_test(column: str) -> Expression:
-    """`column IS NULL`. What the test is of does not matter to its meaning, so the type is left open."""
-    return Call("is null", (ColumnValue(column, "null"),), "boolean")
 
 
 def columns_of(expression: Expression) -> Iterator[str]:

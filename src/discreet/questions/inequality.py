@@ -7,11 +7,19 @@ and neither `>` nor `<`; where all coefficients are 0, the sign alone decides.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BadInput
-from discreet.questions.conditions import Leaf, atoms, normal_form
+from discreet.questions.conditions import (
+    Leaf,
+    asks_for_a_value,
+    atoms,
+    columns_named,
+    normal_form,
+    simple_of,
+)
 from discreet.questions.expressions import (
     COMPLEMENTS,
     NUMERIC,
@@ -115,6 +123,28 @@ def is_inequality(atom: Expression) -> bool:
 def has_inequality(condition: Expression) -> bool:
     """Whether a condition has a linear inequality over several columns in it."""
     return any(is_inequality(atom) for atom in atoms(normal_form(condition)))
+
+
+def is_of_halfspaces(condition: Expression, groups: Sequence[str], schema: Schema) -> bool:
+    """Whether cells of numeric columns, which hold no nulls, can tell who satisfies the condition.
+
+    Its atoms over several columns are linear inequalities, and no row with a null in one of its columns
+    satisfies it.
+    """
+    normal = normal_form(condition)
+    names = columns_named(condition) | set(groups)
+    if any(schema.column(name).kind not in NUMERIC_KINDS for name in names):
+        return False
+    for atom in atoms(normal):
+        asked = simple_of(atom)
+        if asked is not None and asked.sign == "is null" and schema.column(asked.column).has_other:
+            return False
+        if len(set(columns_of(atom))) > 1 and inequality_of(atom, schema) is None:
+            return False
+    return normal is False or all(
+        name in groups or schema.column(name).nulls != "cell" or asks_for_a_value(condition, name)
+        for name in names
+    )
 
 
 def lone_inequality(condition: Expression, schema: Schema) -> Inequality | None:

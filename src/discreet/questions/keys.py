@@ -25,7 +25,7 @@ from discreet.questions.cells.halving import (
 )
 from discreet.questions.cells.reach import NULL, Reach, Scalar, numbers, reach_of
 from discreet.questions.cells.values import cell_value
-from discreet.questions.conditions import anything, anywhere
+from discreet.questions.conditions import anything, anywhere, both, opposite
 from discreet.questions.expressions import (
     TYPE_OF_KIND,
     Bins,
@@ -34,9 +34,7 @@ from discreet.questions.expressions import (
     Constant,
     Expression,
     Unit,
-    both,
     columns_of,
-    opposite,
 )
 from discreet.schema import CategoryColumn, Column, OrderedColumn, Schema
 from discreet.schema.columns.column import NULL_LABEL, OTHER_LABEL
@@ -92,16 +90,23 @@ class ComputedKey:
         differs = Call("distinct", (self.expression, wanted), "boolean")
         return both(*inside, opposite(differs))
 
-    def is_possible(self, code: int, condition: Expression, schema: Schema) -> bool:
-        """Whether some row of a group could satisfy a condition; the schema decides that, and no row."""
+    def possible(self, condition: Expression, schema: Schema, *, raw: bool = False) -> list[int]:
+        """The groups of which some row could satisfy a condition; the schema decides that, and no row.
+
+        A condition on `raw` values looks at them before they are clamped.
+        """
         if not set(columns_of(condition)) & set(self.bins.columns):
-            return True
+            return list(range(self.bins.size))
         elsewhere = anywhere(condition)
-        return any(
-            True in reach_of(condition, elsewhere | dict(where)).options
-            for own, where in self._reaches(schema)
-            if own == code
-        )
+        found: set[int] = set()
+        for code, where in self._reaches(schema):
+            if raw:
+                where = {
+                    name: _unclamped(each, schema.column(name)) for name, each in where.items()
+                }
+            if code not in found and True in reach_of(condition, elsewhere | dict(where)).options:
+                found.add(code)
+        return sorted(found - {-1})
 
     def _reaches(self, schema: Schema) -> Iterator[tuple[int, Mapping[str, Reach]]]:
         """For each bin its group, and where the columns are."""
@@ -135,7 +140,7 @@ def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]
     The condition looks at raw values. A cell at the end of a line may hold values beyond the declared bounds.
     """
     if isinstance(key, ComputedKey):
-        return list(range(key.bins.size))
+        return key.possible(condition, schema, raw=True)
     column = schema.column(key)
     everything = list(range(column.cells))
     if key not in columns_of(condition) or column.cells > MOST_VALUES:
@@ -226,6 +231,7 @@ def _on_cells(expression: Expression, name: str, columns: Sequence[Column]) -> C
             f"{MOST_KEY_CELLS:,} are mapped. Compute it of one column, or declare wider cells."
         )
     found: dict[tuple[int, ...], Reach | None] = {}
+    outside: list[tuple[int, ...]] = []
     for chosen in product(*([None, *special_cells(column)] for column in columns)):
         pairs = list(zip(columns, chosen, strict=True))
         free = [column for column, cell in pairs if cell is None]
@@ -238,6 +244,10 @@ def _on_cells(expression: Expression, name: str, columns: Sequence[Column]) -> C
             sides = [range(*next(left)) if cell is None else (cell[0],) for _, cell in pairs]
             for place in product(*sides):
                 found[place] = reach if reach.is_one else None
+                if is_other:
+                    outside.append(place)
+    if any(reach is None for reach in found.values()):
+        found |= dict.fromkeys(outside)  # together in one group, as it is written: (other)
     seen = [reach.only for reach in found.values() if reach is not None]
     values, other = _listed(seen, any(reach is None for reach in found.values()))
     code_of = {_typed(value): code for code, value in enumerate(values) if code != other}
@@ -280,6 +290,18 @@ def _too_many(name: str, columns: Sequence[Column]) -> BadQuestion:
         f"GROUP BY {name} has more than {MOST_VALUES:,} values, or changes inside the cells of {named} more "
         "often than can be followed. Group by something coarser, such as FLOOR(x/500)*500 or "
         "date_trunc('month', d)."
+    )
+
+
+def _unclamped(reach: Reach, column: Column) -> Reach:
+    """With all values beyond the declared bounds, where the reach touches one of them."""
+    if not isinstance(column, OrderedColumn) or reach.low is None or reach.high is None:
+        return reach
+    least, most = column.extent(0)[0], column.extent(column.value_cells - 1)[1]
+    everything = anything(TYPE_OF_KIND[column.kind], null=False)
+    return reach._replace(
+        low=everything.low if reach.low == least else reach.low,
+        high=everything.high if reach.high == most else reach.high,
     )
 
 

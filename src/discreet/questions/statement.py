@@ -157,7 +157,10 @@ class StatementReader:
     def _groups(self, group: Any, selected: Sequence[Any]) -> tuple[Key, ...]:
         if group is None:
             return ()
-        if any(value for key, value in group.args.items() if key != "expressions"):
+        sets = (self.exp.Rollup, self.exp.Cube, self.exp.GroupingSets)
+        if any(value for key, value in group.args.items() if key != "expressions") or any(
+            isinstance(one, sets) for one in group.expressions
+        ):
             raise BadQuestion(
                 "GROUP BY takes plain columns or expressions of them: no ROLLUP, CUBE, GROUPING SETS or ALL."
             )

@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part, Release
 from discreet.core.mechanisms import Exponential
@@ -122,7 +122,7 @@ class Record:
         *,
         epsilon: Fraction,
         schedule: Schedule,
-        stop: Callable[[LevelView], npt.NDArray[np.bool_]],
+        stop: Callable[[LevelView], Bools],
     ) -> TreeMeasurement:
         tree.check(self._schema)
         schedule.check(tree)

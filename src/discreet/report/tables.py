@@ -11,8 +11,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.errors import DiscreetError
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from discreet.answering import ReleaseReader
     from discreet.answering.synthesis.synthetic import SyntheticTable
 
-Floats = npt.NDArray[np.float64]
 Columns = tuple[str, ...]
 
 MOST_TABLES = 300

@@ -3,8 +3,7 @@
 Nothing here has seen a row.
 """
 
-from discreet.schema.columns.column import CodeSelection, Column
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema.columns.column import CodeSelection, Column, keeps_every_row
 from discreet.schema.columns.named import BooleanColumn, CategoryColumn
 from discreet.schema.columns.numeric import DoubleFormula, IntegerColumn, NumberColumn
 from discreet.schema.columns.ordered import OrderedColumn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date, time
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from discreet.schema.columns.column import PLACEHOLDER, Nulls, Outside
 
@@ -153,13 +153,10 @@ class Table:
         return None if value is None else tuple(_category_text(part) for part in value)
 
     def nulls(self) -> Nulls:
-        return (
-            "exclude" if self.choice("nulls", ("cell", "exclude"), "cell") == "exclude" else "cell"
-        )
+        return cast(Nulls, self.choice("nulls", ("cell", "exclude"), "cell"))
 
     def outside(self) -> Outside:
-        chosen = self.choice("outside", ("edge", "other", "exclude"), "edge")
-        return "other" if chosen == "other" else "exclude" if chosen == "exclude" else "edge"
+        return cast(Outside, self.choice("outside", ("edge", "other", "exclude"), "edge"))
 
 
 def _is_one(value: object, kinds: tuple[type, ...]) -> bool:

@@ -11,6 +11,9 @@ GUARDS = "tests/curator/test_curator_guards.py"
 KEYS = "tests/curator/test_curator_keys.py"
 NAMING = "tests/kernel/test_partition_selection.py"
 VIEWS = "tests/curator/test_curator_views.py"
+COMPUTED = "tests/curator/test_computed_groups.py"
+CELLS = "tests/queries/test_expressions_on_cells.py"
+RANDOM = "tests/curator/test_random_expressions.py"
 
 PAID = f"{GUARDS}::test_tallies_are_read_on_a_charge_that_pays_for_all_of_them"
 RECORD = f"{ANSWERS}::test_the_same_question_is_answered_from_the_record_at_no_cost"
@@ -204,5 +207,61 @@ CURATOR = (
         old="    return rounded if rounded <= end else math.nextafter(rounded, -math.inf)\n",
         new="    return rounded\n",
         tests=(f"{COVERAGE}::test_the_median_of_moments_lies_in_its_cell_and_is_one_of_them",),
+    ),
+    Mutant(
+        name="a-cell-that-an-expression-cuts-counts-as-inside",
+        trap=42,
+        file="src/discreet/questions/cells/halving.py",
+        old="FALSE * (False in truth.options)",
+        new="FALSE * (truth.options == {False})",
+        tests=(
+            f"{CELLS}::test_a_cell_is_inside_if_all_its_values_are_and_outside_if_none_is",
+            f"{CELLS}::test_two_columns_are_compared_on_the_product_of_their_cells",
+        ),
+    ),
+    Mutant(
+        name="cells-that-a-comparison-of-two-columns-cuts-count-as-inside",
+        trap=42,
+        file="src/discreet/answering/selecting.py",
+        old="return column.name == self.columns[0] and not np.isin(self.bits, SINGLE).all()",
+        new="return False",
+        tests=(f"{CELLS}::test_two_columns_are_compared_on_the_product_of_their_cells",),
+    ),
+    Mutant(
+        name="an-expression-forgets-that-it-may-be-null",
+        trap=42,
+        file="src/discreet/questions/cells/reach.py",
+        old="    return found if found.null or not null else found._replace(null=True)\n",
+        new="    return found\n",
+        tests=(
+            f"{RANDOM}::test_random_conditions_have_the_same_truth_on_cells_and_in_python",
+            f"{CELLS}::test_counts_of_random_conditions_lie_in_their_intervals",
+        ),
+    ),
+    Mutant(
+        name="a-far-date-stops-a-question-after-its-charge",
+        trap=33,
+        file="src/discreet/engines/duckdb/expressions.py",
+        old='s.try_cast(_rest(days, _FOUR_CENTURIES), "INTEGER")',
+        new='s.try_cast(days, "INTEGER")',
+        tests=(f"{COMPUTED}::test_no_date_is_too_far_for_a_condition",),
+    ),
+    Mutant(
+        name="a-text-that-is-no-number-stops-a-question-after-its-charge",
+        trap=33,
+        file="src/discreet/engines/duckdb/expressions.py",
+        old="        return s.try_cast(read_text(wanted, value), ",
+        new="        return s.cast(value, ",
+        tests=(
+            f"{RANDOM}::test_random_conditions_count_the_same_rows_in_the_engine_and_in_python",
+        ),
+    ),
+    Mutant(
+        name="a-computed-group-takes-values-that-the-schema-leaves-out",
+        trap=19,
+        file="src/discreet/engines/duckdb/tallies.py",
+        old="            return self._value(bins.columns[0])\n",
+        new="            return self._unit(bins.columns[0])\n",
+        tests=(f"{COMPUTED}::test_the_engine_counts_each_row_in_the_group_of_its_cell_or_in_none",),
     ),
 )

@@ -59,8 +59,8 @@ MARGINALS = (
         name="a-ceiling-takes-no-part-of-the-risk",
         trap=42,
         file="src/discreet/families/tables/answer/linear_tables.py",
-        old="        return 1 - 2 * risk\n",
-        new="        return 1 - 20 * risk\n",
+        old="at_part_of_risk(confidence, 2 * CEILING_RISK / len(self.margins))",
+        new="at_part_of_risk(confidence, 20 * CEILING_RISK / len(self.margins))",
         tests=(
             "tests/marginals/test_models.py::"
             "test_a_model_and_the_tables_that_cap_it_share_the_risk_of_an_interval",

@@ -13,7 +13,6 @@ counted in memory, from the rows' codes (`coded_marginals`). Trees: see `duckdb_
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -197,12 +196,7 @@ class DuckDBEngine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _batched(self, query: exp.Select, batch_rows: int) -> Iterator[list[NDArray[np.generic]]]:

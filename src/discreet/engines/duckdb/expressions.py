@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from discreet.engines.duckdb import sql as s
 from discreet.engines.duckdb.sql import Sql
-from discreet.engines.duckdb.units import divided_down, read_text
+from discreet.engines.duckdb.units import read_text
 from discreet.questions.expressions import (
     COMPARED,
     DATE_PARTS,
@@ -118,10 +118,6 @@ def _constant(node: Constant) -> Sql:
     return s.cast(s.whole(int(value)), "BIGINT")
 
 
-def _finite(value: Sql) -> Sql:
-    return s.choose([(s.call("isfinite", value), value)], s.null())
-
-
 def _doubles(arguments: Sequence[Sql]) -> list[Sql]:
     return [s.cast(argument, "DOUBLE") for argument in arguments]
 
@@ -132,15 +128,15 @@ def _wide(arguments: Sequence[Sql]) -> list[Sql]:
 
 def _arithmetic(node: Call, arguments: list[Sql]) -> Sql:
     kind = _ARITHMETIC[node.name]
-    if node.type == "integer":
+    if node.type != "number":
         return s.try_cast(s.binary(kind, *_wide(arguments)), "BIGINT")
-    return _finite(s.binary(kind, *_doubles(arguments)))
+    return s.finite(s.binary(kind, *_doubles(arguments)))
 
 
 def _divided(node: Call, arguments: list[Sql]) -> Sql:
     dividend, divisor = _doubles(arguments)
     known = s.call("nullif", divisor, s.double(0.0))
-    return _finite(s.binary(exp.Div, dividend, known))
+    return s.finite(s.binary(exp.Div, dividend, known))
 
 
 def _modulo(node: Call, arguments: list[Sql]) -> Sql:
@@ -149,7 +145,7 @@ def _modulo(node: Call, arguments: list[Sql]) -> Sql:
         zero = s.cast(s.whole(0), "HUGEINT")
         return s.try_cast(s.call("mod", dividend, s.call("nullif", divisor, zero)), "BIGINT")
     dividend, divisor = _doubles(arguments)
-    return _finite(s.call("mod", dividend, s.call("nullif", divisor, s.double(0.0))))
+    return s.finite(s.call("mod", dividend, s.call("nullif", divisor, s.double(0.0))))
 
 
 def _negative(node: Call, arguments: list[Sql]) -> Sql:
@@ -231,7 +227,7 @@ def _rounded_to(node: Call, arguments: list[Sql]) -> Sql:
     scale = s.double(10.0 ** abs(digits))
     there, back = (exp.Mul, exp.Div) if digits >= 0 else (exp.Div, exp.Mul)
     scaled = s.binary(there, s.cast(arguments[0], "DOUBLE"), scale)
-    return _finite(s.binary(back, s.call("round", _finite(scaled)), scale.copy()))
+    return s.finite(s.binary(back, s.call("round", s.finite(scaled)), scale.copy()))
 
 
 def _trimmed(function: str) -> Callable[[Call, list[Sql]], Sql]:
@@ -258,7 +254,7 @@ def _converted(node: Call, arguments: list[Sql]) -> Sql:
     if (source, wanted) == ("date", "datetime"):
         return _midnight(value)
     if (source, wanted) == ("datetime", "date"):
-        return s.try_cast(divided_down(value, MICROSECONDS_PER_DAY), "BIGINT")
+        return s.try_cast(s.divided_down(value, MICROSECONDS_PER_DAY), "BIGINT")
     if (source, wanted) == ("date", "text"):
         low, high = s.whole(_FIRST_SPELLED), s.whole(_LAST_SPELLED)
         day = s.try_cast(s.clamp(value, low, high), "INTEGER")
@@ -279,18 +275,12 @@ def _epoch() -> Sql:
 def _days(value: Sql, source: Type) -> Sql:
     if source == "date":
         return value
-    return s.try_cast(divided_down(value, MICROSECONDS_PER_DAY), "BIGINT")
+    return s.try_cast(s.divided_down(value, MICROSECONDS_PER_DAY), "BIGINT")
 
 
 def _same_day(days: Sql) -> Sql:
     """The day of the same date 400 years or more later or earlier, which every database knows."""
-    return s.add(_epoch(), s.try_cast(_rest(days, _FOUR_CENTURIES), "INTEGER"))
-
-
-def _rest(value: Sql, size: int) -> Sql:
-    """value modulo size, from 0 on."""
-    by = s.cast(s.whole(size), "BIGINT")
-    return s.call("mod", s.add(s.call("mod", value, by), by), by)
+    return s.add(_epoch(), s.try_cast(s.rest(days, _FOUR_CENTURIES), "INTEGER"))
 
 
 def _part(node: Call, arguments: list[Sql]) -> Sql:
@@ -299,13 +289,13 @@ def _part(node: Call, arguments: list[Sql]) -> Sql:
     if name in _CLOCK:
         if source != "datetime":
             return s.choose([(s.is_null(value), s.null())], s.cast(s.whole(0), "BIGINT"))
-        passed = s.try_cast(divided_down(value, _CLOCK[name]), "BIGINT")
-        return _rest(passed, 24 if name == "hour" else 60)
+        passed = s.try_cast(s.divided_down(value, _CLOCK[name]), "BIGINT")
+        return s.rest(passed, 24 if name == "hour" else 60)
     days = _days(value, source)
     part = s.cast(s.call(name, _same_day(days)), "BIGINT")
     if name != "year":
         return part
-    cycles = s.try_cast(divided_down(days, _FOUR_CENTURIES), "BIGINT")
+    cycles = s.try_cast(s.divided_down(days, _FOUR_CENTURIES), "BIGINT")
     return s.add(part, s.multiply(cycles, s.whole(400)))
 
 
@@ -315,13 +305,13 @@ def _truncated(node: Call, arguments: list[Sql]) -> Sql:
     if unit in _CLOCK:
         if source != "datetime":
             return value
-        past = _rest(value, _CLOCK[unit])
+        past = s.rest(value, _CLOCK[unit])
         return s.try_cast(s.subtract(s.cast(value, "HUGEINT"), past), "BIGINT")
     days = _days(value, source)
     if unit == "day":
         past = s.cast(s.whole(0), "BIGINT")
     elif unit == "week":  # 1970-01-01 was a Thursday
-        past = _rest(s.add(_rest(days, 7), s.whole(3)), 7)
+        past = s.rest(s.add(s.rest(days, 7), s.whole(3)), 7)
     else:
         day = _same_day(days)
         past = s.subtract(day, s.cast(s.call("date_trunc", s.text(unit), day), "DATE"))

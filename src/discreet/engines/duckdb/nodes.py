@@ -73,9 +73,8 @@ class NodeCounter:
         if self._row_count is None:
             self._row_count = self._rows.count()
         fetched = [cells.unsigned(1 << many)[1] for many in interleaving.kept_bits]
-        width = (
-            8 + sum(fetched) if len(fetched) > 1 else 8
-        )  # a key beside its codes, or in their place
+        # A key beside its codes, or in their place.
+        width = 8 + sum(fetched) if len(fetched) > 1 else 8
         return width * self._row_count <= MOST_SORTED_BYTES
 
     def _sorted_codes(self, columns: Sequence[Column], interleaving: Interleaving) -> SortedCodes:

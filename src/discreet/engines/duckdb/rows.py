@@ -267,20 +267,9 @@ class EncodedRows:
         for n in joined:
             same = s.equal(s.name("below", f"u{n}"), s.name(_declared(n), "value"))
             query = query.join(exp.table_(_declared(n)), on=same, join_type="left", copy=False)
-        if only_places:
-            numbers = {
-                f"p{n}": cells.place(
-                    column,
-                    s.name(f"u{n}"),
-                    units.unit_type(column, types[n]),
-                    declared=_declared(n),
-                    guessed=s.name(f"g{n}"),
-                )
-                for n, column in zip(places, columns, strict=True)
-            }
-            return over(query, numbers)
+        letter, number = ("p", cells.place) if only_places else ("c", cells.code)
         codes = {
-            f"c{n}": cells.code(
+            f"{letter}{n}": number(
                 column,
                 s.name(f"u{n}"),
                 units.unit_type(column, types[n]),
@@ -289,6 +278,8 @@ class EncodedRows:
             )
             for n, column in zip(places, columns, strict=True)
         }
+        if only_places:
+            return over(query, codes)
         passed = tuple(unit_of) if with_units else ()
         if not with_values:
             return over(query, codes, *passed)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 
 from sqlglot import exp
 
@@ -77,40 +77,15 @@ def binary(kind: type[exp.Binary], left: Sql, right: Sql) -> Sql:
     return exp.Paren(this=kind(this=_own(left), expression=_own(right)))
 
 
-def add(left: Sql, right: Sql) -> Sql:
-    return binary(exp.Add, left, right)
-
-
-def subtract(left: Sql, right: Sql) -> Sql:
-    return binary(exp.Sub, left, right)
-
-
-def multiply(left: Sql, right: Sql) -> Sql:
-    return binary(exp.Mul, left, right)
-
-
-def divide_whole(left: Sql, right: Sql) -> Sql:
-    return binary(exp.IntDiv, left, right)
-
-
-def less(left: Sql, right: Sql) -> Sql:
-    return binary(exp.LT, left, right)
-
-
-def at_most(left: Sql, right: Sql) -> Sql:
-    return binary(exp.LTE, left, right)
-
-
-def equal(left: Sql, right: Sql) -> Sql:
-    return binary(exp.EQ, left, right)
-
-
-def both(left: Sql, right: Sql) -> Sql:
-    return binary(exp.And, left, right)
-
-
-def either(left: Sql, right: Sql) -> Sql:
-    return binary(exp.Or, left, right)
+add = partial(binary, exp.Add)
+subtract = partial(binary, exp.Sub)
+multiply = partial(binary, exp.Mul)
+divide_whole = partial(binary, exp.IntDiv)
+less = partial(binary, exp.LT)
+at_most = partial(binary, exp.LTE)
+equal = partial(binary, exp.EQ)
+both = partial(binary, exp.And)
+either = partial(binary, exp.Or)
 
 
 def is_null(value: Sql) -> Sql:
@@ -128,6 +103,24 @@ def matches(value: Sql, pattern: str) -> Sql:
 def clamp(value: Sql, low: Sql, high: Sql) -> Sql:
     """Never null: nulls are told apart before, where the result is used."""
     return call("least", call("greatest", value, low), high)
+
+
+def finite(value: Sql) -> Sql:
+    """The value, or null where it is not a number or infinite."""
+    return choose([(call("isfinite", value), value)], null())
+
+
+def rest(value: Sql, size: int, type_: str = "BIGINT") -> Sql:
+    """value modulo size, from 0 on: SQL's own rest has the sign of the value."""
+    by = cast(whole(size), type_)
+    return call("mod", add(call("mod", value, by), by), by)
+
+
+def divided_down(value: Sql, size: int) -> Sql:
+    """floor(value / size): SQL divides toward zero. In 128 bits, so that nothing overflows."""
+    wide = cast(value, "HUGEINT")
+    below = subtract(wide, rest(wide, size, "HUGEINT"))
+    return divide_whole(below, cast(whole(size), "HUGEINT"))
 
 
 def choose(cases: Sequence[tuple[Sql, Sql]], otherwise: Sql) -> Sql:

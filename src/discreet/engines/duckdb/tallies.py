@@ -22,7 +22,6 @@ from discreet.engines.duckdb.expressions import Compiler
 from discreet.engines.duckdb.keys import lookup, within_groups
 from discreet.engines.duckdb.session import Session
 from discreet.engines.duckdb.sql import Sql
-from discreet.engines.duckdb.units import divided_down
 from discreet.queries.measurable import SATURATION
 from discreet.queries.tallies import (
     Cells,
@@ -335,7 +334,7 @@ class _Scan:
                 if self.schema.column(column).kind != "number" and grid > 1:
                     made = s.multiply(made, s.whole(grid))
                 if bits:
-                    made = divided_down(made, 1 << bits)
+                    made = s.divided_down(made, 1 << bits)
                 if center:
                     rows = s.cast(exp.Count(this=name.copy()), "HUGEINT")
                     made = s.subtract(made, s.multiply(rows, s.whole(center)))

@@ -45,10 +45,8 @@ _FAMILIES = (
     (r"TIMESTAMP|TIMESTAMP WITH TIME ZONE", "timestamp"),
     (r"TIMESTAMP_S|TIMESTAMP_MS", "coarse"),  # reaches beyond what microseconds hold
     (r"TIMESTAMP_NS|TIMESTAMPTZ_NS", "nanoseconds"),
-    (
-        r"INSTANT_S|INSTANT_MS|INSTANT_US|INSTANT_NS",
-        "instant",
-    ),  # a BIGINT that counts such units since 1970-01-01
+    # a BIGINT that counts such units since 1970-01-01
+    (r"INSTANT_S|INSTANT_MS|INSTANT_US|INSTANT_NS", "instant"),
     (r"VARCHAR|JSON|UUID|ENUM\(.*\)", "text"),
     (r"UHUGEINT|BIGNUM|VARINT", "digits"),  # wider than any declared range: read by their text
     (r'"NULL"|BLOB|BIT|INTERVAL|TIME|TIME_NS|TIME WITH TIME ZONE|GEOMETRY.*', "unreadable"),
@@ -123,7 +121,7 @@ def identifier(raw: Sql, type_: FieldType) -> Sql:
     if type_.family == "decimal" and type_.digits > _DIGITS_OF_64_BITS:
         raw = _within_digits(raw, type_)
     elif type_.family in ("float", "date"):
-        raw = _finite(raw)
+        raw = s.finite(raw)
     elif type_.family in ("timestamp", "coarse"):
         raw = _spelled_moment(field(raw, type_, "datetime"))
     return s.by_bytes(s.try_cast(raw, "VARCHAR"))
@@ -165,17 +163,13 @@ def read_text(kind: str, value: Sql) -> Sql:
     return read(trimmed, FieldType.of("VARCHAR"))
 
 
-def _finite(value: Sql) -> Sql:
-    return s.choose([(s.call("isfinite", value), value)], s.null())
-
-
 def _double(value: Sql, type_: FieldType) -> Sql:
     if type_.is_text:
         number = s.try_cast(value, "DOUBLE")
         read = s.both(s.matches(value, NUMBER_PATTERN), s.call("isfinite", number))
         return s.choose([(read, number)], s.null())
     if type_.family == "float":
-        return _finite(s.cast(value, "DOUBLE"))
+        return s.finite(s.cast(value, "DOUBLE"))
     if type_.family in ("integer", "boolean"):
         return s.cast(value, "DOUBLE")
     if type_.family == "decimal" and type_.digits <= 15:
@@ -229,7 +223,7 @@ def _category(value: Sql, type_: FieldType) -> Sql:
     if type_.family in ("float", "decimal"):
         return _double(value, type_)
     if type_.family == "date":
-        return s.try_cast(_finite(value), "VARCHAR")
+        return s.try_cast(s.finite(value), "VARCHAR")
     if type_.is_text or type_.family in ("integer", "huge", "boolean"):
         return s.try_cast(value, "VARCHAR")
     return s.null()
@@ -239,20 +233,13 @@ def _days(value: Sql, type_: FieldType) -> Sql:
     if type_.family == "date":
         return _days_of_date(value)
     moment = _microseconds(value, type_)
-    return s.cast(divided_down(moment, MICROSECONDS_PER_DAY), "BIGINT")
+    return s.cast(s.divided_down(moment, MICROSECONDS_PER_DAY), "BIGINT")
 
 
 def _days_of_date(value: Sql) -> Sql:
-    days = s.subtract(_finite(value), s.cast(s.text("1970-01-01"), "DATE"))
+    days = s.subtract(s.finite(value), s.cast(s.text("1970-01-01"), "DATE"))
     clamped = s.clamp(days, s.whole(-_FARTHEST_DAY), s.whole(_FARTHEST_DAY))
     return s.choose([(s.is_null(days), s.null())], s.cast(clamped, "BIGINT"))
-
-
-def divided_down(value: Sql, size: int) -> Sql:
-    """floor(value / size): SQL divides toward zero. In 128 bits, so that nothing overflows."""
-    wide, by = s.cast(value, "HUGEINT"), s.cast(s.whole(size), "HUGEINT")
-    rest = s.call("mod", s.add(s.call("mod", wide, by), by), by)
-    return s.divide_whole(s.subtract(wide, rest), by)
 
 
 def _microseconds(value: Sql, type_: FieldType) -> Sql:
@@ -263,7 +250,7 @@ def _microseconds(value: Sql, type_: FieldType) -> Sql:
     if type_.family == "instant":
         return _microseconds_of_instant(value, type_.per_second)
     if type_.family == "nanoseconds":
-        return s.try_cast(divided_down(s.call("epoch_ns", value), 1000), "BIGINT")
+        return s.try_cast(s.divided_down(s.call("epoch_ns", value), 1000), "BIGINT")
     return _microseconds_of_text(value) if type_.family == "text" else s.null()
 
 
@@ -271,7 +258,7 @@ def _microseconds_of_instant(value: Sql, per_second: int) -> Sql:
     """What 64 bits of microseconds cannot hold lies at their ends, beyond every declared range."""
     if per_second >= 10**6:
         by = per_second // 10**6
-        return value if by == 1 else s.cast(divided_down(value, by), "BIGINT")
+        return value if by == 1 else s.cast(s.divided_down(value, by), "BIGINT")
     by = 10**6 // per_second
     farthest = (2**63 - 1) // by
     inside = s.clamp(value, s.whole(-farthest), s.whole(farthest))

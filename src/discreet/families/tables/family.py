@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from discreet.families.tables.queries.cell_count import CellCount
 from discreet.families.tables.queries.marginals import Marginals, parse_marginals, parse_tables
 from discreet.families.tables.queries.parities import Parity, parse_parities, parse_split_parities
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
@@ -45,7 +46,7 @@ FAMILY = Family(
             one_column("histogram", lambda column: Marginals(columns=[column]))
         ),
     },
-    queries=(Residual, ModelDistance, Parity),
+    queries=(Residual, ModelDistance, Parity, CellCount),
     algorithms={
         "marginals": (
             f"{_RELEASE}.automatic:AutomaticMarginals",

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import erfc
 
+from discreet.arrays import Floats
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.conversion_discrete import (
@@ -27,7 +28,6 @@ from discreet.privacy.laws.gaussian import (
 from discreet.privacy.laws.law import (
     Envelope,
     FallingLoss,
-    Floats,
     characteristic_by_enumeration,
     cumulants_by_enumeration,
 )

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from discreet.privacy.laws.law import Floats, NoiseLaw
+from discreet.arrays import Floats
+from discreet.privacy.laws.law import NoiseLaw
 
 Term = tuple[float, NoiseLaw, int]
 """A weight, a law, and how many independent draws of it get that weight."""

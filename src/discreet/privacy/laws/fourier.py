@@ -22,9 +22,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.privacy.laws.law import Floats, NoiseLaw
+from discreet.arrays import Floats, Integers
+from discreet.privacy.laws.law import NoiseLaw
 
 REACH = 4.75
 """Deviations of G that its one-sided tail of 1.02e-6 lies beyond."""
@@ -45,7 +45,7 @@ MGF_POINTS = 60
 
 
 def fourier_half_widths(
-    laws: Sequence[NoiseLaw], weights: Floats, counts: NDArray[np.int64], miss: float
+    laws: Sequence[NoiseLaw], weights: Floats, counts: Integers, miss: float
 ) -> Floats:
     """For each row an h with P(|sum of weight * draw| <= h) >= 1 - miss.
 
@@ -86,7 +86,7 @@ def fourier_half_widths(
 def _radius(
     laws: Sequence[NoiseLaw],
     sizes: Floats,
-    counts: NDArray[np.int64],
+    counts: Integers,
     smooth: Floats,
     std: Floats,
     miss: float,
@@ -105,7 +105,7 @@ def _radius(
 def _wave(
     laws: Sequence[NoiseLaw],
     sizes: Floats,
-    counts: NDArray[np.int64],
+    counts: Integers,
     smooth: Floats,
     radius: Floats,
     many: int,

@@ -9,9 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.cost import Cost
-from discreet.privacy.laws.law import Envelope, FallingLoss, Floats, NoiseLaw
+from discreet.privacy.laws.law import Envelope, FallingLoss, NoiseLaw
 
 
 @dataclass(frozen=True, slots=True)

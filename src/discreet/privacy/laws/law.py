@@ -23,12 +23,11 @@ from typing import Any, ClassVar, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.cost import Cost
 from discreet.privacy.exact import Exactable, confidence_level
-
-Floats = NDArray[np.float64]
 
 TAIL_SLACK = 1 + 1e-11
 """Ten times the largest relative error of a tail; quantiles are taken against it."""

@@ -11,13 +11,13 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import erfc
 
+from discreet.arrays import Floats
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.conversion import gaussian_delta
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws.gaussian import ENUMERATED_SIGMA_SQUARED, SMOOTH_SIGMA_SQUARED, Gaussian
 from discreet.privacy.laws.law import (
     Envelope,
-    Floats,
     GaussianLoss,
     Use,
     characteristic_by_enumeration,

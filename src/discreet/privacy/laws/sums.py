@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from discreet.arrays import Bools, Floats
 from discreet.errors import BadInput
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws.exact_sums import (
@@ -29,7 +30,7 @@ from discreet.privacy.laws.exact_sums import (
     inverted_half_width,
 )
 from discreet.privacy.laws.fourier import fourier_half_widths
-from discreet.privacy.laws.law import Floats, NoiseLaw, miss_probability
+from discreet.privacy.laws.law import NoiseLaw, miss_probability
 
 SERIES_KURTOSIS = 0.06
 """Largest excess kurtosis for which the expansion is used."""
@@ -98,7 +99,7 @@ def _sum_half_width(law: NoiseLaw, terms: int, miss: float) -> int:
     return inverted_half_width(law, terms, miss)
 
 
-def series_applies(law: NoiseLaw, terms: Floats, miss: float) -> NDArray[np.bool_]:
+def series_applies(law: NoiseLaw, terms: Floats, miss: float) -> Bools:
     """Whether the expansion is close for so many draws of `law`."""
     second, fourth, _ = law.cumulants()
     variance = np.maximum(terms * second, 1e-300)

@@ -26,7 +26,7 @@ Bits = npt.NDArray[np.uint8]
 
 TRUE, FALSE, UNKNOWN = 1, 2, 4
 SINGLE = (TRUE, FALSE, UNKNOWN)
-MOST_LOOKS = 1 << 17
+MOST_LOOKS = 1 << 16
 """Boxes that are looked at for one expression."""
 MOST_LOOKS_INSIDE = 1 << 9
 """Stretches that are looked at inside one cell; what is not settled then stays cut."""
@@ -110,7 +110,10 @@ def boxes(
 
 def selections(atom: Expression, column: Column) -> tuple[CodeSelection, CodeSelection]:
     """The value cells of one column where the atom is true, and those where it is false."""
-    found = [(ranges[0], bits_of(truth)) for ranges, truth in truth_boxes(atom, (column,))]
+    found = [
+        (ranges[0], _refined(atom, column, ranges[0], truth))
+        for ranges, truth in truth_boxes(atom, (column,))
+    ]
 
     def where(truth: int) -> CodeSelection:
         return CodeSelection(
@@ -119,6 +122,16 @@ def selections(atom: Expression, column: Column) -> tuple[CodeSelection, CodeSel
         )
 
     return where(TRUE), where(FALSE)
+
+
+def _refined(atom: Expression, column: Column, cells: Range, truth: Reach) -> int:
+    """The truths that are possible on some cells: a single ordered one is looked into."""
+    if has_one_truth(truth) or not isinstance(column, OrderedColumn):
+        return bits_of(truth)
+    bits = 0
+    for _, _, inside in _inside(atom, column, *column.extent(cells[0]), has_one_truth):
+        bits |= bits_of(inside)
+    return bits
 
 
 def cell_bits(atom: Expression, columns: Sequence[Column]) -> Bits:

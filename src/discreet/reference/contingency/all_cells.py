@@ -27,8 +27,7 @@ from discreet.privacy.cost import Accounting
 from discreet.privacy.laws.sums import sum_half_width
 from discreet.queries.classes import QueryClass
 from discreet.queries.measurable import Marginal
-from discreet.schema import Schema
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import Schema, keeps_every_row
 
 PER_CELL = "exact quantile of a sum of draws of the noise law"
 ALL_CELLS = "exact quantile of a sum of draws, and the union bound over the class"

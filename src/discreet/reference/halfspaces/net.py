@@ -17,15 +17,12 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator
 from discreet.questions.inequality import Inequality
 from discreet.schema import Schema
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 FINENESS = 1000
 """Normals are whole multiples of 1/FINENESS, so that every comparison is exact."""

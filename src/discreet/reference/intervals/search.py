@@ -26,8 +26,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.mechanisms import DiscreteLaplace
@@ -186,13 +186,13 @@ class _Run:
         self._wanted = search.wanted * rows
         self.measured: list[Measurement] = []
 
-    def one_column(self) -> tuple[list[list[int]], npt.NDArray[np.float64]]:
+    def one_column(self) -> tuple[list[list[int]], Floats]:
         """First cells of the buckets, and the rows of each, together at most n."""
         (column,) = self._plan.columns
         starts, counts = self._buckets(column)
         return [starts], np.array(counts, dtype=np.float64)
 
-    def grid(self) -> tuple[list[list[int]], npt.NDArray[np.float64]]:
+    def grid(self) -> tuple[list[list[int]], Floats]:
         """First cells of the slabs of each column, and the rows of each box."""
         columns = self._plan.columns
         starts = [self._buckets(column)[0] for column in columns]

@@ -102,6 +102,11 @@ class Column:
         return False
 
     @property
+    def keeps_outside(self) -> bool:
+        """Whether values outside the domain have a cell, of their own or at an edge."""
+        return True
+
+    @property
     def other_cell(self) -> int | None:
         return self.value_cells if self.has_other else None
 
@@ -135,7 +140,9 @@ class Column:
         code = self._checked(code)
         if not 0 <= fraction < 1:
             raise BadInput(f"A place inside a cell is at least 0 and below 1, not {fraction}.")
-        return None if code == self.null_cell else self._value_in(code, Fraction(fraction))
+        if code == self.null_cell or (self.is_ordered and code == self.other_cell):
+            return None  # outside of an order there is no value to draw
+        return self._value_in(code, Fraction(fraction))
 
     def codes_where(self, operator: str, literal: object = None) -> CodeSelection:
         """The cells that satisfy `column operator literal`; see `OPERATORS`.
@@ -205,6 +212,11 @@ class Column:
         found += self.mistakes()
         if found:
             raise BadSchema([f"Column {self.name!r}: {mistake}" for mistake in found])
+
+
+def keeps_every_row(column: Column) -> bool:
+    """Whether every row has a cell in `column`: nulls and outside values are not left out."""
+    return column.nulls == "cell" and column.keeps_outside
 
 
 def name_mistakes(name: object) -> list[str]:

@@ -78,6 +78,10 @@ class CategoryColumn(Column):
     def has_other(self) -> bool:
         return self.other
 
+    @property
+    def keeps_outside(self) -> bool:
+        return self.other
+
     def code_of(self, value: object) -> int | None:
         key = category_text_of(value)
         return self.null_cell if key is None else self._codes.get(key, self.other_cell)

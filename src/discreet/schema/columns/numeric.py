@@ -114,8 +114,6 @@ class IntegerColumn(OrderedColumn):
         return str(first) if first == last else f"{first} to {last}"
 
     def _value_in(self, code: int, fraction: Fraction) -> object:
-        if code == self.other_cell:
-            return None
         return self.extent(code)[0] + math.floor(fraction * self.width)
 
 
@@ -295,9 +293,8 @@ class NumberColumn(OrderedColumn):
 
     def _value_label(self, code: int) -> str:
         low, high = self.bounds(code)
-        if (
-            self.double_formula is not None
-        ):  # the round number meant, not the nearest double reached
+        if self.double_formula is not None:
+            # The round number that is meant, not the nearest double that is reached.
             start, step = Fraction(self.low), Fraction(self.high) - Fraction(self.low)
             low, high = (float(start + step * k / self.value_cells) for k in (code, code + 1))
         opening = "[" if self.closed == "left" or code == 0 else "("
@@ -305,8 +302,6 @@ class NumberColumn(OrderedColumn):
         return f"{opening}{low:.15g}, {high:.15g}{closing}"
 
     def _value_in(self, code: int, fraction: Fraction) -> object:
-        if code == self.other_cell:
-            return None
         low, high = self.bounds(code)
         first, last = self.extent(code)
         number = float(Fraction(low) + fraction * (Fraction(high) - Fraction(low)))

@@ -27,6 +27,10 @@ class OrderedColumn(Column):
     def has_other(self) -> bool:
         return self.outside == "other"
 
+    @property
+    def keeps_outside(self) -> bool:
+        return self.outside != "exclude"
+
     def extent(self, code: int) -> tuple[int | float, int | float]:
         """The first and the last unit of a value cell, both inside it."""
         raise NotImplementedError

@@ -145,8 +145,6 @@ class TemporalColumn(OrderedColumn):
         return self._python(first), self._python(last + 1)
 
     def _value_in(self, code: int, fraction: Fraction) -> object:
-        if code == self.other_cell:
-            return None
         first, last = self.extent(code)
         return self._python(first + math.floor(fraction * (last - first + 1)))
 

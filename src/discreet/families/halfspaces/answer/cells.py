@@ -20,11 +20,11 @@ from itertools import product
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.public_total import counted_down
 from discreet.answering.readings import Reading
+from discreet.arrays import Bools, Floats, Integers
 from discreet.families.halfspaces.answer.conditions import Boxed, Chosen
 from discreet.families.halfspaces.estimate.cells import Boxes, Sweep
 from discreet.families.halfspaces.estimate.grid import CANONICAL, UNEVENNESS, boxes_of
@@ -40,15 +40,10 @@ from discreet.families.ranges.answer.joint_estimates import ends_of
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.estimate.combination import Terms, half_widths, variance_of
-from discreet.privacy.exact import exact
+from discreet.privacy.exact import at_part_of_risk
 from discreet.privacy.laws.sums import spread_factor
 from discreet.questions.cells.pieces import extents
-from discreet.schema import Column, OrderedColumn, Schema
-from discreet.schema.columns.completeness import keeps_every_row
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from discreet.schema import Column, OrderedColumn, Schema, keeps_every_row
 
 EVERY_LADDER, LADDER_STEP = 64, 1.01
 MASKS = 16
@@ -93,7 +88,7 @@ class Cells(Protocol):
 
 def careful(confidence: float) -> Fraction:
     """The confidence of each end, with something kept back."""
-    return 1 - (1 - exact(confidence, name="confidence")) * (1 - RESERVE)
+    return at_part_of_risk(confidence, 1 - RESERVE)
 
 
 @dataclass(eq=False)

@@ -17,8 +17,8 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import NotAnswerable
 from discreet.families.shared.estimate.public_random import generator
 from discreet.questions.cells.pieces import extents, pieces_of
@@ -26,10 +26,6 @@ from discreet.questions.conditions import Leaf, Node, Normal, normal_form, simpl
 from discreet.questions.expressions import Expression, columns_of
 from discreet.questions.inequality import Inequality, inequality_of
 from discreet.schema import OrderedColumn, Schema
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 POINTS = 64
 """Public points in each cut box at which a condition is looked at, to place the estimate."""

@@ -20,6 +20,7 @@ from discreet.answering.many_counts import ManyCounts
 from discreet.answering.readings import Reading, combined
 from discreet.answering.regions import Region
 from discreet.answering.source import Source
+from discreet.arrays import Floats, Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.families.halfspaces.answer.cells import Cells, Grid, Leaves
@@ -41,11 +42,7 @@ from discreet.questions.conditions import asks_for_a_value, atoms, normal_form, 
 from discreet.questions.inequality import NUMERIC_KINDS, Inequality, inequality_of, lone_inequality
 from discreet.questions.spelling import quoted
 from discreet.reference.halfspaces.net import lifted, nearest_median
-from discreet.schema.columns.completeness import keeps_every_row
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from discreet.schema import keeps_every_row
 
 _Blocks = tuple[Floats, Terms, frozenset[int]]
 """A table of blocks, the noise of each block, and the parts of the release that it comes from."""

@@ -13,11 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from discreet.arrays import Floats, Integers
 
 ROUNDING = 1e-12
 """More than the float evaluation of a linear form can be off, as a part of its largest term."""

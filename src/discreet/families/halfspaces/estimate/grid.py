@@ -11,8 +11,8 @@ from functools import lru_cache
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput
 from discreet.families.halfspaces.estimate.cells import Boxes, Sweep
 from discreet.families.halfspaces.estimate.prior import (
@@ -22,9 +22,6 @@ from discreet.families.halfspaces.estimate.prior import (
 )
 from discreet.questions.cells.pieces import extents
 from discreet.schema import OrderedColumn, Schema
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 CANONICAL = 128
 """Random halfspaces over which expected errors are averaged."""

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.families.shared.estimate.public_random import generator
 from discreet.schema import OrderedColumn, Schema
-
-Floats = npt.NDArray[np.float64]
 
 MOST_EXACT = 3
 """Columns up to which volumes are computed exactly; beyond, on POINTS public points."""

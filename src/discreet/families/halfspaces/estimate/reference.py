@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Codes, Floats
 from discreet.families.halfspaces.estimate.grid import CANONICAL, UNEVENNESS
 from discreet.families.halfspaces.estimate.prior import random_halfspaces
 from discreet.families.halfspaces.estimate.tree import TreeCells
@@ -23,8 +23,6 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.queries.tree import Tree
 from discreet.questions.cells.pieces import extents
 from discreet.schema import OrderedColumn, Schema
-
-Floats = npt.NDArray[np.float64]
 
 BIAS = 0.8
 MOST_NODES = 1 << 14
@@ -107,11 +105,11 @@ def _layers(
 
 def _halved(
     tree: Tree,
-    nodes: npt.NDArray[np.uint64],
+    nodes: Codes,
     counts: Floats,
     level: int,
     schema: Schema,
-) -> tuple[npt.NDArray[np.uint64], Floats]:
+) -> tuple[Codes, Floats]:
     """The children of a level's nodes, each with its part of the cascade."""
     below = tree.children(nodes, level - 1, schema)
     extra = [a - b for a, b in zip(tree.depths[level], tree.depths[level - 1], strict=True)]

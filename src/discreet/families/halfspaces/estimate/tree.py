@@ -16,18 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import BadRelease
 from discreet.families.halfspaces.estimate.cells import ROUNDING
 from discreet.families.halfspaces.estimate.prior import uniform_share
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.estimate.tree_layers import Block, Layer, PrunedTree
 from discreet.families.ranges.estimate.tree_nodes import NONE, added
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 BATCH = 1024
 """Halfspaces that go down together; their nodes then stay in a processor's cache."""

@@ -22,8 +22,8 @@ from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.halfspaces.estimate.grid import CANONICAL
@@ -60,6 +60,8 @@ class HalfspaceTree:
     kind: ClassVar[str] = "halfspace-tree"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        if (reason := of_type(query_class, Halfspaces).of_the_net) is not None:
+            return reason
         columns = [schema.column(name) for name in of_type(query_class, Halfspaces).named(schema)]
         if len(columns) > MOST_COLUMNS:
             return f"a tree serves at most {MOST_COLUMNS} columns, not {len(columns)}."
@@ -143,9 +145,7 @@ class PreparedHalfspaceTree(PreparedTree):
         return part, ()
 
 
-def leaf_estimates(
-    measured: TreeMeasurement, schema: Schema, public_rows: int | None
-) -> npt.NDArray[np.float64]:
+def leaf_estimates(measured: TreeMeasurement, schema: Schema, public_rows: int | None) -> Floats:
     """Smoothed counts of the leaves. Where the total is as good as all rows, they add to these."""
     tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=schema)
     up = tree.upward()

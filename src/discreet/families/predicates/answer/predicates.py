@@ -17,6 +17,7 @@ from discreet.answering.evidence import Evidence, measured_numbers
 from discreet.answering.readings import Reading
 from discreet.answering.regions import Region
 from discreet.answering.source import Source
+from discreet.arrays import Bools
 from discreet.artifacts.measurement import Measurement, Selection
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadRelease
@@ -34,8 +35,7 @@ from discreet.families.predicates.queries.strategy import InequalityCounts, Stra
 from discreet.families.shared.estimate.combination import Terms
 from discreet.questions.expressions import Expression
 from discreet.questions.inequality import lone_inequality
-from discreet.schema import Schema
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import Schema, keeps_every_row
 
 MODEL_NOTE = "The interval is the bound that holds for all declared predicates at once."
 
@@ -92,9 +92,7 @@ class PredicateSource(Source):
         return _solved(first, wanted, self._schema, confidence)
 
 
-def over_parts(
-    schema: Schema, condition: Expression, found: Partition
-) -> npt.NDArray[np.bool_] | None:
+def over_parts(schema: Schema, condition: Expression, found: Partition) -> Bools | None:
     """The parts that make up the condition, or `None` if it splits one or needs other columns."""
     if not set(columns_of(schema, [condition])) <= set(found.columns):
         return None
@@ -127,9 +125,7 @@ def _listed(
     return _counted(value, terms, confidence)
 
 
-def _solved(
-    measured: object, wanted: npt.NDArray[np.bool_], schema: Schema, confidence: float
-) -> Estimates | None:
+def _solved(measured: object, wanted: Bools, schema: Schema, confidence: float) -> Estimates | None:
     if not isinstance(measured, Measurement) or not isinstance(measured.query, StrategyCounts):
         raise BadRelease("A part of predicates has no measurement that this version knows.")
     matrix = measured.query.array(schema).astype(np.float64)
@@ -153,9 +149,7 @@ def _counted(value: float, terms: Terms, confidence: float) -> Estimates:
     return Estimates.of_reading(reading, confidence, is_direct=True, readings=(reading,))
 
 
-def _modelled(
-    part: Part, wanted: npt.NDArray[np.bool_], found: Partition, confidence: float
-) -> Estimates | None:
+def _modelled(part: Part, wanted: Bools, found: Partition, confidence: float) -> Estimates | None:
     same = np.flatnonzero((found.workload == wanted[None, :]).all(axis=1))
     chosen, noisy = part.measurements[-2:]
     model = part.estimates["answers"]

@@ -6,12 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.families.halfspaces.estimate.reference import BIAS
 from discreet.families.shared.estimate.public_random import generator
-
-Floats = npt.NDArray[np.float64]
 
 PASSES = 20
 """Times that all answers seen so far are gone through after each new one."""
@@ -20,7 +18,7 @@ TABLES = 12
 
 
 def reweighted(
-    weights: Floats, rows: Sequence[npt.NDArray[np.bool_]], answers: Sequence[float], total: float
+    weights: Floats, rows: Sequence[Bools], answers: Sequence[float], total: float
 ) -> Floats:
     """`weights` (which add to `total`) moved towards the answers, as in Hardt, Ligett, McSherry 2012."""
     if total <= 0:
@@ -39,8 +37,8 @@ def reweighted(
 
 
 def foreseen_error(
-    workload: npt.NDArray[np.bool_],
-    part: npt.NDArray[np.int64],
+    workload: Bools,
+    part: Integers,
     shape: Sequence[tuple[int, int]],
     *,
     rows: float,
@@ -64,7 +62,7 @@ def foreseen_error(
 
 
 def _public_table(
-    parts: int, part: npt.NDArray[np.int64], shape: Sequence[tuple[int, int]], table: int
+    parts: int, part: Integers, shape: Sequence[tuple[int, int]], table: int
 ) -> Floats:
     """The share of the rows that each part holds, in one public table."""
     mass: Floats = np.ones(1)
@@ -76,7 +74,7 @@ def _public_table(
 
 
 def _simulated(
-    workload: npt.NDArray[np.bool_],
+    workload: Bools,
     cells: Floats,
     truth: Floats,
     rows: float,
@@ -90,7 +88,7 @@ def _simulated(
     scale = noise / math.sqrt(2)
     total = max(0.0, rows + scale * float(draw.laplace()))  # it is measured, too
     weights = cells * (total / cells.sum())
-    seen: list[npt.NDArray[np.bool_]] = []
+    seen: list[Bools] = []
     answers: list[float] = []
     exact = workload @ truth
     for _ in range(rounds):

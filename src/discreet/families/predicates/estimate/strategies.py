@@ -23,11 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.laws import NoiseLaw
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 FINENESS = 1 << 10
 """The largest entry of a rounded strategy."""
@@ -56,7 +54,7 @@ class Strategy:
         return np.asarray(np.linalg.norm(self.reconstruction, axis=1))
 
 
-def strategies(workload: npt.NDArray[np.bool_], *, squared: bool) -> tuple[Strategy, ...]:
+def strategies(workload: Bools, *, squared: bool) -> tuple[Strategy, ...]:
     """Candidates for a workload: the predicates one by one, the parts, and an optimised strategy.
 
     `squared`: for noise that follows the L2 sensitivity.

@@ -15,8 +15,8 @@ from math import lcm, prod
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import BadInput, BadQuestion
 from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, cell_bits
 from discreet.questions.cells.pieces import Pieces, extents, pieces_of
@@ -33,9 +33,6 @@ from discreet.questions.expressions import columns_of as columns_in
 from discreet.questions.inequality import Inequality, inequality_of
 from discreet.questions.spelling import checked_weight
 from discreet.schema import OrderedColumn, Schema, keeps_every_row
-
-Bools = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 MOST_PREDICATES = 10_000
 MOST_CELLS = 1 << 22
@@ -252,7 +249,7 @@ def integer_inequality(
     return scaled, int(2 * bound * scale), strict
 
 
-def doubled_middles(schema: Schema, name: str) -> tuple[npt.NDArray[np.float64], Bools]:
+def doubled_middles(schema: Schema, name: str) -> tuple[Floats, Bools]:
     """Twice the middle of each cell, a whole number, and which cells have one."""
     column = schema.column(name)
     if not isinstance(column, OrderedColumn) or column.kind != "integer":

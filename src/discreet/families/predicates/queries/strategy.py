@@ -10,6 +10,7 @@ from typing import Any, ClassVar, assert_never
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools, Integers
 from discreet.errors import BadInput
 from discreet.families.predicates.queries.predicates import (
     MOST_EXACT,
@@ -24,7 +25,6 @@ from discreet.schema import Schema
 from discreet.schema.limits import MOST_CELLS
 
 Counts = npt.NDArray[np.int64]
-Integers = npt.NDArray[np.int64]
 
 MOST_PARTS = 4096
 
@@ -43,7 +43,7 @@ class StrategyCounts:
     matrix: tuple[tuple[int, ...], ...] | None
     parts: Integers | None = field(default=None, compare=False, repr=False)
     """The part of each cell, where rows are to be counted; a stored query has no use for it."""
-    workload: npt.NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
+    workload: Bools | None = field(default=None, compare=False, repr=False)
     kind: ClassVar[str] = "strategy-counts"
 
     @classmethod

@@ -23,8 +23,8 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.artifacts.measurement import Measurement, Selection
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.mechanisms import Exponential
@@ -143,7 +143,7 @@ class PreparedMwem(PreparedClass):
     def _selecting(self) -> Exponential:
         return Exponential(epsilon=_epsilon(self.piece, self.accounting))
 
-    def _request(self, row: npt.NDArray[np.bool_]) -> Request:
+    def _request(self, row: Bools) -> Request:
         matrix = row.astype(np.int64).reshape(1, -1)
         query = StrategyCounts.of(self.schema, self.query_class.conditions, matrix)
         return Request(
@@ -225,7 +225,7 @@ class PreparedMwem(PreparedClass):
         cells = np.bincount(found.part, minlength=found.parts).astype(np.float64)
         weights = cells * (mass / cells.sum())  # rows spread evenly over cells, to start with
         kept: list[Measurement | Selection] = [total]
-        rows: list[npt.NDArray[np.bool_]] = []
+        rows: list[Bools] = []
         answers: list[float] = []
         for _ in range(self.rounds):
             chosen, noisy = self._look(grant, weights)
@@ -245,9 +245,7 @@ class PreparedMwem(PreparedClass):
         text = self.query_class.text
         return part, (ErrorClaim(text, bound, confidence, True, SELECTED),)
 
-    def _look(
-        self, grant: Verbs, weights: npt.NDArray[np.float64]
-    ) -> tuple[Selection, Measurement]:
+    def _look(self, grant: Verbs, weights: Floats) -> tuple[Selection, Measurement]:
         found = partition(self.schema, self.query_class.conditions)
         model = model_answers(weights, found.workload)
         chosen = grant.select(ModelError(found, model), self._selecting)
@@ -278,8 +276,6 @@ def _foreseen(
     )
 
 
-def model_answers(
-    weights: npt.NDArray[np.float64], workload: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.int64]:
+def model_answers(weights: Floats, workload: Bools) -> Integers:
     """What a model says, in whole rows."""
     return np.array([round(float(weights[row].sum())) for row in workload], dtype=np.int64)

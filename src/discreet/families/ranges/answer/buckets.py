@@ -7,18 +7,15 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.evidence import Evidence
+from discreet.arrays import Codes, Floats
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
 from discreet.families.ranges.answer.ranges import CountsRanges
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.schema import Schema
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint64]
 
 BUCKET_NOTE = (
     "The interval holds for all ranges at once, by the theorem of the release. Its confidence is "

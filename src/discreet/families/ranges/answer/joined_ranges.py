@@ -23,18 +23,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Codes, Floats
 from discreet.families.ranges.answer.joint_estimates import JoinedEstimates
 from discreet.families.ranges.answer.ranges import CountsRanges, RangeSource
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.tables.estimate.symmetric_tables import Box, SymmetricTable
 from discreet.privacy.laws import NoiseLaw
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.uint64]
 
 LEAST_SHARE = 1e-3
 """A source that makes up less than this of an estimate is not counted as one of those combined."""

@@ -25,7 +25,7 @@ from discreet.families.tables.estimate.consistent import ConsistentTables
 from discreet.families.tables.estimate.symmetric_tables import SymmetricTable
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.laws.exact_sums import kurtosis_of
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import keeps_every_row
 
 if TYPE_CHECKING:
     from discreet.answering.library import Library

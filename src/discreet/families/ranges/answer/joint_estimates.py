@@ -12,14 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.privacy.laws.sums import spread_factor
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 LESSER_RISK = 0.1
 """The part of the probability to miss that the noisier of two intervals gets, where both hold."""

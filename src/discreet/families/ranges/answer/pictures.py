@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Codes, Floats
 from discreet.artifacts.answer import Answer
 from discreet.errors import BadInput, NotAnswerable
 from discreet.families.ranges.answer.buckets import BucketSource
@@ -20,8 +20,6 @@ from discreet.queries.tree import bits_of
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint64]
 
 MOST_BARS = 1 << 16
 PLAIN = 2.0

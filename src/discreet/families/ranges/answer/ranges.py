@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates, joined
 from discreet.answering.evidence import Evidence
 from discreet.answering.verification.verify_tree import tree_epsilon
+from discreet.arrays import Bools, Codes, Floats, Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
@@ -41,9 +41,6 @@ from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.blocks import BlockCounts
 from discreet.schema import Schema
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.uint64]
 Ends = tuple[Codes, Codes]
 """First and last cells, one row a range."""
 
@@ -135,7 +132,7 @@ class RangeSource(CountsRanges):
         """A tree of which whole levels were measured."""
         every = range_tree(self.columns, self.schema, every=True)
         depths = {every.shifts(level): depth for level, depth in enumerate(every.depths)}
-        found: dict[tuple[int, ...], tuple[npt.NDArray[np.int64], float]] = {}
+        found: dict[tuple[int, ...], tuple[Integers, float]] = {}
         for each in self.part.measurements:
             if not isinstance(each, Measurement) or not isinstance(each.query, BlockCounts):
                 raise BadRelease("a release of ranges holds something else than levels of a tree.")

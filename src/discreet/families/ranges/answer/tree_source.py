@@ -6,7 +6,6 @@ from itertools import product
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.ends import value_codes, whole_codes
 from discreet.answering.estimates import NO_GROUPS, Estimates, combined_note
@@ -14,7 +13,9 @@ from discreet.answering.library import Library
 from discreet.answering.readings import Reading
 from discreet.answering.regions import BoxRegions, RangeRegions, Region
 from discreet.answering.source import Found, Source
+from discreet.arrays import Bools, Integers
 from discreet.errors import NotAnswerable
+from discreet.families.groups.queries.classes import GroupedQuantiles
 from discreet.families.ranges.answer.buckets import BucketSource
 from discreet.families.ranges.answer.joined_ranges import JoinedSource
 from discreet.families.ranges.answer.joining import parts_of
@@ -29,8 +30,6 @@ from discreet.questions.conditions import asks_for_a_value
 from discreet.questions.impossible import covers_box, rules_over
 from discreet.schema import OrderedColumn
 
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Ranged = JoinedSource | BucketSource
 
 MOST_GROUPS = 1 << 20
@@ -259,8 +258,12 @@ class TreeSource(Source):
             return quantile(fitting[0], region.level, confidence)
         if fitting:
             written = ["WHERE"] * (not region.takes_all) + ["GROUP BY"] * bool(region.groups)
+            others = sorted(region.names)
+            named = (
+                f", or release {GroupedQuantiles(region.column, by=others).text}" if others else ""
+            )
             raise NotAnswerable(
-                f"Quantiles are of a whole column: ask without {' and '.join(written)}."
+                f"Quantiles are of a whole column: ask without {' and '.join(written)}{named}."
             )
         if needed in self._library.release.workload:
             raise NotAnswerable(

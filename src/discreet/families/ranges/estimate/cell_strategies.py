@@ -14,16 +14,13 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Codes, Floats, Integers
 from discreet.families.predicates.estimate.strategies import best_l1, best_l2, whole
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.estimate.tree_layers import LEAST_VARIANCE, Layer, PrunedTree
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed
 from discreet.families.ranges.queries.ranges import range_tree
 from discreet.schema import Schema
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.uint64]
 
 MOST_CELLS_L2, MOST_CELLS_L1 = 256, 128
 """Cells up to which a strategy is looked for: a second's work, and a file that stays small."""

@@ -11,15 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Codes, Floats, Integers
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.estimate.tree_nodes import NONE, TreeNodes, added
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.uint64]
 
 BATCH = 1024
 """Boxes that go down together; their nodes then stay in a processor's cache."""

@@ -15,11 +15,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree, Upward
-
-Floats = npt.NDArray[np.float64]
 
 GRID_SCALES = 40
 """Counts that a leaf may have, one every noise scale up to so many; 0 besides."""

@@ -12,14 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Codes, Floats, Integers
 from discreet.families.ranges.estimate.tree_nodes import NONE, TreeNodes
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.uint64]
 
 MOST_LISTED = 1 << 22
 """Cells up to which a table says in which leaf each one lies."""

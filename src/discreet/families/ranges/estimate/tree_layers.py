@@ -16,16 +16,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.tree import Nodes, Tree, bits_of, halvings
 from discreet.schema import Schema
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 LEAST_VARIANCE = 1e-30
 """Below this a variance counts as this: its inverse is still a number that adds."""
 
@@ -68,7 +65,7 @@ class Block:
         """The inverse of `spread`."""
         return dense.reshape(-1)[self.place]
 
-    def parents(self, children: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def parents(self, children: Integers) -> Integers:
         """The rows of this block that some children, given by their place in their layer, lie in."""
         return np.unique(self.place[children] // self.shape[1])
 
@@ -237,7 +234,7 @@ def layers_of(measured: TreeMeasurement) -> list[Layer]:
 
 
 def full_layers(
-    tree: Tree, measured: Mapping[int, tuple[npt.NDArray[np.int64], float]], schema: Schema
+    tree: Tree, measured: Mapping[int, tuple[Integers, float]], schema: Schema
 ) -> list[Layer]:
     """A tree of which whole levels were measured: by level, its counts and their variance."""
     layers: list[Layer] = []
@@ -297,7 +294,7 @@ def _layer(tree: Tree, level: TreeLevel) -> Layer:
 
 
 def shown_layers(
-    tree: Tree, above: Sequence[TreeLevel], level: int, nodes: Nodes, first: npt.NDArray[np.int64],
+    tree: Tree, above: Sequence[TreeLevel], level: int, nodes: Nodes, first: Integers,
     first_epsilon: float,
 ) -> list[Layer]:  # fmt: skip
     """The tree as a stopping rule sees it: the levels above, and this level's first numbers."""

@@ -11,13 +11,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools, Codes, Floats, Integers
 from discreet.errors import BadRelease
 from discreet.families.ranges.estimate.tree_layers import PrunedTree
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.uint64]
 
 NONE = -1
 

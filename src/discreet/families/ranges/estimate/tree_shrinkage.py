@@ -15,12 +15,9 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Singles
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, Upward
-
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
 
 WIDTHS = (0.25, 0.1, 0.04, 0.015, 0.006, 0.0025, 0.001, 0.0004)
 """Standard deviations of a half's count about an even split, relative to the whole."""
@@ -113,7 +110,7 @@ def _left_halves(
     value: tuple[Floats, Floats],
     noise: tuple[Floats, Floats],
     even: Floats,
-    in_fit: npt.NDArray[np.bool_],
+    in_fit: Bools,
     weights: Floats,
 ) -> tuple[Floats, Floats]:
     """The left half of each count, and the mixture weights fitted to the splits of this depth."""
@@ -144,7 +141,7 @@ def _shrunk(
     spread: Floats,
     count: Floats,
     even: Floats,
-    in_fit: npt.NDArray[np.bool_],
+    in_fit: Bools,
     weights: Floats,
 ) -> tuple[Floats, Floats]:
     """Posterior mean of the shift from an even split, `seen` with normal noise; and new weights.

@@ -20,8 +20,8 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.refining import LevelView
@@ -30,13 +30,14 @@ from discreet.families.ranges.estimate.tree_empties import upward_of_sparse
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of, shown_layers
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed, smoothed_last
 from discreet.families.ranges.queries.ranges import DEEP, Ranges, range_tree
-from discreet.families.ranges.release.claims import tree_claims
+from discreet.families.ranges.release.claims import stopped_levels_bound, tree_claims
 from discreet.families.ranges.release.error import ADAPTIVE_NOTE, class_error
 from discreet.families.ranges.release.shares import best_shares, rounded_shares
 from discreet.families.shared.release.protocol import Algorithm, ClassError, Verbs, of_type
 from discreet.families.shared.release.refined import MeasuredByRefining, scheduled
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
+from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
@@ -67,7 +68,7 @@ class StoppingRule:
     thresholds: tuple[float, ...]
     """By level, in rows."""
 
-    def __call__(self, view: LevelView) -> npt.NDArray[np.bool_]:
+    def __call__(self, view: LevelView) -> Bools:
         if view.level == 0:
             return np.zeros(len(view.nodes), dtype=np.bool_)
         if sum(self.tree.depths[-1]) > DEEP:
@@ -179,6 +180,16 @@ class PreparedTree(MeasuredByRefining):
             worst=scale * best.worst_variance,
             rows=rows,
             confidence=confidence,
+            together=stopped_levels_bound(
+                [self.schema.column(name).value_cells for name in self.tree.columns],
+                [
+                    (depth, DiscreteLaplaceLaw(scale=1 / (self.path * share)))
+                    for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
+                    if share
+                ],
+                possible=len(self.tree.depths),
+                delta=1 - confidence,
+            ),
             note=ADAPTIVE_NOTE,
         )
 
@@ -206,7 +217,7 @@ class PreparedTree(MeasuredByRefining):
         return part, tree_claims(RangeSource(part, self.schema), confidence)
 
 
-def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> npt.NDArray[np.float64]:
+def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> Floats:
     """Smoothed counts of the leaves, level by level."""
     tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=schema)
     return tree.leaves(smoothed(tree, upward_of_sparse(tree)))

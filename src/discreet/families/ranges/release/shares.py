@@ -17,12 +17,10 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 
+from discreet.arrays import Floats
 from discreet.queries.tree import Tree, halvings
-
-Floats = npt.NDArray[np.float64]
 
 FINEST = 1024
 """Shares are multiples of 1/1024, so that noise scales stay short rationals."""

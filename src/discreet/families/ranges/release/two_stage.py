@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from discreet.arrays import Bools
 from discreet.artifacts.measurement import TreeMeasurement
 from discreet.core.refining import LevelView, path_epsilon
 from discreet.families.ranges.queries.ranges import Ranges
@@ -92,7 +90,7 @@ class SameTree:
 
     other: TreeMeasurement
 
-    def __call__(self, view: LevelView) -> npt.NDArray[np.bool_]:
+    def __call__(self, view: LevelView) -> Bools:
         (level,) = [each for each in self.other.levels if each.level == view.level]
         return level.stopped.copy()
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput
-from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.exact import Exactable, at_part_of_risk
 from discreet.privacy.laws import NoiseLaw, miss_probability
 from discreet.privacy.laws.exact_sums import Term, Terms, cumulants_of
 from discreet.privacy.laws.sums import (
@@ -40,7 +40,6 @@ __all__ = [
     "variance_of",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 LEAST_WEIGHT = 1e-3
 """An estimate that would get less of the weight than this is left out: it changes nothing."""
@@ -143,7 +142,7 @@ def _coarser(
     return coarse
 
 
-def half_widths(cell: Terms, cells: npt.NDArray[np.int64], confidence: Exactable) -> Floats:
+def half_widths(cell: Terms, cells: Integers, confidence: Exactable) -> Floats:
     """`half_width` of the sum of `cells` cells, each with the noise `cell`, for a whole array."""
     if len(cell) == 1 and cell[0][0] == 1:
         _, law, count = cell[0]
@@ -166,4 +165,4 @@ def half_widths(cell: Terms, cells: npt.NDArray[np.int64], confidence: Exactable
 
 def halved(confidence: Exactable) -> Fraction:
     """The level at which two intervals hold together at `confidence` (union bound)."""
-    return 1 - (1 - exact(confidence, name="confidence")) / 2
+    return at_part_of_risk(confidence, Fraction(1, 2))

@@ -13,16 +13,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
+from discreet.arrays import Floats, Integers
 from discreet.families.shared.estimate.combination import Term, half_width
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws import NoiseLaw, miss_probability
 from discreet.privacy.laws.exact_sums import chernoff_half_width
 from discreet.privacy.laws.sums import SERIES_MISS, weighted_half_widths
-
-Floats = npt.NDArray[np.float64]
 
 SLACK = 1 + 1e-6
 
@@ -54,7 +52,7 @@ def _terms_half_width(terms: list[Term], level: Exactable, miss: float) -> float
 
 
 def linear_half_widths(
-    laws: Sequence[NoiseLaw], weights: Floats, counts: npt.NDArray[np.int64], level: Exactable
+    laws: Sequence[NoiseLaw], weights: Floats, counts: Integers, level: Exactable
 ) -> tuple[Floats, Floats]:
     """Half-widths and standard deviations, one a row, of `counts` draws of each law times a weight."""
     sizes = np.where(counts > 0, np.abs(weights), 0.0)

@@ -8,9 +8,8 @@ of its coverage; but it is never cut down to less than the noise on one side.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.arrays import Floats
 
 SLACK = 1e-9
 """More than the rounding of a few float additions, relatively."""

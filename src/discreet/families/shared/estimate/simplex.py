@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.arrays import Floats
 
 
 def nearest_counts(noisy: npt.NDArray[np.generic], total: float | None = None) -> Floats:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, Self, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.mechanisms import Exponential
@@ -85,7 +85,7 @@ class Verbs(Protocol):
         *,
         epsilon: Fraction,
         schedule: Schedule,
-        stop: Callable[[LevelView], npt.NDArray[np.bool_]],
+        stop: Callable[[LevelView], Bools],
     ) -> TreeMeasurement: ...
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from discreet.answering.estimates import Estimates
 from discreet.answering.selecting import Selection
+from discreet.arrays import Bools
+from discreet.families.shared.estimate.combination import halved
 from discreet.families.tables.answer.counting import count_rows
 from discreet.families.tables.answer.linear_tables import ModelTable, WeightedTable
 from discreet.families.tables.answer.model_sums import (
@@ -15,7 +14,7 @@ from discreet.families.tables.answer.model_sums import (
     narrowed_mean,
     narrowed_sum,
 )
-from discreet.families.tables.answer.summing import both, quotient, sum_rows
+from discreet.families.tables.answer.summing import quotient, sum_rows
 from discreet.privacy.exact import Exactable
 
 
@@ -28,7 +27,7 @@ def aggregate_table(
     group_axes: tuple[int, ...],
     confidence: Exactable,
     public_rows: int | None,
-    impossible: npt.NDArray[np.bool_] | None,
+    impossible: Bools | None,
 ) -> Estimates:
     """The sum (`kind` "sum") or the average of the column on `axis` over the selected rows."""
 
@@ -66,8 +65,10 @@ def aggregate_table(
     bounds = selection.columns[axis].value_bounds
     assert bounds is not None
     center = float((bounds[0] + bounds[1]) / 2)
-    counts = counted(both(level))
-    found = quotient(summed(both(level), center), counts, center=center, hull=selection.hull(axis))
+    counts = counted(halved(level))
+    found = quotient(
+        summed(halved(level), center), counts, center=center, hull=selection.hull(axis)
+    )
     if model is None:
         return found
     return narrowed_mean(model, selection, axis, group_axes, found, counts, confidence)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.library import Library
 from discreet.answering.public_total import counted_down
 from discreet.answering.regions import CellRegions, RangeRegions
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.families.ranges.answer.joined_ranges import JoinedSource
 from discreet.families.shared.estimate.kept import Kept
@@ -16,12 +16,8 @@ from discreet.families.tables.answer.cut_cells import partial_cells
 from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
 from discreet.questions.cells.pieces import extents
 from discreet.questions.impossible import impossible_rows
-from discreet.schema import NumberColumn, OrderedColumn
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import NumberColumn, OrderedColumn, keeps_every_row
 from discreet.schema.limits import MOST_CELLS
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class TableBatches:

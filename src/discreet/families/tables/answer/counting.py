@@ -11,14 +11,12 @@ of the cells is counted as that number minus the others: fewer draws, and none f
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.selecting import Selection
+from discreet.arrays import Bools
 from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
 from discreet.privacy.exact import Exactable
-
-Floats = npt.NDArray[np.float64]
 
 DECLARED_NOTE = (
     "Cells that the schema declares impossible are taken to be empty. Answers about them rely on "
@@ -33,7 +31,7 @@ def count_rows(
     group_axes: tuple[int, ...] = (),
     confidence: Exactable,
     public_rows: int | None,
-    impossible: npt.NDArray[np.bool_] | None = None,
+    impossible: Bools | None = None,
 ) -> Estimates:
     """How many rows satisfy the selection, in each combination of cells of the group axes.
 
@@ -65,9 +63,7 @@ def count_rows(
     return found.emptied(nothing).noted(DECLARED_NOTE)
 
 
-def nothing_left(
-    outer: npt.NDArray[np.bool_], impossible: npt.NDArray[np.bool_] | None, axes: tuple[int, ...]
-) -> npt.NDArray[np.bool_]:
+def nothing_left(outer: Bools, impossible: Bools | None, axes: tuple[int, ...]) -> Bools:
     """For each group, whether all that is selected is impossible."""
     left = outer if impossible is None else outer & ~impossible
     return np.asarray(~left.any(axis=axes))

@@ -13,8 +13,7 @@ from discreet.families.tables.answer.parities import SplitSource
 from discreet.families.tables.estimate.mixture import Mixture, model_counts
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.privacy.laws import NoiseLaw
-from discreet.schema import Schema
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import Schema, keeps_every_row
 
 
 def residuals_of(part: Part, place: int, release: Release) -> Evidence:

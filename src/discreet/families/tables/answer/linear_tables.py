@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.public_total import counted_down
+from discreet.arrays import Bools, Floats, Integers
 from discreet.families.shared.estimate.combination import (
     Terms,
     half_width,
@@ -33,11 +34,8 @@ from discreet.families.shared.estimate.linear_widths import (
     variance_of_repeated,
 )
 from discreet.families.tables.estimate.consistent import ConsistentTables
-from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.exact import Exactable, at_part_of_risk, exact
 from discreet.privacy.laws import NoiseLaw
-
-Floats = npt.NDArray[np.float64]
-
 
 TOTAL_RISK = Fraction(1, 10)
 """The part of an interval's risk that goes to the total: its noise is the smaller one by far."""
@@ -45,9 +43,7 @@ CEILING_RISK = Fraction(1, 10)
 """The part of an interval's risk that goes to the tables of single columns above it."""
 
 
-def summed(
-    numbers: npt.NDArray[np.generic], mask: npt.NDArray[np.bool_], axes: tuple[int, ...]
-) -> Floats:
+def summed(numbers: npt.NDArray[np.generic], mask: Bools, axes: tuple[int, ...]) -> Floats:
     """The sum of `numbers` over `axes` where `mask` holds."""
     where = np.broadcast_to(mask, numbers.shape)
     return np.asarray(np.sum(numbers, axis=axes, where=where), dtype=np.float64)
@@ -99,7 +95,7 @@ class WeightedTable(ABC):
 
     def count(
         self,
-        mask: npt.NDArray[np.bool_],
+        mask: Bools,
         group_axes: tuple[int, ...],
         rows: int | None,
         confidence: Exactable,
@@ -124,14 +120,12 @@ class WeightedTable(ABC):
         return confidence
 
     def ceilings(
-        self, selected: npt.NDArray[np.bool_], group_axes: tuple[int, ...], confidence: Exactable
+        self, selected: Bools, group_axes: tuple[int, ...], confidence: Exactable
     ) -> Floats:
         """What the counts of the selected cells cannot exceed, one a group."""
         return np.array(np.inf)
 
-    def ceilings_of_cells(
-        self, codes: Sequence[npt.NDArray[np.int64]], confidence: Exactable
-    ) -> Floats | None:
+    def ceilings_of_cells(self, codes: Sequence[Integers], confidence: Exactable) -> Floats | None:
         """The same for single cells, by their codes in each column."""
         return None
 
@@ -216,7 +210,7 @@ class CombinedTable(WeightedTable):
 
     def count(
         self,
-        mask: npt.NDArray[np.bool_],
+        mask: Bools,
         group_axes: tuple[int, ...],
         rows: int | None,
         confidence: Exactable,
@@ -287,9 +281,7 @@ class LinearTable(WeightedTable):
         """Whether it has one column of more than two cells: a parity of two moves them in opposite directions."""
         return len(self.columns) == 1 and self.counts.size > 2
 
-    def _of_cells(
-        self, many: npt.NDArray[np.int64], confidence: Exactable
-    ) -> tuple[Floats, Floats]:
+    def _of_cells(self, many: Integers, confidence: Exactable) -> tuple[Floats, Floats]:
         """For sums of so many cells of the one column, all at once: its cells are alike to the noise.
 
         The coefficients of n cells follow from those of one: an even part, which grows with n, and
@@ -300,7 +292,7 @@ class LinearTable(WeightedTable):
         one[0] = 1.0
         laws: list[NoiseLaw] = []
         weights: list[Floats] = []
-        counts: list[npt.NDArray[np.int64]] = []
+        counts: list[Integers] = []
         for law, row, times in self._tables.coefficients(self.columns, one):
             if row.size == 1:
                 laws.append(law)
@@ -338,11 +330,10 @@ class ModelTable(WeightedTable):
     margins: dict[int, WeightedTable] = field(default_factory=dict, init=False)
 
     def model_level(self, confidence: Exactable) -> Fraction:
-        level = exact(confidence, name="confidence")
-        return 1 - (1 - level) * (1 - CEILING_RISK) if self.margins else level
+        return at_part_of_risk(confidence, 1 - CEILING_RISK if self.margins else Fraction(1))
 
     def ceilings(
-        self, selected: npt.NDArray[np.bool_], group_axes: tuple[int, ...], confidence: Exactable
+        self, selected: Bools, group_axes: tuple[int, ...], confidence: Exactable
     ) -> Floats:
         """What the counts of the selected cells cannot exceed, one a group.
 
@@ -364,9 +355,7 @@ class ModelTable(WeightedTable):
                 least = np.minimum(least, self._ceiling(axis, touched, confidence))
         return least
 
-    def ceilings_of_cells(
-        self, codes: Sequence[npt.NDArray[np.int64]], confidence: Exactable
-    ) -> Floats | None:
+    def ceilings_of_cells(self, codes: Sequence[Integers], confidence: Exactable) -> Floats | None:
         if not self.margins:
             return None
         least = np.full(len(codes[0]), np.inf)
@@ -381,7 +370,7 @@ class ModelTable(WeightedTable):
         reach, _ = margin.reach(first, self._one_sided(confidence))
         return np.asarray(np.maximum(margin.counts, 0.0) + reach)
 
-    def _ceiling(self, axis: int, touched: npt.NDArray[np.bool_], confidence: Exactable) -> float:
+    def _ceiling(self, axis: int, touched: Bools, confidence: Exactable) -> float:
         margin, weights = self.margins[axis], touched.astype(np.float64)
         if not touched.any():
             return 0.0
@@ -389,18 +378,16 @@ class ModelTable(WeightedTable):
         return max(0.0, float((margin.counts * weights).sum())) + reach
 
     def _one_sided(self, confidence: Exactable) -> Fraction:
-        risk = CEILING_RISK * (1 - exact(confidence, name="confidence")) / len(self.margins)
-        return 1 - 2 * risk
+        return at_part_of_risk(confidence, 2 * CEILING_RISK / len(self.margins))
 
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
-        level = exact(confidence, name="confidence")
         largest = float(np.abs(weights).max(initial=0.0))
-        width = largest * self._most_off(level)
+        width = largest * self._most_off(exact(confidence, name="confidence"))
         if self.total is not None:
             off = abs(self.total - float(self.counts.sum()))
             if self.total_law is not None:
-                off += self.total_law.half_width(float(1 - TOTAL_RISK * (1 - level)))
-            within = self._most_off(1 - (1 - TOTAL_RISK) * (1 - level))
+                off += self.total_law.half_width(float(at_part_of_risk(confidence, TOTAL_RISK)))
+            within = self._most_off(at_part_of_risk(confidence, 1 - TOTAL_RISK))
             top, bottom = float(weights.max(initial=0.0)), float(weights.min(initial=0.0))
             width = min(width, (top - bottom) / 2 * within + abs(top + bottom) / 2 * off)
         # Half the measured distance is what a random half of the cells is off by, about.

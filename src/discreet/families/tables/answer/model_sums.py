@@ -18,14 +18,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.selecting import Selection
+from discreet.arrays import Floats
 from discreet.families.tables.answer.linear_tables import ModelTable
-from discreet.privacy.exact import Exactable, exact
-
-Floats = npt.NDArray[np.float64]
+from discreet.privacy.exact import Exactable, at_part_of_risk
 
 MARGIN_RISK = Fraction(2, 10)
 """The part of an interval's risk that goes to the column's own table."""
@@ -37,11 +35,11 @@ PLACES = (1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8)
 
 def level_beside(confidence: Exactable) -> Fraction:
     """What is left of the confidence for the model, after the tables of single columns."""
-    return 1 - (1 - MARGIN_RISK - COUNT_RISK) * (1 - exact(confidence, name="confidence"))
+    return at_part_of_risk(confidence, 1 - MARGIN_RISK - COUNT_RISK)
 
 
 def level_of_count(confidence: Exactable) -> Fraction:
-    return 1 - COUNT_RISK * (1 - exact(confidence, name="confidence"))
+    return at_part_of_risk(confidence, COUNT_RISK)
 
 
 def narrowed_mean(
@@ -96,8 +94,8 @@ def _excesses(
         return []
     middle = np.sort((low[asked] + high[asked]) / 2)
     thresholds = {0.0, *(float(middle[int(len(middle) * place)]) for place in PLACES)}
-    risk = MARGIN_RISK * (1 - exact(confidence, name="confidence"))
-    level = 1 - risk / (len(PLACES) + 1)  # each of two sides: half of this for one end
+    # Each of two sides: half of this for one end.
+    level = at_part_of_risk(confidence, MARGIN_RISK / (len(PLACES) + 1))
     found = []
     for threshold in sorted(thresholds):
         sums = []

@@ -7,12 +7,10 @@ between two weighted sums of true counts; see `summing`.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.selecting import Selection
+from discreet.arrays import Floats
 from discreet.questions.question import middle_of
-
-Floats = npt.NDArray[np.float64]
 
 
 def moment_values(

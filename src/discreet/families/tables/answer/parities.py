@@ -13,12 +13,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.readings import Reading
 from discreet.answering.regions import Region
 from discreet.answering.source import Source
+from discreet.arrays import Floats
 from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadRelease, NotAnswerable
@@ -31,7 +31,7 @@ from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.exact import Exactable
 from discreet.questions.expressions import Expression
 from discreet.questions.inequality import lone_inequality
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import keeps_every_row
 
 if TYPE_CHECKING:
     from discreet.answering.library import Library
@@ -183,7 +183,7 @@ def _from_table(library: Library, names: Sequence[str], confidence: float) -> An
     return _answer(library, value, *table.reach(pattern, confidence), confidence, covers)
 
 
-def _signs(columns: tuple[str, ...]) -> npt.NDArray[np.float64]:
+def _signs(columns: tuple[str, ...]) -> Floats:
     return signs(len(columns)).astype(np.float64)
 
 

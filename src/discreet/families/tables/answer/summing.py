@@ -12,27 +12,23 @@ also lies between the least and the greatest value that the condition allows, wh
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import NoisySum
 from discreet.answering.selecting import Selection
+from discreet.arrays import Bools, Floats
 from discreet.errors import NotAnswerable
 from discreet.families.shared.estimate.combination import (
     Term,
     half_width,
-    halved,
     inverse_variance_weights,
 )
 from discreet.families.tables.answer.counting import DECLARED_NOTE, nothing_left
 from discreet.families.tables.answer.linear_tables import WeightedTable
-from discreet.privacy.exact import Exactable, exact
+from discreet.privacy.exact import Exactable
 from discreet.schema import Column
-
-Floats = npt.NDArray[np.float64]
 
 MOST_WEIGHTED = 1 << 24
 """Cells of a table that are weighted one by one."""
@@ -47,7 +43,7 @@ def sum_rows(
     confidence: Exactable,
     public_rows: int | None,
     center: float = 0.0,
-    impossible: npt.NDArray[np.bool_] | None = None,
+    impossible: Bools | None = None,
 ) -> Estimates:
     """The sum of (column on `axis` - center) over the selected rows; see `count_rows`."""
     return weighted_rows(
@@ -69,7 +65,7 @@ def weighted_rows(
     group_axes: tuple[int, ...],
     confidence: Exactable,
     public_rows: int | None,
-    impossible: npt.NDArray[np.bool_] | None = None,
+    impossible: Bools | None = None,
 ) -> Estimates:
     """The sum over the selected rows of what each adds: the least, the greatest and the expected number."""
     if table.cells > MOST_WEIGHTED:
@@ -227,8 +223,3 @@ def direct_mean(
         notes=(note,) if note else (),
         leaves_no_row_out=measured.count is None,
     )
-
-
-def both(confidence: Exactable) -> Fraction:
-    """The level of each of two intervals."""
-    return halved(exact(confidence, name="confidence"))

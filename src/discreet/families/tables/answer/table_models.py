@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.evidence import reduced
 from discreet.answering.library import Library
+from discreet.arrays import Floats
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.tables.answer.evidence import published_model
 from discreet.families.tables.answer.linear_tables import WeightedTable
@@ -66,7 +66,7 @@ def _rows_with_cells(library: Library) -> float:
     return sum(weight * total for weight, (total, _) in zip(weights, totals, strict=True))
 
 
-def _shares(library: Library, name: str, rows: float) -> npt.NDArray[np.float64]:
+def _shares(library: Library, name: str, rows: float) -> Floats:
     """The shares of a column's cells, as far as noise lets them be seen."""
     if library.has_linear((name,)):
         table = library.table((name,))

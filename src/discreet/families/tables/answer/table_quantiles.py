@@ -12,10 +12,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.selecting import Selection
+from discreet.arrays import Floats
 from discreet.artifacts.answer import Unit
 from discreet.errors import NotAnswerable
 from discreet.families.tables.answer.linear_tables import WeightedTable
@@ -23,7 +23,6 @@ from discreet.privacy.exact import Exactable
 from discreet.schema import OrderedColumn
 from discreet.schema.columns.temporal import TemporalColumn
 
-Floats = npt.NDArray[np.float64]
 MOST_WORK = 1 << 26
 """Cells of the table, times cells of the column."""
 

@@ -16,7 +16,7 @@ from discreet.families.shared.estimate.combination import Terms
 from discreet.families.tables.answer.summing import MOST_WEIGHTED
 from discreet.privacy.exact import Exactable
 from discreet.questions.expressions import TRUE
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import keeps_every_row
 
 
 def table_reading(library: Library, selection: Selection) -> Reading | None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import NoisyCount, NoisySum
@@ -15,16 +14,19 @@ from discreet.answering.readings import Reading
 from discreet.answering.regions import CellRegions, RangeRegions, Region
 from discreet.answering.selecting import Selection, select
 from discreet.answering.source import Found, Source
+from discreet.arrays import Bools
 from discreet.errors import NotAnswerable
+from discreet.families.groups.queries.classes import MOST_COLUMNS as MOST_BY
+from discreet.families.groups.queries.classes import GroupedMeans, GroupedSums
 from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.answer.joining import total_of
+from discreet.families.shared.estimate.combination import halved
 from discreet.families.tables.answer.aggregates import aggregate_table
 from discreet.families.tables.answer.batches import TableBatches
 from discreet.families.tables.answer.counting import DECLARED_NOTE, count_rows, nothing_left
 from discreet.families.tables.answer.linear_tables import CombinedTable, WeightedTable
 from discreet.families.tables.answer.moments import moment_values
 from discreet.families.tables.answer.summing import (
-    both,
     direct_mean,
     direct_sum,
     quotient,
@@ -38,11 +40,9 @@ from discreet.families.tables.answer.table_readings import (
 )
 from discreet.questions.expressions import TRUE
 from discreet.questions.impossible import impossible_cells
-from discreet.questions.inequality import NUMERIC_KINDS
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.questions.inequality import NUMERIC_KINDS, is_of_halfspaces
+from discreet.schema import keeps_every_row
 from discreet.schema.limits import MOST_CELLS
-
-Bools = npt.NDArray[np.bool_]
 
 MOST_GROUPS = 1 << 20
 MOST_LISTED = 1 << 12
@@ -78,10 +78,10 @@ class TableSource(Source):
         if not region.has_inequality or region.kind != "count" or region.column is not None:
             return False
         columns = tuple(name for name in self._schema.names if name in region.names)
-        if any(self._schema.column(name).kind not in NUMERIC_KINDS for name in columns):
-            return False
         if not self._library.usable(columns):
-            return True
+            return all(self._schema.column(name).kind in NUMERIC_KINDS for name in columns)
+        if not is_of_halfspaces(region.condition, region.groups, self._schema):
+            return False
         return isinstance(self._library.table(columns), CombinedTable)
 
     def read_ranges(self, asked: RangeRegions, confidence: float) -> Found:
@@ -247,7 +247,7 @@ class TableSource(Source):
         """A measured sum over a count from elsewhere in the release, if it has one."""
         if not plain or not self._library.usable((column,)):
             return None
-        level = both(confidence)
+        level = halved(confidence)
         selection = select(TRUE, self._schema, keep=[column], in_domain=column)
         table = self._library.table((column,))
         counts = count_rows(table, selection, confidence=level, public_rows=self._public_rows)
@@ -298,8 +298,11 @@ class TableSource(Source):
         try:
             table = self._library.table(selection.names)
         except NotAnswerable:
-            also = ""
-            if selection.names == (column,):
+            others = [name for name in selection.names if name != column]
+            if others:
+                by_group = GroupedSums if region.kind == "sum" else GroupedMeans
+                also = f" or {by_group(column, by=others).text}" if len(others) <= MOST_BY else ""
+            else:
                 whole = Sums(column) if region.kind == "sum" else Means(column)
                 also = f" or {whole.text}"
             raise NotAnswerable(self._library.refusal(selection.names, also=also)) from None

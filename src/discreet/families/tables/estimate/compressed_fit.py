@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from discreet.families.tables.estimate.mixture import Mixture, Singles, Target, bin_matrix
+from discreet.arrays import Floats, Singles
+from discreet.families.tables.estimate.mixture import Mixture, Target, bin_matrix
 from discreet.families.tables.estimate.residuals import centred
 
 LARGE = 48
@@ -25,7 +26,7 @@ Labels = npt.NDArray[np.int64]
 def fit_by_bins(
     model: Mixture,
     targets: Sequence[Target],
-    alone: Sequence[npt.NDArray[np.float64]],
+    alone: Sequence[Floats],
     *,
     rows: float,
     steps: int,

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.tables.estimate.residuals import ResidualTables, centred
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.laws import NoiseLaw
 
-Floats = npt.NDArray[np.float64]
 Columns = tuple[str, ...]
 Coefficients = list[tuple[NoiseLaw, Floats, int]]
 """Law, coefficients of draws, and how many draws have each of them."""
@@ -33,7 +32,7 @@ class DirectTable:
     """A table over columns that give every row a cell, with a draw of `law` on each of its cells."""
 
     columns: Columns
-    counts: npt.NDArray[np.int64]
+    counts: Integers
     law: NoiseLaw
 
 

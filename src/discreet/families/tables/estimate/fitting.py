@@ -9,8 +9,8 @@ from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.estimate.log_linear import LogLinear, fits_whole_domain
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 class RowModel(Protocol):
     """Shares of the cells of any columns, and rows drawn from them."""
 
-    def marginal(self, columns: Sequence[int]) -> npt.NDArray[np.float64]: ...
+    def marginal(self, columns: Sequence[int]) -> Floats: ...
 
-    def sample(self, rows: int, generator: Generator) -> npt.NDArray[np.int64]: ...
+    def sample(self, rows: int, generator: Generator) -> Integers: ...
 
 
 STEPS, WHOLE_STEPS = 600, 250
 FITTED = 0.5
 LEAST_STD = 1e-3
 """The deviation of a number that has no noise: fitting divides by it."""
-MeasuredTable = tuple[tuple[str, ...], npt.NDArray[np.int64], NoiseLaw]
+MeasuredTable = tuple[tuple[str, ...], Integers, NoiseLaw]
 """Columns, counts with a draw on each cell, and the law of that noise."""
 WIDE = 1 << 14
 """Cells from which a table of two columns is fitted only if it stands out from noise."""
@@ -73,7 +73,7 @@ def model_of_measurements(
     schema: Schema,
     measured: Iterable[Measurement],
     tables: Sequence[MeasuredTable],
-    shares: Mapping[str, npt.NDArray[np.float64]],
+    shares: Mapping[str, Floats],
     rows: float,
 ) -> RowModel:
     """A model of the columns of `shares`, fitted to all that was measured of one and two of them.
@@ -95,9 +95,7 @@ def _columns(measured: Measurement) -> tuple[str, ...]:
     return query.columns if isinstance(query, Residual | Parity) else ()
 
 
-def fitted_model(
-    shares: Sequence[npt.NDArray[np.float64]], targets: Sequence[Target], rows: float
-) -> RowModel:
+def fitted_model(shares: Sequence[Floats], targets: Sequence[Target], rows: float) -> RowModel:
     """Maximum entropy where the whole domain can be listed, a mixture of products elsewhere."""
     sizes = [len(each) for each in shares]
     if fits_whole_domain(sizes):
@@ -114,7 +112,7 @@ def fitted_model(
 
 
 def _with_independent(
-    shares: Sequence[npt.NDArray[np.float64]],
+    shares: Sequence[Floats],
     targets: Sequence[Target],
     tied: Sequence[int],
     rows: float,
@@ -142,7 +140,7 @@ def _with_independent(
     return Mixture.of(sizes, np.concatenate(blocks, axis=1))
 
 
-def _teaches(target: Target, shares: Sequence[npt.NDArray[np.float64]]) -> bool:
+def _teaches(target: Target, shares: Sequence[Floats]) -> bool:
     """Whether a wide table of two columns says more than noise would.
 
     Its squared distance from independent columns is compared with what noise gives, plus three
@@ -163,7 +161,7 @@ def _teaches(target: Target, shares: Sequence[npt.NDArray[np.float64]]) -> bool:
 def _targets_of_tables(
     schema: Schema, tables: Sequence[MeasuredTable], places: dict[str, int], rows: float
 ) -> list[Target]:
-    found: dict[tuple[str, ...], list[tuple[npt.NDArray[np.float64], float]]] = {}
+    found: dict[tuple[str, ...], list[tuple[Floats, float]]] = {}
     for columns, counts, law in tables:
         for own in subsets(columns):
             if not 1 <= len(own) <= 2 or any(schema.column(name).cells < 2 for name in own):
@@ -177,7 +175,7 @@ def _targets_of_tables(
 
 def _combined_target(
     own: tuple[str, ...],
-    estimates: Sequence[tuple[npt.NDArray[np.float64], float]],
+    estimates: Sequence[tuple[Floats, float]],
     places: dict[str, int],
     rows: float,
 ) -> Target:

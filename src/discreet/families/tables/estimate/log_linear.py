@@ -14,16 +14,14 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.families.tables.estimate.mixture import Target
 from discreet.families.tables.estimate.residuals import centred
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 LARGEST_DOMAIN = 1 << 18
 LEAST_PENALTY = 0.1

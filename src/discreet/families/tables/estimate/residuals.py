@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.tables.queries.parities import Parity, signs
 from discreet.families.tables.queries.residuals import Residual, subsets
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

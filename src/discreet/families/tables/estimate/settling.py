@@ -15,16 +15,14 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers, Singles
 from discreet.families.shared.estimate.simplex import nearest_counts
 from discreet.families.tables.estimate.residuals import ResidualTables
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 LARGEST = 4096
 """Cells of all columns together up to which rows are settled: the wanted counts are that squared."""
@@ -154,7 +152,7 @@ def _some(rows: int, generator: Generator) -> Integers:
     return (start + np.arange(LOOKED_AT)) % rows
 
 
-def _met(block: Floats, others: Integers) -> npt.NDArray[np.float32]:
+def _met(block: Floats, others: Integers) -> Singles:
     """For each row and each value of a column, the missing counts of its other values with it."""
     single = block.astype(np.float32)
     found = single[others[:, 0]]

@@ -19,10 +19,9 @@ from itertools import product
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint64]
+from discreet.arrays import Codes, Floats
+
 Box = tuple[Codes, Codes]
 """First and last cells, both included: one row a box, one number a column."""
 

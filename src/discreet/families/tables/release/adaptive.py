@@ -25,8 +25,8 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.mechanisms import AdditiveMechanism, DiscreteGaussian, DiscreteLaplace
@@ -58,8 +58,6 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
-
-Floats = npt.NDArray[np.float64]
 
 LOOKING, AUDIT = Fraction(10, 100), Fraction(3, 100)
 """Shares of the budget for finding pairs, and for the model's own error."""

@@ -19,7 +19,7 @@ from discreet.families.tables.answer.evidence import model_tables
 from discreet.families.tables.answer.linear_tables import CEILING_RISK, ModelTable
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.release.residual import cell_half_width
-from discreet.privacy.exact import exact
+from discreet.privacy.exact import at_part_of_risk
 from discreet.schema import Schema
 
 AUDITED = "the model's measured distance from each table, and the exact law of that noise"
@@ -34,17 +34,16 @@ def model_claim(
     """For each single cell of the class alone."""
     found = model_tables(part, schema)
     tables = ResidualTables(schema, found.residuals, rows=public_rows)
-    risk = 1 - exact(confidence, name="confidence")
     rows = float(public_rows or 0)
     if public_rows is None:
-        reach = cell_half_width(tables, (), float(1 - ROWS_RISK * risk))
+        reach = cell_half_width(tables, (), float(at_part_of_risk(confidence, ROWS_RISK)))
         rows = max(0.0, float(tables.table(()))) + reach
     bounds, theorem = [0.0], AUDITED
     for model in found.models:
         if tables.determines(model.columns):
             bounds.append(cell_half_width(tables, model.columns, confidence))
             continue
-        bound = _cell_reach(model, 1 - MODEL_RISK * risk)
+        bound = _cell_reach(model, at_part_of_risk(confidence, MODEL_RISK))
         most = max(rows, float(model.counts.sum()))
         if bound > most:
             bound, theorem = most, ALL_ROWS

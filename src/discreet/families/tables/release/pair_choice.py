@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.arrays import Floats
 
 MEAN_ABSOLUTE = 0.8
 """The mean absolute value of a standard normal number, about."""

@@ -37,8 +37,7 @@ from discreet.families.tables.release.residual_planning import needed_residuals,
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
-from discreet.schema import Schema
-from discreet.schema.columns.completeness import keeps_every_row
+from discreet.schema import Schema, keeps_every_row
 
 PER_CELL = "linear in independent draws of known laws: exact coefficients"
 ALL_CELLS = "exact coefficients of each cell, and the union bound over the class"
