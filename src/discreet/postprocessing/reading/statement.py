@@ -84,7 +84,10 @@ def _is_plain_item(node: Any) -> bool:
         return type(node.this) in (exp.Column, exp.Star, exp.Distinct)
     if type(node) in (exp.Sum, exp.Avg):
         return type(node.this) is exp.Column
-    kinds = (exp.Median, exp.Quantile, exp.Mode, exp.Anonymous)
+    kinds = (
+        exp.Median, exp.Quantile, exp.Mode, exp.Anonymous, exp.Variance, exp.VariancePop, exp.Stddev,
+        exp.StddevPop, exp.StddevSamp, exp.Corr, exp.CovarPop, exp.CovarSamp,
+    )  # fmt: skip
     return type(node) in kinds and not any(
         isinstance(each, exp.AggFunc) for each in node.find_all(exp.AggFunc) if each is not node
     )
