@@ -26,6 +26,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 WORKLOAD = [
     "marginals(age, sex)",
     "means(income)",
+    "means(income by region)",
     "intervals(age)",
     "halfspaces(age, hours)",
     'predicates("age >= 65")',

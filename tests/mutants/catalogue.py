@@ -14,6 +14,7 @@ from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
 from tests.mutants.bugs.engines import ENGINES
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
+from tests.mutants.bugs.groups import GROUPS
 from tests.mutants.bugs.halfspaces import HALFSPACES
 from tests.mutants.bugs.joint_answers import JOINT_ANSWERS
 from tests.mutants.bugs.marginals import MARGINALS
@@ -42,6 +43,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *HALFSPACES,
     *COUNTING,
     *RANGES,
+    *GROUPS,
     *CURATOR,
     *JOINT_ANSWERS,
     *VALUES,

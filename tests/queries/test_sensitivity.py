@@ -25,6 +25,7 @@ from discreet.queries.blocks import BlockCounts, CutCounts, GridCounts
 from discreet.queries.measurable import ClampedSum, Marginal, PresentCount, query_types
 from discreet.reference.intervals.range_count import RangeCount
 from discreet.schema import Schema
+from tests.groups.test_group_sensitivity import QUERIES as BY_GROUP
 
 SCHEMA = """
 dataset = "people"
@@ -116,7 +117,7 @@ TIGHT = (
 
 
 def test_every_registered_query_is_asked_here():
-    asked = (*ASKED, *evaluated(schema_of()))
+    asked = (*ASKED, *evaluated(schema_of()), *BY_GROUP)
     assert {query.kind for query in asked} == set(query_types())
 
 

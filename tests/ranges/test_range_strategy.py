@@ -146,7 +146,8 @@ def test_without_noise_to_speak_of_every_question_has_its_true_answer(tmp_path, 
 
 
 def test_the_claim_holds_for_all_intervals_and_is_within_a_few_deviations(tmp_path):
-    """It fails with probability below delta = 1e-9."""
+    """It fails with probability below delta = 1e-9. Nine deviations are for the noise of least squares, and
+    one for what smoothing moves."""
     rows = [age % 30 for age in range(3000)]
     made = released(tmp_path, cells=30, rows=rows, budget=Budget(rho="1/50"))
     reader = ReleaseReader(made)
@@ -155,7 +156,7 @@ def test_the_claim_holds_for_all_intervals_and_is_within_a_few_deviations(tmp_pa
     found = reader.count_many("age", first, last, codes=True)
     truth = 100 * (last - first + 1).astype(float)
     assert np.abs(found.estimate - truth).max() <= bound
-    assert bound <= 9 * found.std.max()
+    assert bound <= 10 * found.std.max()
     (claim,) = made.claims
     assert claim.bound < bound and claim.simultaneous
 

@@ -12,7 +12,8 @@ from discreet.families.ranges.answer.box_usefulness import _strips, box_bound, p
 from discreet.families.ranges.answer.class_bounds import tree_bound
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
-from discreet.families.ranges.answer.usefulness import _boundaries, interval_bound, reach
+from discreet.families.ranges.answer.usefulness import _boundaries, interval_bound
+from discreet.families.ranges.estimate.all_ranges import reach
 from discreet.families.ranges.release.adaptive import AdaptiveTree
 from discreet.families.ranges.release.tree import FullTree
 from discreet.families.ranges.release.two_stage import TwoStageTree

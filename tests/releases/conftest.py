@@ -17,6 +17,7 @@ from discreet.core.test_door import observed_vaults
 from discreet.engines.protocol import SumRequest, bounding_key, checked_sum
 from discreet.errors import EngineFailed
 from discreet.ledger import Ledger
+from discreet.queries.tallies import Cells, Tally, Total
 from discreet.releases import run
 from discreet.schema import Schema
 
@@ -117,6 +118,30 @@ class TableEngine:
             value = min(max(value, request.low), request.high)
             total += round(value * request.scale)
         return total
+
+    def tally(self, tallies: Sequence[Tally]) -> list[np.ndarray]:
+        self._called("tally")
+        return [self._tally(tally) for tally in tallies]
+
+    def _tally(self, tally: Tally) -> np.ndarray:
+        """Totals, values and cells of all rows by group: what releases ask for."""
+        found = np.zeros(tally.shape(self.schema), dtype=np.int64)
+        column = self.schema.column(tally.term.column)
+        for row in self.rows:
+            code = column.code_of(row[column.name])
+            group = [self.schema.column(name).code_of(row[name]) for name in tally.groups]
+            if None in (code, *group) or code >= column.value_cells:
+                continue
+            if isinstance(tally.term, Cells):
+                found[(*group, code >> tally.term.shift)] += 1
+                continue
+            low, high = column.value_bounds
+            added = 1
+            if isinstance(tally.term, Total):
+                value = min(max(Fraction(column.unit_of(row[column.name])), low), high)
+                added = round(value * tally.term.grid) - tally.term.center
+            found[tuple(group)] += added
+        return found.reshape(-1)
 
     def row_count(self) -> int:
         self._called("row_count")

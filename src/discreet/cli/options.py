@@ -52,7 +52,8 @@ workload_option = click.option(
     metavar="CLASS",
     multiple=True,
     help="What the release must be good for: 'histogram(a)', 'marginals(a, b)', 'marginals(2)', 'means(a)', "
-    "'sums(a)', 'intervals(a)', 'rectangles(a, b)', 'unions(a, 3)', 'halfspaces(a, b)', 'parities(2)', "
+    "'sums(a)', 'means(a by b)', 'sums(a by b, c)', 'intervals(a)', 'intervals(a by b)', 'quantiles(a)', "
+    "'quantiles(a by b)', 'rectangles(a, b)', 'unions(a, 3)', 'halfspaces(a, b)', 'parities(2)', "
     "'predicates(\"a >= 65\")'; repeatable. Add '* 3' to give a class three times the weight.",
 )
 

@@ -50,6 +50,7 @@ from discreet.queries.measurable import (
     Counts,
     PresentCount,
     Query,
+    TallyQuery,
 )
 from discreet.queries.scores import Score
 from discreet.queries.tallies import Key, Tally, WeightedCounts, keys_touched
@@ -412,14 +413,21 @@ class Grant:
         wanted = {
             request: None
             for query in queries
-            if not isinstance(query, CountQuery)
+            if isinstance(query, ClampedSum | PresentCount)
             for request in _sums_for(query, self._schema)
         }
         totals = dict(zip(wanted, self._engine.sums(list(wanted)), strict=True)) if wanted else {}
+        grouped = [query for query in queries if isinstance(query, TallyQuery)]
+        tallies = list({tally: None for query in grouped for tally in query.tallies(self._schema)})
+        tallied = dict(zip(tallies, self._engine.tally(tallies), strict=True)) if tallies else {}
         answers: list[Counts] = []
         for query in queries:
             if isinstance(query, CountQuery):
                 answers.append(query.evaluate(marginals[query.columns]))
+                continue
+            if isinstance(query, TallyQuery):
+                found = [tallied[tally] for tally in query.tallies(self._schema)]
+                answers.append(query.answered(found, self._schema))
                 continue
             exact = [totals[request] for request in _sums_for(query, self._schema)]
             if isinstance(query, ClampedSum) and query.center:

@@ -17,6 +17,7 @@ from discreet.privacy.exact import decimal_text
 
 LARGE_EPSILON = Fraction(5)
 LARGE_DELTA = Fraction(1, 10**6)
+NEAR_ONE = Fraction(1, 10)  # of the people whose protection a delta may fail
 LARGE_CAP, HUGE_CAP = Fraction(10), Fraction(100)
 """Epsilons above which a cap is warned of, and above which the command line asks whether it is meant."""
 
@@ -88,6 +89,12 @@ def _about_delta(delta: Fraction, people: int | None) -> list[str]:
             f"delta is {float(delta):.3g}, and about 1 in {people:,} people is {1 / people:.3g}: a mechanism "
             "with such a delta may publish somebody's row outright. Use a delta far below "
             f"1/{people:,}."
+        ]
+    if people is not None and delta * people > NEAR_ONE:
+        return [
+            f"delta is {float(delta):.3g}, not far below 1 in {people:,} people: with up to "
+            f"{float(100 * delta * people):.0f}% probability somebody's protection may fail. Use a delta of "
+            f"{float(NEAR_ONE / people):.1g} or less."
         ]
     if delta > LARGE_DELTA:
         return [

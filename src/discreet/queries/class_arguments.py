@@ -59,3 +59,12 @@ def arguments_in(inside: str, text: str) -> list[list[Argument]]:
             groups.append([])
         position = argument.end()
     return groups
+
+
+def halves_at_by(inside: str) -> tuple[str, str] | None:
+    """What stands before and after the word `by`, outside quotes; `None` where it stands between nothing."""
+    for found in re.finditer(r'"(?:[^"]|"")*"|\bby\b', inside, re.IGNORECASE):
+        before, after = inside[: found.start()], inside[found.end() :]
+        if found[0].lower() == "by" and before.strip() and after.strip():
+            return before, after
+    return None

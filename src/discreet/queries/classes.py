@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from discreet.errors import BadInput, did_you_mean
-from discreet.queries.class_arguments import arguments_in, plain_names
-from discreet.queries.registry import class_readers
+from discreet.queries.class_arguments import arguments_in, halves_at_by, plain_names
+from discreet.queries.registry import ClassReader, class_readers
 from discreet.questions.spelling import checked_weight
 from discreet.schema import Schema
 
@@ -59,9 +59,12 @@ def parse_class(text: str) -> QueryClass:
     bare = re.sub(r'"(?:[^"]|"")*"', "", text)
     if bare.count("(") != bare.count(")"):
         raise BadInput(INCOMPLETE.format(text, call[1]))
-    name, groups = call[1].lower(), arguments_in(call[2], text)
-    reader = readers[name]
-    if len(groups) == 1:
+    name, reader = call[1].lower(), readers[call[1].lower()]
+    halves = halves_at_by(call[2]) if reader.by_group is not None else None
+    groups = arguments_in(call[2], text) if halves is None else []
+    if halves is not None:
+        parsed = _by_group(reader, halves, text)
+    elif len(groups) == 1:
         parsed = reader.of_one_list(plain_names(groups[0]))
     elif reader.of_several_lists is not None:
         parsed = reader.of_several_lists(groups)
@@ -70,3 +73,13 @@ def parse_class(text: str) -> QueryClass:
     if call[3]:
         object.__setattr__(parsed, "weight", checked_weight(Fraction(call[3])))
     return parsed
+
+
+def _by_group(reader: ClassReader, halves: tuple[str, str], text: str) -> QueryClass:
+    """A class with columns before and after the word `by`."""
+    lists = [arguments_in(each, text) for each in halves]
+    if any(len(each) > 1 for each in lists):
+        raise BadInput(f"{text}: a class by group takes one list before `by` and one after it.")
+    assert reader.by_group is not None
+    columns, by = (plain_names(each[0]) for each in lists)
+    return reader.by_group(columns, by)

@@ -6,10 +6,11 @@ A family that measures others names them in its entry of the registry.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
-from typing import Any, ClassVar, Protocol, assert_never, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, assert_never, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,9 @@ from discreet.privacy.adjacency import (
 from discreet.queries.registry import query_kinds
 from discreet.schema import Schema
 from discreet.schema.limits import MOST_CELLS
+
+if TYPE_CHECKING:
+    from discreet.queries.tallies import Tally
 
 Counts = npt.NDArray[np.int64]
 
@@ -189,7 +193,20 @@ class PresentCount:
         return cls(column=data["column"])
 
 
-Query = CountQuery | ClampedSum | PresentCount
+@runtime_checkable
+class TallyQuery(Protocol):
+    """Integers computed from exact tallies, in their order: sums and counts for groups of rows."""
+
+    kind: ClassVar[str]
+
+    def tallies(self, schema: Schema) -> tuple[Tally, ...]: ...
+    def size(self, schema: Schema) -> int: ...
+    def sensitivity(self, schema: Schema) -> Sensitivity: ...
+    def answered(self, tallied: Sequence[Counts], schema: Schema) -> Counts: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+Query = CountQuery | TallyQuery | ClampedSum | PresentCount
 
 _OF_THE_CORE: tuple[Any, ...] = (
     Marginal,

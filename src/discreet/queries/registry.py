@@ -24,6 +24,7 @@ BUILT_IN = (
     "discreet.families.tables.family:FAMILY",
     "discreet.families.numbers.family:FAMILY",
     "discreet.families.ranges.family:FAMILY",
+    "discreet.families.groups.family:FAMILY",
     "discreet.families.halfspaces.family:FAMILY",
     "discreet.families.predicates.family:FAMILY",
     "discreet.reference.family:FAMILY",
@@ -38,6 +39,8 @@ class ClassReader:
     of_one_list: Callable[[list[str]], QueryClass]
     of_several_lists: Callable[[list[list[Argument]]], QueryClass] | None = None
     """For classes that take several lists, with `;` between them."""
+    by_group: Callable[[list[str], list[str]], QueryClass] | None = None
+    """For classes that can be asked for each group: the columns before the word `by`, and those after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from discreet.releases.left_out import left_out_note
 from discreet.releases.preparing import Prospect, Workload, prepare
 from discreet.releases.targets import (
     TargetError,
-    least_epsilon,
+    best_epsilon,
     least_rows,
     target_part,
 )
@@ -162,17 +162,18 @@ def plan(
                 )
             slack = exact(delta, name="delta")
 
-            def at(epsilon: Fraction) -> Prospect:
+            def at(epsilon: Fraction, named: Mapping[str, str] | None) -> Prospect:
                 return prepare(
                     schema,
                     budget=Budget(epsilon=epsilon, delta=slack),
                     workload=workload,
-                    algorithms=algorithms,
+                    algorithms=named,
                 )
 
-            found = least_epsilon(at, target, rows=known)
+            found, named = best_epsilon(at, target, schema, rows=known, algorithms=algorithms)
             solution = Budget(epsilon=found.charge.epsilon, delta=slack)
-            return _plan(found, solution, known, confidence, solved="epsilon")
+            solved = _plan(found, solution, known, confidence, solved="epsilon")
+            return solved if named is None else _naming(solved, target.text, named)
         case "rows":
             if budget is None:
                 raise BadInput("Solving for rows needs a budget.")
@@ -236,6 +237,21 @@ def _class_plan(part: Prepared, schema: Schema, rows: int | None, confidence: fl
         error=error,
         noise=tuple(part.noise()),
     )
+
+
+def _naming(planned: Plan, text: str, algorithm: str) -> Plan:
+    """With a note that the solution holds for an algorithm that a release would have to be told."""
+    said = (
+        f"solved for the algorithm {algorithm}: name it in the release, as --algorithm '{text}={algorithm}', "
+        "for without a name the release may take another one, whose error is not known beforehand."
+    )
+    classes = [
+        replace(each, error=replace(each.error, note=f"{each.error.note} {said}".strip()))
+        if each.query_class == text
+        else each
+        for each in planned.classes
+    ]
+    return replace(planned, classes=tuple(classes))
 
 
 def _laws(each: ClassPlan) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from typing import Protocol
 
 from discreet.errors import BadInput
 from discreet.families.shared.release.protocol import Prepared
 from discreet.privacy.exact import confidence_level
 from discreet.queries.classes import QueryClass, parse_class
+from discreet.releases.algorithms import algorithm_for
 from discreet.releases.preparing import Prospect
+from discreet.schema import Schema
 
 SMALLEST_POWER, LARGEST_POWER = -6, 1
 """Epsilon is looked for from 1e-6 to 99.9."""
@@ -59,6 +63,12 @@ class TargetError:
         if reached is None and rows is None:
             raise BadInput(
                 f"The error of {self.text} depends on the number of rows; give `rows`, or `people` in the schema."
+            )
+        if reached is None and self.simultaneous and error.half_width is not None:
+            raise BadInput(
+                f"{self.text} is released by {part.algorithm!r} here, for which no bound of all queries at once is "
+                "known before the rows are read. Ask for the error of single queries, without --simultaneous "
+                "(simultaneous=True), or name another algorithm."
             )
         if reached is None:
             raise BadInput(
@@ -109,6 +119,49 @@ def least_epsilon(
             )
         low, high = (low, middle) if met else (middle, high)
     return prospect(high)
+
+
+class Prepares(Protocol):
+    """A release at an epsilon, with algorithms by class."""
+
+    def __call__(self, epsilon: Fraction, named: Mapping[str, str] | None) -> Prospect: ...
+
+
+def best_epsilon(
+    at: Prepares,
+    target: TargetError,
+    schema: Schema,
+    *,
+    rows: int | None,
+    algorithms: Mapping[str, str] | None,
+) -> tuple[Prospect, str | None]:
+    """The least epsilon that meets the target, and the algorithm that it holds for where one must be named.
+
+    An algorithm that chooses among others may choose one whose error nobody knows beforehand. So each
+    of those that it names as solvable is tried as well, unless the caller has named one.
+    """
+    query_class = parse_class(target.text)
+    taken = {parse_class(text).text for text in (algorithms or {})}
+    names: list[str | None] = [None]
+    if target.text not in taken:
+        chooser = algorithm_for(query_class, schema)
+        names += list(getattr(chooser, "solvable", ()))
+    found: list[tuple[Fraction, Prospect, str | None]] = []
+    reasons: list[BadInput] = []
+    for name in names:
+        given = (
+            dict(algorithms or {}) if name is None else {**(algorithms or {}), target.text: name}
+        )
+        try:
+            made = least_epsilon(partial(at, named=given or None), target, rows=rows)
+        except BadInput as error:
+            reasons.append(error)
+            continue
+        found.append((made.charge.epsilon, made, name))
+    if not found:
+        raise reasons[0]
+    _, made, name = min(found, key=lambda each: each[0])  # of equal ones the one without a name
+    return made, name
 
 
 def least_rows(part: Prepared, target: TargetError) -> int:

@@ -326,8 +326,8 @@ CURATOR = (
         name="a-computed-group-takes-values-that-the-schema-leaves-out",
         trap=19,
         file="src/discreet/engines/duckdb/tallies.py",
-        old="            return self._value(bins.columns[0])\n",
-        new="            return self._unit(bins.columns[0])\n",
+        old="            value = self._value(bins.columns[0])\n",
+        new="            value = self._unit(bins.columns[0])\n",
         tests=(f"{COMPUTED}::test_the_engine_counts_each_row_in_the_group_of_its_cell_or_in_none",),
     ),
 )

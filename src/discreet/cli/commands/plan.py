@@ -68,6 +68,7 @@ def command(
     \b
     Examples:
       discreet plan people.toml --epsilon 1 --for 'marginals(2)' --for 'means(income)'
+      discreet plan people.toml --epsilon 1 --for 'means(income by region)' --for 'quantiles(income by region)'
       discreet plan people.toml --for 'marginals(age, sex)' --error 50
       discreet plan people.toml --epsilon 1/2 --for 'marginals(age, sex)' --error 0.1% --json
     """

@@ -254,7 +254,8 @@ class _Scan:
     def _binned(self, bins: Bins) -> Sql:
         """The clamped unit of one ordered column, or the number of a combination of cells."""
         if bins.starts:
-            return self._value(bins.columns[0])
+            value = self._value(bins.columns[0])
+            return s.rest(value, bins.period) if bins.period else value
         number = s.cast(s.whole(0), "BIGINT")
         for name in bins.columns:
             cells = s.whole(self.schema.column(name).cells)
@@ -276,14 +277,9 @@ class _Scan:
         found = _searched(value, runs)
         if not each.starts:
             return s.choose([(s.is_null(value), s.null())], found)
-        unit = self._unit(each.columns[0])
-        return s.choose(
-            [
-                (exp.Not(this=s.is_null(value)), found),
-                (s.is_null(unit), _group_number(each.null)),
-            ],
-            _group_number(each.other),
-        )
+        missing = s.is_null(self._unit(each.columns[0]))
+        cases = [(exp.Not(this=s.is_null(value)), found), (missing, _group_number(each.null))]
+        return s.choose(cases, _group_number(each.other))
 
     def _bucket(self, group: Sql, term: Cells) -> Sql:
         """The group and the bucket as one number; null where the row is in none."""

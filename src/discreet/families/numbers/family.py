@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from discreet.families.groups.queries.classes import GroupedMeans, GroupedSums, grouped
 from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.queries.class_arguments import one_column
 from discreet.queries.registry import ClassReader, Family
@@ -22,8 +23,8 @@ def _examples(schema: Schema) -> Iterator[str]:
 FAMILY = Family(
     name="numbers",
     readers={
-        "means": ClassReader(one_column("means", Means)),
-        "sums": ClassReader(one_column("sums", Sums)),
+        "means": ClassReader(one_column("means", Means), by_group=grouped(GroupedMeans)),
+        "sums": ClassReader(one_column("sums", Sums), by_group=grouped(GroupedSums)),
     },
     algorithms={
         "means": (f"{_RELEASE}.means:MeanOfAllRows", f"{_RELEASE}.means:MeanOfValues"),

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from discreet.families.groups.queries.classes import (
+    GroupedIntervals,
+    GroupedQuantiles,
+    grouped,
+)
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
-from discreet.families.ranges.queries.ranges import Intervals, Rectangles, parse_unions
+from discreet.families.ranges.queries.ranges import (
+    Intervals,
+    Quantiles,
+    Rectangles,
+    parse_unions,
+)
 from discreet.queries.blocks import BlockCounts
 from discreet.queries.class_arguments import one_column
 from discreet.queries.registry import ClassReader, Family
@@ -15,7 +25,7 @@ from discreet.schema import Schema
 
 _RELEASE = "discreet.families.ranges.release"
 _ANSWER = "discreet.families.ranges.answer"
-_CLASSES = ("intervals", "rectangles", "unions")
+_CLASSES = ("intervals", "quantiles", "rectangles", "unions")
 _TREES = (
     f"{_RELEASE}.choice:best_tree",
     f"{_RELEASE}.adaptive:AdaptiveTree",
@@ -29,6 +39,7 @@ def _examples(schema: Schema) -> Iterator[str]:
     names = [quoted(name) for name in schema.names]
     pairs = [", ".join(pair) for pair in combinations(names, 2)]
     yield from (f"intervals({name})" for name in names)
+    yield from (f"quantiles({name})" for name in names[:2])
     yield from (f"rectangles({pair})" for pair in pairs)
     yield from (f"unions({columns}, 2)" for columns in (*names, *pairs))
 
@@ -36,13 +47,19 @@ def _examples(schema: Schema) -> Iterator[str]:
 FAMILY = Family(
     name="ranges",
     readers={
-        "intervals": ClassReader(one_column("intervals", Intervals)),
+        "intervals": ClassReader(
+            one_column("intervals", Intervals), by_group=grouped(GroupedIntervals)
+        ),
+        "quantiles": ClassReader(
+            one_column("quantiles", Quantiles), by_group=grouped(GroupedQuantiles)
+        ),
         "rectangles": ClassReader(lambda columns: Rectangles(*columns)),
         "unions": ClassReader(parse_unions),
     },
     queries=(CellStrategy, BlockCounts),
     algorithms={
         "intervals": (*_TREES, _STRATEGY, _TWO_STAGE),
+        "quantiles": (*_TREES, _STRATEGY, _TWO_STAGE),
         "rectangles": (*_TREES, _TWO_STAGE),
         "unions": (*_TREES, _STRATEGY, _TWO_STAGE),
     },

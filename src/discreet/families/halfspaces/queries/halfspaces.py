@@ -87,6 +87,16 @@ class Halfspaces:
         for name in self.columns:
             check_numeric(name, schema, what="halfspaces(...)")
 
+    @property
+    def of_the_net(self) -> str | None:
+        """Why only the literal net serves the class: it says how close, or how often to project."""
+        if self.gamma == USUAL_GAMMA and self.projections is None:
+            return None
+        return (
+            "gamma= and projections= are for the literal net alone, the algorithm net, under change-one adjacency; leave them "
+            "out for a tree or a grid, whose answers are about the halfspace itself."
+        )
+
     def named(self, schema: Schema) -> tuple[str, ...]:
         """The columns as the schema spells them, in the schema's order."""
         wanted = {schema.column(name).name for name in self.columns}

@@ -43,6 +43,8 @@ class HalfspaceCells:
     kind: ClassVar[str] = "halfspaces"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        if (reason := of_type(query_class, Halfspaces).of_the_net) is not None:
+            return reason
         columns = of_type(query_class, Halfspaces).named(schema)
         if len(columns) > MOST_COLUMNS:
             return f"a grid serves at most {MOST_COLUMNS} columns, not {len(columns)}."

@@ -60,6 +60,8 @@ class HalfspaceTree:
     kind: ClassVar[str] = "halfspace-tree"
 
     def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        if (reason := of_type(query_class, Halfspaces).of_the_net) is not None:
+            return reason
         columns = [schema.column(name) for name in of_type(query_class, Halfspaces).named(schema)]
         if len(columns) > MOST_COLUMNS:
             return f"a tree serves at most {MOST_COLUMNS} columns, not {len(columns)}."

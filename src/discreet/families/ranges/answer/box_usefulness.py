@@ -2,8 +2,9 @@
 
 A box is the sum of the measured nodes inside it whose parents are not. At each level those have a parent
 that one of the box's faces cuts, so there are at most as many as the cut parents have children, and no
-more than the level has nodes. Given what decided the nodes of a level their noise is fresh: Chernoff's
-bound and the union bound over all boxes of the domain bound each level, the levels add.
+more than the level has nodes. Given what decided the nodes of a level their noise is fresh, so over the
+levels the logarithms of moment generating functions add (the error is a martingale with bounded steps in
+that sense), and Chernoff's bound with the union bound over all boxes of the domain bounds their sum.
 
 The published estimates differ from the measured numbers, node by node, by what is seen in the release;
 for any box that adds to at most the largest sum, over the places of each face, of the differences below
@@ -16,6 +17,7 @@ by the sum of max(noise, 0), whose moment generating function is known.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +25,10 @@ import numpy.typing as npt
 from discreet.arrays import Codes, Floats, Integers
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
-from discreet.families.ranges.answer.usefulness import ROUNDING, reach
+from discreet.families.ranges.estimate.all_ranges import ROUNDING, reach
 from discreet.families.ranges.estimate.tree_nodes import TreeNodes
-from discreet.queries.tree import Nodes
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.tree import Nodes, bits_of
 
 FACES = 2
 """Faces of a box in each column."""
@@ -46,8 +49,9 @@ def box_bound(source: RangeSource, delta: float) -> float:
         layer.depth: ids for layer, ids in zip(source.tree.layers, nodes.by_layer, strict=True)
     }
     log_boxes = sum(2 * math.log(source.schema.column(name).value_cells) for name in source.columns)
-    risk = math.log(3 * len(measured.levels) / delta) + log_boxes  # two sides, and what is hidden
-    noise = hidden_noise = 0.0
+    risk = math.log((2 + len(measured.levels)) / delta) + log_boxes  # two sides, and what is hidden
+    draws = BoxDraws()
+    hidden_noise = 0.0
     apart = {"estimate": 0.0, "count": 0.0}
     above: tuple[int, ...] = (0,) * len(bits)
     shown = np.zeros(len(nodes))
@@ -57,10 +61,12 @@ def box_bound(source: RangeSource, delta: float) -> float:
         if above == level.depth:
             many = 1  # the root, which no face cuts: the box is the whole
         # The sum of at most `many` draws, whichever they are: the widest ones.
-        widest = np.sort(level.variance)[::-1][:many].sum()
-        slack = np.sort(level.slack)[::-1][:many].sum()
         scale = float(level.scale.max(initial=0.0))
-        noise += float(reach(np.array([widest]), risk, np.array([scale]))[0]) + float(slack)
+        draws.add(
+            float(np.sort(level.variance)[::-1][:many].sum()),
+            float(np.sort(level.slack)[::-1][:many].sum()),
+            scale,
+        )
         if level.depth != bits:
             every = np.ones(len(level.nodes))
             hidden_noise += positive_reach(min(len(every), _cut(level.nodes, every)), scale, risk)
@@ -84,8 +90,55 @@ def box_bound(source: RangeSource, delta: float) -> float:
         _crossed(nodes, leaves, nodes.estimate[leaves]),
         _crossed(nodes, leaves, shown[leaves]) + hidden_noise,
     )
-    bound = noise + max(apart["estimate"] + hidden, apart["count"])
+    bound = draws.reach(risk) + max(apart["estimate"] + hidden, apart["count"])
     return min(bound, _all_rows(measured.levels[0], nodes, risk)) + ROUNDING
+
+
+class BoxDraws:
+    """The draws that a box may add up, over all levels."""
+
+    def __init__(self) -> None:
+        self.variance = self.slack = self.scale = 0.0
+
+    def add(self, variance: float, slack: float, scale: float) -> None:
+        self.variance += variance
+        self.slack += slack
+        self.scale = max(self.scale, scale)
+
+    def reach(self, risk: float) -> float:
+        """How far their sum goes, but for a chance of exp(-risk) a side."""
+        far = reach(np.array([self.variance]), risk, np.array([self.scale]))
+        return float(far[0]) + self.slack
+
+
+def box_noise_bound(
+    cells: Sequence[int], levels: Sequence[tuple[tuple[int, ...], NoiseLaw]], delta: float
+) -> float:
+    """The part of `box_bound` that noise has where no node is stopped early: what a plan can know.
+
+    `levels`: the depth of each measured level, from the top, and its noise.
+    """
+    risk = math.log((2 + len(levels)) / delta) + sum(2 * math.log(each) for each in cells)
+    bits = [bits_of(each) for each in cells]
+    draws = BoxDraws()
+    above = (0,) * len(bits)
+    for depth, law in levels:
+        here, there = _sides(cells, bits, depth), _sides(cells, bits, above)
+        fan = math.prod(1 << (low - high) for low, high in zip(depth, above, strict=True))
+        cut = sum(FACES * fan * math.prod(there) // side for side in there)
+        many = 1 if depth == above else min(math.prod(here), cut)
+        around = law.envelope()
+        draws.add(many * around.variance, many * around.slack, around.scale)
+        above = depth
+    return draws.reach(risk) + ROUNDING
+
+
+def _sides(cells: Sequence[int], bits: Sequence[int], depth: Sequence[int]) -> list[int]:
+    """Nodes along each column at a depth."""
+    return [
+        ((many - 1) >> (whole - here)) + 1
+        for many, whole, here in zip(cells, bits, depth, strict=True)
+    ]
 
 
 def _all_rows(top: MeasuredLevel, nodes: TreeNodes, risk: float) -> float:

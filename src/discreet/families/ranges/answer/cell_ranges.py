@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from discreet.answering.evidence import Evidence
-from discreet.arrays import Codes, Floats
+from discreet.arrays import Codes, Floats, Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
 from discreet.families.ranges.answer.ranges import RangeSource
-from discreet.families.ranges.answer.usefulness import ROUNDING, reach
+from discreet.families.ranges.estimate.all_ranges import ROUNDING, all_ranges_bound, strategy_leaves
 from discreet.families.ranges.estimate.cell_strategies import CellIntervals, cell_intervals
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
-
-THEOREM = (
-    "Chernoff bounds of the noise of each interval, which is a known combination of independent draws, and "
-    "the union bound over all intervals"
-)
+from discreet.privacy.laws import NoiseLaw
 
 
 @dataclass(eq=False)
@@ -58,21 +53,19 @@ class CellRangeSource(RangeSource):
         return cells, cells, self.intervals.estimate
 
     def bound(self, delta: float) -> float:
-        """What no interval's estimate is off by, with probability 1 - delta."""
+        """What no interval's estimate is off by, with probability 1 - delta.
+
+        That of the noise, and how far the published estimates lie from the least squares counts.
+        """
         query, measured = self._measured
-        around = measured.law.envelope()
-        cells = query.array.shape[1]
-        risk = math.log(cells * (cells + 1) / delta)  # all intervals, two sides
-        weights = np.linalg.pinv(query.array.astype(np.float64))
-        before = np.concatenate([np.zeros((1, weights.shape[1])), np.cumsum(weights, axis=0)])
-        farthest = 0.0
-        for start in range(cells):
-            rows = before[start + 1 :] - before[start]  # of intervals that begin at this cell
-            spread, largest = (rows**2).sum(axis=1), np.abs(rows).max(axis=1)
-            far = reach(around.variance * spread, risk, around.scale * largest)
-            off = far + around.slack * np.abs(rows).sum(axis=1)
-            farthest = max(farthest, float(off.max()))
-        return farthest + ROUNDING
+        moved = self.intervals.prefix - self.intervals.fitted_prefix
+        apart = float(moved.max() - moved.min())
+        return strategy_noise_bound(query.array, measured.law, delta) + apart
+
+
+def strategy_noise_bound(matrix: Integers, law: NoiseLaw, delta: float) -> float:
+    """What no least squares count of an interval is off by: of a plan and of a release."""
+    return all_ranges_bound(strategy_leaves(matrix, law), delta) + ROUNDING
 
 
 def cells_of(part: Part, place: int, release: Release) -> Evidence:

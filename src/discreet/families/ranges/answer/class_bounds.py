@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.answering.asking import Asking
@@ -10,12 +11,15 @@ from discreet.answering.library import Library
 from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.box_usefulness import THEOREM as BOX_THEOREM
 from discreet.families.ranges.answer.box_usefulness import box_bound
-from discreet.families.ranges.answer.cell_ranges import THEOREM as CELL_THEOREM
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import THEOREM as RANGE_THEOREM
 from discreet.families.ranges.answer.usefulness import interval_bound
+from discreet.families.ranges.estimate.all_ranges import ROUNDING, all_ranges_bound, level_leaves
+from discreet.families.ranges.estimate.all_ranges import THEOREM as CELL_THEOREM
 from discreet.families.ranges.queries.ranges import Ranges
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.blocks import BlockCounts
 
 
 def ranges_bound(
@@ -40,6 +44,32 @@ def tree_bound(source: RangeSource, pieces: int, delta: float) -> tuple[float, s
     """The simultaneous bound of a released tree for unions of `pieces` ranges, and why it holds."""
     if isinstance(source, CellRangeSource):
         return pieces * source.bound(delta), CELL_THEOREM
+    if len(source.columns) == 1 and (whole := _of_whole_levels(source, delta)) is not None:
+        return pieces * whole, CELL_THEOREM
     if len(source.columns) == 1:
         return pieces * interval_bound(source, delta), RANGE_THEOREM
     return pieces * box_bound(source, delta), BOX_THEOREM
+
+
+def _of_whole_levels(source: RangeSource, delta: float) -> float | None:
+    """The bound of a short column's tree of whole levels; None for any other tree."""
+    levels = {
+        each.query.shifts[0]: each.law
+        for each in source.part.noisy
+        if isinstance(each.query, BlockCounts)
+    }
+    cells = source.schema.column(source.columns[0]).value_cells
+    if source.part.trees or not levels:
+        return None
+    noise = levels_noise_bound(cells, levels, delta)
+    moved = source.intervals.prefix - source.intervals.fitted_prefix
+    return None if noise is None else noise + float(moved.max() - moved.min())
+
+
+def levels_noise_bound(cells: int, laws: Mapping[int, NoiseLaw], delta: float) -> float | None:
+    """What no least squares count is off by, of whole levels of 2^shift cells a node: plan and release.
+
+    None where the column has too many cells.
+    """
+    found = level_leaves(cells, [(shift, laws[shift]) for shift in sorted(laws, reverse=True)])
+    return None if found is None else all_ranges_bound(found, delta) + ROUNDING

@@ -9,18 +9,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
 from discreet.answering.estimates import Estimates
 from discreet.artifacts.answer import Unit
-from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.estimate.cell_strategies import CellIntervals
+from discreet.families.ranges.estimate.tree_intervals import IntervalIndex
 from discreet.privacy.laws.sums import spread_factor
-from discreet.schema import OrderedColumn
+from discreet.schema import OrderedColumn, Schema
 from discreet.schema.columns.temporal import TemporalColumn
 
 
-def quantile(source: RangeSource, level: Fraction, confidence: float) -> Estimates:
+class OneColumn(Protocol):
+    """What quantiles are read off: all ranges of one column."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def intervals(self) -> IntervalIndex | CellIntervals: ...
+    @property
+    def kurtosis(self) -> float: ...
+    @property
+    def note(self) -> str: ...
+
+
+def quantile(source: OneColumn, level: Fraction, confidence: float) -> Estimates:
     """The value of the `level` quantile, between the values that it may be."""
     found = quantile_cells(source, level, confidence)
     column = source.schema.column(source.columns[0])
@@ -47,7 +64,7 @@ class QuantileCells:
     upper: int
 
 
-def quantile_cells(source: RangeSource, level: Fraction, confidence: float) -> QuantileCells:
+def quantile_cells(source: OneColumn, level: Fraction, confidence: float) -> QuantileCells:
     """The `level` quantile of the column of a tree over one column."""
     index = source.intervals
     below, deviation = index.excess(float(level))
@@ -58,7 +75,7 @@ def quantile_cells(source: RangeSource, level: Fraction, confidence: float) -> Q
     first = int(maybe_above[0]) if len(maybe_above) else len(index.leaves)
     last = int(maybe_below[-1]) if len(maybe_below) else -1
     lower = int(index.starts[max(first - 1, 0)])
-    upper = int(index.ends[min(last + 1, len(index.leaves) - 1)])
+    upper = int(index.ends[max(last, 0)])
     upper = max(upper, lower)
     target = float(level) * float(index.prefix[-1])
     leaf = int(np.searchsorted(index.prefix, target, side="right")) - 1

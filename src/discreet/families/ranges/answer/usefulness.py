@@ -18,6 +18,7 @@ the sums is seen in the release, and added. An end that cuts a leaf lies between
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +26,16 @@ import numpy.typing as npt
 from discreet.arrays import Bools, Codes, Floats, Integers
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.estimate.all_ranges import ROUNDING, reach
+from discreet.families.ranges.estimate.walks import WalkLevel, walk_bound
+from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.queries.blocks import BlockCounts
+from discreet.queries.tree import bits_of
 
-CURVATURE = 4 * math.log(4 / 3)
-"""-ln(1-x) / x at x = 1/4, where it is largest."""
+OF_ALL_ROWS = 0.1
+"""The part of delta that bounds how many rows there are."""
 TIE = 1e-9
 """Sums of equal variance are told apart by no rounding: which one is taken is public."""
-ROUNDING = 0.5
-"""Rounding an estimate to a whole number moves it by at most this."""
 THEOREM = (
     "Chernoff bounds of the noise at every boundary that the tree could have, level by level, the union "
     "bound over them, and the distance of the published estimates from the sums that it holds for"
@@ -40,7 +44,10 @@ THEOREM = (
 
 def interval_bound(source: RangeSource, delta: float) -> float:
     """What no interval's estimate is off by, with probability 1 - delta."""
-    starts, ends = _boundaries(source, delta)
+    noise = _simulated(source, (1 - OF_ALL_ROWS) * delta)
+    starts, ends = _boundaries(source, (1 - OF_ALL_ROWS) * delta)
+    if noise is not None:
+        starts.reach, ends.reach = np.zeros(len(starts.rows)), np.zeros(len(ends.rows))
     nodes = source.nodes
     leaves = np.flatnonzero(nodes.is_leaf)
     leaves = leaves[np.argsort(nodes.low[leaves, 0], kind="stable")]
@@ -57,7 +64,68 @@ def interval_bound(source: RangeSource, delta: float) -> float:
             most = np.maximum(most, before + starts.reach + inside)
             least = np.minimum(least, after - ends.reach - inside)
         bounds.append(max(float(most.max()), 0.0) - min(float(least.min()), 0.0))
-    return max(bounds) + ROUNDING
+    bound = max(bounds) + (noise or 0.0)
+    return min(bound, _all_rows(source, starts, ends, OF_ALL_ROWS * delta)) + ROUNDING
+
+
+def _simulated(source: RangeSource, delta: float) -> float | None:
+    """The noise of the sums at all boundaries, where it can be simulated.
+
+    A tree that was stopped early may end at any of its levels; each has a part of delta. None for a
+    tree of two stages, whose numbers have noise of several widths in one level.
+    """
+    trees, column = source.part.trees, source.schema.column(source.columns[0])
+    bits = bits_of(column.value_cells)
+    if len(trees) > 1:
+        return None
+    if trees:
+        levels = [
+            WalkLevel(
+                bits - trees[0].tree.depths[level.level][0],
+                DiscreteLaplaceLaw(scale=1 / level.first_epsilon),
+            )
+            for level in trees[0].levels
+        ]
+        return adaptive_noise(column.value_cells, levels, len(trees[0].tree.depths), delta)
+    laws = {
+        each.query.shifts[0]: each.law
+        for each in source.part.noisy
+        if isinstance(each.query, BlockCounts)
+    }
+    ordered = [WalkLevel(shift, laws[shift]) for shift in sorted(laws, reverse=True)]
+    return walk_bound(column.value_cells, ordered, delta)
+
+
+def adaptive_noise(
+    cells: int, levels: Sequence[WalkLevel], possible: int, delta: float
+) -> float | None:
+    """Of a tree that may end at any of its `possible` levels: of a plan and of a release."""
+    return walk_bound(cells, levels, delta / possible)
+
+
+def chernoff_noise(levels: Sequence[WalkLevel], bits: int, delta: float) -> float:
+    """The same without simulation, where no node is stopped early: for columns with very many cells."""
+    variance = scale = 0.0
+    above = bits
+    for level in levels:
+        around = level.law.envelope()
+        fan = 1 << (above - level.shift)
+        variance += max(1, fan // 2) * around.variance
+        scale = max(scale, around.scale)
+        above = level.shift
+    risk = math.log(2 * len(levels) / delta) + bits * math.log(2)
+    return 2 * float(reach(np.array([variance]), risk, np.array([scale]))[0])
+
+
+def _all_rows(source: RangeSource, starts: _Rows, ends: _Rows, delta: float) -> float:
+    """No more rows can be wrong than there are: estimated, fitted, or in truth by the top level's sum."""
+    top = measured_levels(source).levels[0]
+    nodes = source.nodes
+    spread = np.array([top.variance.sum()]), math.log(1 / delta), np.array([top.scale.max()])
+    truly = float(top.numbers.sum()) + float(reach(*spread)[0]) + float(top.slack.sum())
+    prefix = np.cumsum(nodes.count[np.flatnonzero(nodes.is_leaf)])
+    fitted = float(np.maximum(prefix, 0.0).max()) - float(np.minimum(prefix, 0.0).min())
+    return max(float(nodes.estimate[0]), fitted, truly)
 
 
 class _Rows:
@@ -187,15 +255,3 @@ def _joined(parts: list[_Rows], order: Integers) -> _Rows:
     found = _Rows(*columns[:4])
     found.reach = columns[4]
     return found
-
-
-def reach(variance: Floats, log_risk: float, scale: Floats) -> Floats:
-    """How far a sum of noise goes, but for a chance of exp(-log_risk) a side.
-
-    `variance` is that of continuous noise of the same scales (twice their squares), or a Gaussian's;
-    `scale` the largest Laplace scale in the sum, 0 where there is none.
-    """
-    near = np.sqrt(2 * CURVATURE * log_risk * variance)
-    steepest = 1 / (2 * np.maximum(scale, 1e-300))
-    far = log_risk / steepest + CURVATURE / 2 * steepest * variance
-    return np.where(near <= CURVATURE * variance * steepest, near, np.where(variance > 0, far, 0.0))

@@ -76,6 +76,19 @@ class Intervals(Ranges):
 
 
 @dataclass(frozen=True, slots=True, init=False)
+class Quantiles(Ranges):
+    """The median and every other quantile of one column: `Quantiles("income")`.
+
+    Its errors are counted in rows: how far the rank of an answer is from the one asked for.
+    """
+
+    name: ClassVar[str] = "quantiles"
+
+    def __init__(self, column: str, *, weight: Fraction | int = 1) -> None:
+        _set(self, (column,), weight)
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Rectangles(Ranges):
     """How many rows in a box of two to four columns, for every box."""
 
@@ -171,6 +184,9 @@ def questions(part: Part, schema: Schema) -> list[str]:
     """How many rows lie above the first quarter of each column's cells."""
     asked = part.query_class
     assert isinstance(asked, Ranges)
+    if isinstance(asked, Quantiles):
+        (name,) = asked.named(schema)
+        return [f"SELECT median({sql_name(name)}) FROM {sql_name(schema.dataset)}"]
     above = []
     for name in asked.named(schema):
         column = schema.column(name)

@@ -30,13 +30,14 @@ from discreet.families.ranges.estimate.tree_empties import upward_of_sparse
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of, shown_layers
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed, smoothed_last
 from discreet.families.ranges.queries.ranges import DEEP, Ranges, range_tree
-from discreet.families.ranges.release.claims import tree_claims
+from discreet.families.ranges.release.claims import stopped_levels_bound, tree_claims
 from discreet.families.ranges.release.error import ADAPTIVE_NOTE, class_error
 from discreet.families.ranges.release.shares import best_shares, rounded_shares
 from discreet.families.shared.release.protocol import Algorithm, ClassError, Verbs, of_type
 from discreet.families.shared.release.refined import MeasuredByRefining, scheduled
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
+from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.classes import QueryClass
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
@@ -179,6 +180,16 @@ class PreparedTree(MeasuredByRefining):
             worst=scale * best.worst_variance,
             rows=rows,
             confidence=confidence,
+            together=stopped_levels_bound(
+                [self.schema.column(name).value_cells for name in self.tree.columns],
+                [
+                    (depth, DiscreteLaplaceLaw(scale=1 / (self.path * share)))
+                    for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
+                    if share
+                ],
+                possible=len(self.tree.depths),
+                delta=1 - confidence,
+            ),
             note=ADAPTIVE_NOTE,
         )
 

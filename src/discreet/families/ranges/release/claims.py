@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from discreet.artifacts.release import ErrorClaim
-from discreet.families.ranges.answer.class_bounds import tree_bound
+from discreet.families.ranges.answer.box_usefulness import box_noise_bound
+from discreet.families.ranges.answer.class_bounds import levels_noise_bound, tree_bound
 from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.answer.usefulness import (
+    OF_ALL_ROWS,
+    adaptive_noise,
+    chernoff_noise,
+)
+from discreet.families.ranges.estimate.all_ranges import ROUNDING
+from discreet.families.ranges.estimate.walks import WalkLevel
 from discreet.families.ranges.queries.ranges import Ranges
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.tree import bits_of
 
 MOST_CLAIMED = 1 << 17
 """Leaves of a tree whose bound is computed at once; of a larger one it is computed when asked for."""
@@ -27,3 +39,33 @@ def tree_claims(source: RangeSource, confidence: float) -> tuple[ErrorClaim, ...
             theorem=theorem,
         ),
     )
+
+
+Levels = Sequence[tuple[tuple[int, ...], NoiseLaw]]
+"""Measured levels from the top: the depth of each in every column, and its noise."""
+
+
+def whole_levels_bound(cells: Sequence[int], levels: Levels, delta: float) -> float:
+    """What a plan says of whole levels, by the functions that the release's claim is computed with."""
+    if len(cells) > 1:
+        return box_noise_bound(cells, levels, delta)
+    bits = bits_of(cells[0])
+    laws = {bits - depth[0]: law for depth, law in levels}
+    found = levels_noise_bound(cells[0], laws, delta)
+    return _of_walks(cells[0], levels, 1, delta) if found is None else found
+
+
+def stopped_levels_bound(
+    cells: Sequence[int], levels: Levels, *, possible: int, delta: float
+) -> float:
+    """The same for a tree that stops where rows are few, as if no node were stopped early."""
+    if len(cells) > 1:
+        return box_noise_bound(cells, levels, delta)
+    return _of_walks(cells[0], levels, possible, delta)
+
+
+def _of_walks(cells: int, levels: Levels, possible: int, delta: float) -> float:
+    bits, delta = bits_of(cells), (1 - OF_ALL_ROWS) * delta
+    walks = [WalkLevel(bits - depth[0], law) for depth, law in levels]
+    noise = adaptive_noise(cells, walks, possible, delta)
+    return (chernoff_noise(walks, bits, delta) if noise is None else noise) + ROUNDING

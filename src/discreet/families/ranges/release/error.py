@@ -29,24 +29,20 @@ def class_error(
     worst: float,
     rows: int | None,
     confidence: float,
+    together: float | None,
     note: str = "",
 ) -> ClassError:
-    """From the mean and the worst variance of a range's count.
+    """From the mean and the worst variance of a range's count, and the bound `together` of all ranges.
 
-    `half_width` is that of the worst range with nearly normal noise; `simultaneous` divides the risk
-    over all pairs of ends that the domain has, by the normal tail. The errors of a union's ranges may
+    `half_width` is that of the worst range with nearly normal noise. The errors of a union's ranges may
     all go the same way, so they are added.
     """
-    queries = range_queries(query_class, schema)
     pieces = query_class.pieces
-    alpha = 1 - confidence
-    # -log of the normal tail: z^2/2 >= log(2 queries / alpha) is enough.
-    everywhere = math.sqrt(2 * (math.log(queries) / pieces + math.log(2 / alpha)))
     return ClassError.in_rows(
         rows,
-        queries=queries,
+        queries=range_queries(query_class, schema),
         expected=pieces * math.sqrt(2 / math.pi * mean),
         half_width=pieces * NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(worst),
-        simultaneous=pieces * everywhere * math.sqrt(worst),
+        simultaneous=None if together is None else pieces * together,
         note=note,
     )

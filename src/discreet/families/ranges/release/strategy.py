@@ -23,7 +23,7 @@ import numpy as np
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
-from discreet.families.ranges.answer.cell_ranges import CellRangeSource
+from discreet.families.ranges.answer.cell_ranges import CellRangeSource, strategy_noise_bound
 from discreet.families.ranges.estimate.cell_strategies import (
     MOST_CELLS_L1,
     MOST_CELLS_L2,
@@ -106,6 +106,7 @@ class PreparedRangeStrategy(MeasuredByRequests):
             worst=self.law.variance * worst,
             rows=rows,
             confidence=confidence,
+            together=strategy_noise_bound(self._query.array, self.law, 1 - confidence),
         )
 
     def finish(

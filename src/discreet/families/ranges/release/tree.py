@@ -28,7 +28,7 @@ from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, full_layers
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed
 from discreet.families.ranges.queries.ranges import Ranges, measured_tree, range_tree
-from discreet.families.ranges.release.claims import tree_claims
+from discreet.families.ranges.release.claims import tree_claims, whole_levels_bound
 from discreet.families.ranges.release.error import class_error
 from discreet.families.ranges.release.shares import best_shares, level_variance
 from discreet.families.shared.release.measured import MeasuredByRequests
@@ -106,9 +106,22 @@ class PreparedFullTree(MeasuredByRequests):
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         variances = dict(zip(self.levels, (law.variance for law in self.laws), strict=True))
         mean, worst = level_variance(self.tree, variances)
+        depths = [self.tree.depths[level] for level in self.levels]
         return class_error(
-            self.query_class, self.schema, mean=mean, worst=worst, rows=rows, confidence=confidence
+            self.query_class,
+            self.schema,
+            mean=mean,
+            worst=worst,
+            rows=rows,
+            confidence=confidence,
+            together=whole_levels_bound(
+                self.cells, list(zip(depths, self.laws, strict=True)), 1 - confidence
+            ),
         )
+
+    @property
+    def cells(self) -> list[int]:
+        return [self.schema.column(name).value_cells for name in self.tree.columns]
 
     def finish(
         self,

@@ -16,6 +16,8 @@ from discreet.answering.selecting import Selection, select
 from discreet.answering.source import Found, Source
 from discreet.arrays import Bools
 from discreet.errors import NotAnswerable
+from discreet.families.groups.queries.classes import MOST_COLUMNS as MOST_BY
+from discreet.families.groups.queries.classes import GroupedMeans, GroupedSums
 from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.answer.joining import total_of
 from discreet.families.shared.estimate.combination import halved
@@ -296,8 +298,11 @@ class TableSource(Source):
         try:
             table = self._library.table(selection.names)
         except NotAnswerable:
-            also = ""
-            if selection.names == (column,):
+            others = [name for name in selection.names if name != column]
+            if others:
+                by_group = GroupedSums if region.kind == "sum" else GroupedMeans
+                also = f" or {by_group(column, by=others).text}" if len(others) <= MOST_BY else ""
+            else:
                 whole = Sums(column) if region.kind == "sum" else Means(column)
                 also = f" or {whole.text}"
             raise NotAnswerable(self._library.refusal(selection.names, also=also)) from None

@@ -36,6 +36,8 @@ class AutomaticMarginals:
     """Whether columns may leave rows out; these rows then count evenly in all cells."""
     kind: ClassVar[str] = "marginals"
     chooses: ClassVar[bool] = True
+    solvable: ClassVar[tuple[str, ...]] = ("direct", "residuals")
+    """Of what it chooses among, those whose errors are known before the rows are."""
 
     @property
     def name(self) -> str:

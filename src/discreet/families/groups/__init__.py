@@ -1,0 +1,1 @@
+"""Means, sums, ranges and quantiles for each group of rows."""

@@ -1,0 +1,1 @@
+"""How releases by group are answered, bounded and drawn from."""

@@ -1,0 +1,82 @@
+"""Synthetic rows from numbers by group: a group as often as it was counted, and values with its mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.families.groups.answer.noisy_columns import GroupedColumn
+from discreet.privacy.exact import confidence_level
+from discreet.schema import OrderedColumn, Schema
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
+Floats = npt.NDArray[np.float64]
+STEEPEST = 700.0
+"""Of the density of values: beyond, all of them lie at a bound."""
+HALVINGS = 60
+
+
+class DrawnGroups:
+    """Of one column: of all laws between its bounds with a group's mean, that of the largest entropy."""
+
+    def __init__(self, measured: GroupedColumn, schema: Schema) -> None:
+        self._measured, self._schema = measured, schema
+        everything = np.ones(measured.vectors[0].shape, dtype=np.bool_)
+        self._shape = everything.shape
+        sums = measured.over(everything, tuple(range(everything.ndim)))
+        assert measured.form.count is not None
+        level = confidence_level(0.95)
+        self._rows = np.maximum(sums.linear(measured.form.count, level)[0], 0.0)
+        self._means = sums.means(level)[0]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self._measured.groups, self._measured.column)
+
+    @property
+    def rows(self) -> float:
+        return float(self._rows.sum())
+
+    def draw(self, many: int, public: Generator) -> npt.NDArray[np.int64]:
+        """Cells of so many rows, one column a column."""
+        weights = self._rows + 1e-9
+        groups = public.choice(len(weights), size=many, p=weights / weights.sum())
+        low, high = self._measured.bounds
+        means = (self._means - low) / max(high - low, 1e-300)
+        values = low + (high - low) * tilted(public.random(many), slopes(means)[groups])
+        codes = np.stack(np.unravel_index(groups, self._shape), axis=1)
+        return np.column_stack([codes, self._codes(values)]).astype(np.int64)
+
+    def _codes(self, values: Floats) -> npt.NDArray[np.int64]:
+        column = self._schema.column(self._measured.column)
+        if not isinstance(column, OrderedColumn):
+            return np.rint(values).astype(np.int64)
+        if column.kind == "integer":
+            values = np.rint(values)
+        last = column.value_cells - 1
+        return np.array(
+            [min(max(column.code_of_unit(value), 0), last) for value in values.tolist()],
+            dtype=np.int64,
+        )
+
+
+def slopes(means: Floats) -> Floats:
+    """The slope of the logarithm of the density on [0, 1] that has each mean."""
+    low, high = np.full(len(means), -STEEPEST), np.full(len(means), STEEPEST)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        safe = np.where(np.abs(middle) < 1e-6, 1e-6, middle)
+        reached = 1 / -np.expm1(-safe) - 1 / safe
+        below = reached < means
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray((low + high) / 2)
+
+
+def tilted(uniform: Floats, slope: Floats) -> Floats:
+    """Draws of such a density, from even ones."""
+    safe = np.where(np.abs(slope) < 1e-6, 1e-6, slope)
+    return np.asarray(np.clip(np.log1p(uniform * np.expm1(safe)) / safe, 0.0, 1.0))

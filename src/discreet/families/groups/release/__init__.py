@@ -1,0 +1,1 @@
+"""Algorithms that release numbers and ranges by group."""
