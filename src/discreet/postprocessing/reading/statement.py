@@ -50,7 +50,7 @@ _PLAIN_CLAUSES = frozenset({"expressions", "from_", "where", "group"})
 def is_plain(select: Any, schema: Schema, *, spreads: bool = False) -> bool:
     """Whether a statement is one question as it stands: aggregates of columns, by plain columns.
 
-    `spreads`: whether variances and correlations are measured as they stand, too.
+    `spreads`: whether variances, correlations, modes and distinct values are measured as they stand, too.
     """
     from sqlglot import exp
 
@@ -84,14 +84,15 @@ def _is_plain_item(node: Any, spreads: bool) -> bool:
     if type(node) is exp.Anonymous and str(node.this).lower() in QUANTILES:
         return False
     if type(node) is exp.Count:
-        return type(node.this) in (exp.Column, exp.Star, exp.Distinct)
+        distinct = spreads and type(node.this) is exp.Distinct
+        return distinct or type(node.this) in (exp.Column, exp.Star)
     if type(node) in (exp.Sum, exp.Avg):
         return type(node.this) is exp.Column
-    kinds: tuple[Any, ...] = (exp.Median, exp.Quantile, exp.Mode, exp.Anonymous)
+    kinds: tuple[Any, ...] = (exp.Median, exp.Quantile, exp.Anonymous)
     if spreads:
         kinds += (
-            exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Corr,
-            exp.CovarPop, exp.CovarSamp, exp.RegrSlope, exp.RegrIntercept,
+            exp.Mode, exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop, exp.StddevSamp,
+            exp.Corr, exp.CovarPop, exp.CovarSamp, exp.RegrSlope, exp.RegrIntercept,
         )  # fmt: skip
     return type(node) in kinds and not any(
         isinstance(each, exp.AggFunc) for each in node.find_all(exp.AggFunc) if each is not node
