@@ -11,7 +11,7 @@ from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part
 from discreet.core.noise import DrawnNoise
 from discreet.core.vault import Request
-from discreet.families.shared.release.protocol import Prepared
+from discreet.families.shared.release.protocol import Prepared, PreparedClass
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import NoiseLaw
@@ -127,5 +127,5 @@ def drawn_part(
         values = noise.add(numbers, law, step="t") if noisy else numbers.copy()
         moved = request.query.sensitivity(schema)
         measured.append(Measurement(request.query, law, moved, request.mechanism.cost(), values))
-    part, _ = made.finish(None, measured, public_rows=None, confidence=0.95)  # type: ignore[arg-type]
-    return part
+    assert isinstance(made, PreparedClass)
+    return made.part(measured, estimates={}, facts={})

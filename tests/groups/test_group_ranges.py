@@ -16,7 +16,8 @@ from discreet.families.groups.answer.noisy_ranges import noisy_ranges
 from discreet.families.groups.answer.range_bounds import group_range_bound, noise_bound
 from discreet.families.groups.answer.range_source import GroupRangeSource
 from discreet.privacy.budget import Budget
-from discreet.questions.expressions import Call, ColumnValue, Constant, both
+from discreet.questions.conditions import both
+from discreet.questions.expressions import Call, ColumnValue, Constant
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from tests.groups.people import (
@@ -161,29 +162,11 @@ def test_simulated_bounds_of_groups_fail_as_rarely_as_they_say():
     bound = noise_bound(queries, schema, groups=4, delta=0.05) - 0.5
     held = 0
     for _ in range(400):
-        (column,) = noisy_ranges(drawn_part_quickly(made, exact, schema), schema)
+        (column,) = noisy_ranges(drawn_part(made, exact, schema).noisy, schema)
         sources = column.over(np.ones(4, dtype=bool), (0,))
         worst = max(np.ptp(fitted_prefix(each)) for each in sources)
         held += worst <= bound
     assert held >= binom.ppf(1e-7, 400, 0.95)
-
-
-def drawn_part_quickly(made, exact, schema):
-    """Measurements alone, without claims."""
-    from discreet.artifacts.measurement import Measurement
-    from discreet.core.noise import DrawnNoise
-
-    noise = DrawnNoise()
-    return [
-        Measurement(
-            request.query,
-            law_of(request, schema),
-            request.query.sensitivity(schema),
-            request.mechanism.cost(),
-            noise.add(numbers, law_of(request, schema), step="t"),
-        )
-        for request, numbers in zip(made.requests, exact, strict=True)
-    ]
 
 
 def fitted_prefix(source):

@@ -75,7 +75,7 @@ def quantile_cells(source: OneColumn, level: Fraction, confidence: float) -> Qua
     first = int(maybe_above[0]) if len(maybe_above) else len(index.leaves)
     last = int(maybe_below[-1]) if len(maybe_below) else -1
     lower = int(index.starts[max(first - 1, 0)])
-    upper = int(index.ends[min(last + 1, len(index.leaves) - 1)])
+    upper = int(index.ends[max(last, 0)])
     upper = max(upper, lower)
     target = float(level) * float(index.prefix[-1])
     leaf = int(np.searchsorted(index.prefix, target, side="right")) - 1

@@ -15,6 +15,7 @@ from discreet.answering.regions import BoxRegions, RangeRegions, Region
 from discreet.answering.source import Found, Source
 from discreet.arrays import Bools, Integers
 from discreet.errors import NotAnswerable
+from discreet.families.groups.queries.classes import MOST_COLUMNS as MOST_BY
 from discreet.families.groups.queries.classes import GroupedQuantiles
 from discreet.families.ranges.answer.buckets import BucketSource
 from discreet.families.ranges.answer.joined_ranges import JoinedSource
@@ -258,12 +259,12 @@ class TreeSource(Source):
             return quantile(fitting[0], region.level, confidence)
         if fitting:
             written = ["WHERE"] * (not region.takes_all) + ["GROUP BY"] * bool(region.groups)
-            others = sorted(region.names)
-            named = (
-                f", or release {GroupedQuantiles(region.column, by=others).text}" if others else ""
-            )
+            others = sorted(region.names - {region.column})
+            by_group = ""
+            if 0 < len(others) <= MOST_BY:
+                by_group = f" Or release {GroupedQuantiles(region.column, by=others).text}."
             raise NotAnswerable(
-                f"Quantiles are of a whole column: ask without {' and '.join(written)}{named}."
+                f"Quantiles are of a whole column: ask without {' and '.join(written)}.{by_group}"
             )
         if needed in self._library.release.workload:
             raise NotAnswerable(
