@@ -294,3 +294,16 @@ def test_two_columns_are_compared_on_the_product_of_their_cells() -> None:
         assert (found.lower, found.upper) == (0, 50), text
     assert reader.ask("SELECT count(*) FROM t WHERE x + 2 >= z").only.estimate == 50
     assert reader.ask("SELECT count(*) FROM t WHERE x > z + 9 OR x = z - 9").only.estimate == 0
+
+
+def test_conditions_that_a_cell_leaves_open_are_many_or_refused_and_never_without_end() -> None:
+    """Each of them doubles the pieces of the cell of undeclared texts."""
+    reader = ReleaseReader(release_of_tables(SCHEMA, [SCHEMA.names], rows_of(Random(1), 50)))
+
+    def asked(count: int) -> str:
+        parts = " OR ".join(f"upper(s) = 'F{place}'" for place in range(count))
+        return f"SELECT count(*) FROM t WHERE {parts}"
+
+    assert reader.ask(asked(10)).only.lower == 0
+    with pytest.raises(NotAnswerable, match="fewer of them"):
+        reader.ask(asked(40))

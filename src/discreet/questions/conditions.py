@@ -104,14 +104,11 @@ def _chain(parts: tuple[Expression, ...], every: bool, positive: bool) -> Normal
 
 def _distinct(asked: Call, positive: bool) -> Normal:
     value, constant = asked.arguments
-    missing = Call("is null", (value,), "boolean")
     if constant == Constant(None, constant.type):
-        return normal_form(missing, positive=not positive)
-    equal = Call("=", (value, constant), "boolean")
-    if not positive:
-        return normal_form(equal)
-    unequal = Call("not", (equal,), "boolean")
-    return normal_form(Call("or", (unequal, missing), "boolean"))
+        return normal_form(Call("is null", (value,), "boolean"), positive=not positive)
+    if positive:
+        return Leaf(asked, True)
+    return normal_form(Call("=", (value, constant), "boolean"))
 
 
 def _leaf(atom: Call, positive: bool) -> Normal:

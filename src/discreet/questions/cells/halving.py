@@ -62,7 +62,7 @@ def reach_outside(column: Column) -> Reach:
     return Reach(any_text=True)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def truth_boxes(
     atom: Expression, columns: tuple[Column, ...]
 ) -> tuple[tuple[tuple[Range, ...], Reach], ...]:
@@ -188,7 +188,7 @@ def special_cells(column: Column) -> list[tuple[int, Reach]]:
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def truth_stretches(
     atom: Expression, column: OrderedColumn
 ) -> tuple[tuple[Unit, Unit, Reach], ...]:

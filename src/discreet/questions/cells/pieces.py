@@ -53,6 +53,8 @@ Number = int | float | Fraction
 
 MOST_PATTERNS = 4
 """Patterns that a column with a cell for undeclared values can be asked about at once."""
+MOST_PIECES = 1 << 22
+"""Pieces of one column, where its cells leave the truth of several conditions open."""
 
 
 def pieces_of(
@@ -112,6 +114,11 @@ class Pieces:
         """
         truths = np.stack([bits & truth for truth in SINGLE])
         copies = (truths > 0).sum(axis=0)
+        if copies.sum() > MOST_PIECES:
+            raise NotAnswerable(
+                f"The question has too many conditions on column {self.column.name!r} whose truth its cells "
+                "leave open. Ask about fewer of them at once."
+            )
         place = np.repeat(np.arange(len(bits)), copies)
         first = np.cumsum(copies) - copies
         rank = np.arange(len(place)) - first[place]
@@ -415,10 +422,9 @@ class NamedPieces(Pieces):
                     named.append(text)
         self._patterns = patterns
         other = column.other_cell
-        if other is not None and len(patterns) + len(general) > MOST_PATTERNS:
+        if other is not None and len(patterns) > MOST_PATTERNS:
             raise BadQuestion(
-                f"Column {column.name!r} is compared with more than {MOST_PATTERNS} LIKE patterns or "
-                "expressions at once."
+                f"Column {column.name!r} is compared with more than {MOST_PATTERNS} LIKE patterns."
             )
         # (which named value it is, which patterns it fits, weight)
         fits = list(product((False, True), repeat=len(patterns)))
