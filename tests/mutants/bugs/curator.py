@@ -242,7 +242,7 @@ CURATOR = (
         name="a-far-date-stops-a-question-after-its-charge",
         trap=33,
         file="src/discreet/engines/duckdb/expressions.py",
-        old='s.try_cast(_rest(days, _FOUR_CENTURIES), "INTEGER")',
+        old='s.try_cast(s.rest(days, _FOUR_CENTURIES), "INTEGER")',
         new='s.try_cast(days, "INTEGER")',
         tests=(f"{COMPUTED}::test_no_date_is_too_far_for_a_condition",),
     ),
