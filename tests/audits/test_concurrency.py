@@ -33,6 +33,7 @@ from tests.harness.concurrency import (
     drill_threads,
     run_drills,
 )
+from tests.harness.threads import interleaving
 from tests.harness.threads.drills import Drill, mixtures
 from tests.harness.threads.processes import drills_of_a_process
 from tests.harness.threads.public_objects import public_classes
@@ -157,6 +158,18 @@ def test_four_processes_share_a_ledger_and_never_each_others_answers(tmp_path: P
 
 
 # --- what the drills stand on --------------------------------------------------------------
+
+
+def test_threads_that_wait_for_ever_are_seen_and_slow_ones_are_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(interleaving, "PATIENCE", 0.2)
+    never = threading.Event()
+    with pytest.raises(interleaving.Locked, match="1 of 2 threads"):
+        interleaving.at_once([lambda _: never.wait(), lambda _: True], chance=0.0)
+    never.set()
+    works = [each.result for each in interleaving.at_once([lambda n: n] * 2, chance=0.0)]
+    assert works == [0, 1]
 
 
 def test_queries_of_different_threads_run_at_the_same_time() -> None:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines import open_engine
+from discreet.engines.duckdb import session
 from discreet.engines.duckdb.session import SIDE_BY_SIDE
 from discreet.engines.spill import PREFIX, SpillDirectory
 from discreet.errors import DiscreetError, EngineFailed
@@ -274,3 +275,41 @@ def test_a_source_that_vanishes_is_an_error_without_its_content(place: Path) -> 
             engine.row_count()
             engine.marginals([("a",)])
     assert CANARY not in str(failed.value)
+
+
+class _Noted:
+    """A connection that notes what it is asked."""
+
+    def __init__(self, connection: Any, asked: list[list[str]]) -> None:
+        self._connection, self._all, self._own = connection, asked, []
+        asked.append(self._own)
+
+    def execute(self, text: str) -> Any:
+        self._own.append(text)
+        return self._connection.execute(text)
+
+    def cursor(self) -> _Noted:
+        return _Noted(self._connection.cursor(), self._all)
+
+    def __enter__(self) -> _Noted:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def test_no_connection_is_asked_anything_before_it_is_told_not_to_print(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """DuckDB prints a progress bar to standard output once a query is slow, also into a pipe."""
+    asked: list[list[str]] = []
+    connect = duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", lambda *given: _Noted(connect(*given), asked))
+    session._known_settings.cache_clear()
+    session.Session(memory_limit="64MB", threads=1, progress=None).close()
+    assert len(asked) == 1 + session.SIDE_BY_SIDE
+    for statements in asked:
+        assert statements[0].startswith("SET enable_progress_bar"), statements[0][:80]

@@ -16,9 +16,6 @@ from tests.harness.threads.drills import Drill, compared
 from tests.harness.threads.interleaving import Outcome, at_once
 from tests.harness.threads.shared_world import World, plain
 
-PATIENCE = 1800.0
-"""Seconds after which threads count as locked: they make thousands of calls here."""
-
 
 @dataclass(slots=True)
 class Planned:
@@ -86,7 +83,7 @@ def run_in_free_order(
                 found.append((place, Outcome(number, error=error)))
         return found
 
-    for each in at_once([work] * threads, chance=chance, seed=seed, patience=PATIENCE):
+    for each in at_once([work] * threads, chance=chance, seed=seed):
         if each.error is not None:
             raise each.error
         for place, outcome in each.result:

@@ -45,7 +45,9 @@ UNPAUSED = ("duckdb/sql",)
 CHANGING = 0.5
 """The chance of a pause at a line of a function that sets an attribute or an item."""
 PATIENCE = 120.0
-"""Seconds after which threads that wait for one another count as locked for ever."""
+"""Seconds without work after which threads that wait for one another count as locked for ever."""
+WORK = 0.05
+"""Seconds of a processor that count as work: on a busy machine threads get little, and are not locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,10 @@ def at_once(
     *,
     chance: float,
     seed: int | None = None,
-    patience: float = PATIENCE,
 ) -> list[Outcome]:
     """Each call in a thread of its own, all let go at the same moment; the n-th is given n.
 
-    `chance` is that of a pause at a line. Threads that need more than `patience` seconds count as locked. Each thread works in a copy of this context, so that what
+    `chance` is that of a pause at a line. Each thread works in a copy of this context, so that what
     the test door holds open here is open there.
     """
     outcomes: list[Outcome | None] = [None] * len(calls)
@@ -96,13 +97,21 @@ def at_once(
     with _switching_often():
         for each in threads:
             each.start()
-        deadline = time.monotonic() + patience
-        for each in threads:
-            each.join(max(0.0, deadline - time.monotonic()))
+        _wait_for(threads)
     found = [each for each in outcomes if each is not None]
     if len(found) < len(calls):
         raise Locked(f"{len(calls) - len(found)} of {len(calls)} threads did not end.")
     return found
+
+
+def _wait_for(threads: Sequence[threading.Thread]) -> None:
+    """Until all have ended, or this process has done nothing for a long time."""
+    since, used = time.monotonic(), time.process_time()
+    for each in threads:
+        while each.is_alive() and time.monotonic() - since < PATIENCE:
+            each.join(1.0)
+            if time.process_time() - used > WORK:
+                since, used = time.monotonic(), time.process_time()
 
 
 @contextmanager

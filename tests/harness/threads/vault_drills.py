@@ -16,11 +16,12 @@ from discreet.core.mechanisms import (
 )
 from discreet.core.refining import Schedule
 from discreet.core.test_door import observed_vaults
-from discreet.core.vault import Grant, Request, TallyRequest, Vault
+from discreet.core.vault import ChoiceRequest, Grant, Request, TallyRequest, Vault
 from discreet.errors import (
     BudgetExceeded,
 )
 from discreet.privacy.budget import Budget
+from discreet.queries.group_choices import CellScores
 from discreet.queries.measurable import Marginal
 from discreet.queries.tallies import Cells, Rows, Tally, WeightedCounts
 from discreet.questions.curator_sql import parse_curator_question
@@ -112,6 +113,12 @@ def _verbs() -> dict[str, tuple[Callable[[Grant, int], Any], Callable[[int], Any
         "choose": (
             lambda grant, _: grant.choose(WeightedCounts((by_band,), (1,)), choosing)[0].chosen,
             lambda _: BANDS - 1,
+        ),
+        "choose_in_groups": (
+            lambda grant, _: grant.choose_in_groups([ChoiceRequest(CellScores(by_band), choosing)])[
+                0
+            ].tolist(),
+            lambda _: [[BANDS - 1]],
         ),
         "find_keys": (
             lambda grant, _: grant.find_keys(("town",), TRUE, keeping),

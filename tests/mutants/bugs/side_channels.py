@@ -61,6 +61,16 @@ SIDE_CHANNELS = (
         tests=(ONE_MORE,),
     ),
     Mutant(
+        name="the-database-prints-how-long-it-took",
+        trap=39,
+        file="src/discreet/engines/duckdb/session.py",
+        old='        connection.execute("SET enable_progress_bar = false")\n',
+        new="",
+        tests=(
+            "tests/engines/test_isolation.py::test_no_connection_is_asked_anything_before_it_is_told_not_to_print",
+        ),
+    ),
+    Mutant(
         name="the-command-line-says-how-large-the-file-was",
         trap=39,
         file="src/discreet/cli/commands/release.py",

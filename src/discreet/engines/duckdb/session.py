@@ -77,6 +77,8 @@ class Session:
     def _configure(self, threads: int | None) -> None:
         private = str(self._spill.path)
         settings: dict[str, object] = {
+            "enable_progress_bar_print": False,  # first, for a slow query would print to our output
+            "enable_progress_bar": self._progress is not None,
             "memory_limit": self._memory_limit,
             "temp_directory": private,
             "home_directory": private,
@@ -91,8 +93,6 @@ class Session:
             "pandas_analyze_sample": 0,  # a type guessed from some rows fails on others
             "error_on_division_by_zero": False,
             "preserve_insertion_order": False,
-            "enable_progress_bar": self._progress is not None,
-            "enable_progress_bar_print": False,
             "parquet_metadata_cache": True,  # checked against the file's time of change
             "TimeZone": "UTC",
         }
@@ -306,6 +306,7 @@ class Session:
 def _known_settings() -> frozenset[str]:
     """The settings that this DuckDB has: asked once in a process."""
     with duckdb.connect(":memory:") as connection:
+        connection.execute("SET enable_progress_bar = false")
         found = connection.execute("SELECT name FROM duckdb_settings()").fetchall()
     return frozenset(name for (name,) in found)
 
