@@ -33,7 +33,7 @@ from discreet.privacy.laws import NoiseLaw
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-MOST_NUMBERS = 1 << 26
+MOST_NUMBERS = 10_000_000
 """Draws times nodes of one simulation."""
 BATCH = 500
 
