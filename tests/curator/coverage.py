@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,10 @@ from discreet.core.noise import DrawnNoise
 from discreet.curator.answering import Measured, answers_from
 from discreet.curator.planning import Planned, plan_question
 from discreet.engines import open_engine
+from discreet.engines.protocol import Engine
 from discreet.questions.curator_sql import parse_curator_question
 
+Exact = tuple[list[np.ndarray], list[np.ndarray]]
 GROUPS = 60
 SCHEMA = """
 dataset = "people"
@@ -69,13 +72,20 @@ def truths(frame: pd.DataFrame, what: str) -> np.ndarray:
     age = frame.groupby("place")["age"]
     instants = frame["seen"].astype("datetime64[us]").astype("int64")
     seen = frame.assign(seen=instants).groupby("place")["seen"]
+    clamped = frame.assign(pay=frame["pay"].clip(0, 1000)).groupby("place")
+    if what in OF_GROUPS:
+        made = {place: OF_GROUPS[what](group) for place, group in clamped}
+        empty = 0.0 if what in NEVER_NULL else np.nan
+        return np.array([made.get(place, empty) for place in range(GROUPS)], dtype=float)
     found = {
         "count(*)": age.size,
         "sum(pay)": pay.sum,
         "avg(pay)": pay.mean,
         "avg(age)": age.mean,
-        "stddev(pay)": lambda: pay.std(ddof=0),
-        "variance(age)": lambda: age.var(ddof=0),
+        "stddev(pay)": lambda: pay.std(ddof=1),
+        "variance(age)": lambda: age.var(ddof=1),
+        "stddev_pop(pay)": lambda: pay.std(ddof=0),
+        "var_pop(age)": lambda: age.var(ddof=0),
         "median(age)": lambda: age.quantile(0.5, interpolation="lower"),
         "quantile(pay, 0.9)": lambda: pay.apply(
             lambda values: np.sort(values)[math.ceil(0.9 * len(values) - 1e-9) - 1]
@@ -97,7 +107,7 @@ def missed(
     question = parse_curator_question(f"SELECT {what} FROM people GROUP BY place", schema)
     planned = plan_question(question, schema, budget=budget, notion=budget.notion)
     with open_engine(frame, schema) as engine:
-        exact = engine.tally([request.query for request in planned.requests])
+        exact = exact_of(planned, engine)
     expected = truths(frame, what)
     real = np.isfinite(expected)
     misses = pairs = 0
@@ -111,17 +121,73 @@ def missed(
     return misses, pairs, float(np.mean(widths))
 
 
-def drawn(planned: Planned, exact: list[np.ndarray]) -> AnswerColumn:
+def exact_of(planned: Planned, engine: Engine) -> Exact:
+    """What the core would read for a question: the tallies, and the counts that choices are scored by."""
+    tallies = engine.tally([request.query for request in planned.requests])
+    picks = engine.tally([pick.scores.tally for pick in planned.picks])
+    return tallies, picks
+
+
+def drawn(planned: Planned, exact: Exact) -> AnswerColumn:
     noise = DrawnNoise()
     values = tuple(
         numbers + noise.draw(law, numbers.size)
-        for numbers, law in zip(exact, planned.laws, strict=True)
+        for numbers, law in zip(exact[0], planned.laws, strict=True)
     )
-    measured = Measured(values=values, laws=planned.laws)
+    picked = tuple(
+        np.array(
+            [
+                [
+                    noise.choose(
+                        row, pick.mechanism.unit(pick.scores.sensitivity(planned.schema)), step=""
+                    )
+                ]
+                for row in pick.scores.evaluate(counts, planned.schema)
+            ]
+        )
+        for pick, counts in zip(planned.picks, exact[1], strict=True)
+    )
+    measured = Measured(values=values, laws=planned.laws, picked=picked)
     return answers_from(planned, measured, confidence=0.95).columns[0]
 
 
+def _line(group: pd.DataFrame) -> tuple[float, float]:
+    """The slope and the intercept of pay over age; not numbers where age has one value."""
+    x, y = group["age"].to_numpy(float), group["pay"].to_numpy(float)
+    spread = float(np.mean((x - x.mean()) ** 2))
+    if spread < 1e-12:
+        return math.nan, math.nan
+    slope = float(np.mean((x - x.mean()) * (y - y.mean()))) / spread
+    return slope, float(y.mean() - slope * x.mean())
+
+
+def _corr(group: pd.DataFrame) -> float:
+    x, y = group["age"].to_numpy(float), group["pay"].to_numpy(float)
+    spread = float(np.std(x) * np.std(y))
+    return float(np.mean((x - x.mean()) * (y - y.mean()))) / spread if spread > 1e-9 else math.nan
+
+
+OF_GROUPS: dict[str, Callable[[pd.DataFrame], float]] = {
+    "sum(pay * age)": lambda group: float((group["pay"] * group["age"]).sum()),
+    "avg(100 * age - pay)": lambda group: float((100 * group["age"] - group["pay"]).mean()),
+    "sum(least(pay, 50))": lambda group: float(group["pay"].clip(upper=50).sum()),
+    "avg(CASE WHEN age > 9 THEN pay ELSE 0 END)": lambda group: float(
+        group["pay"].where(group["age"] > 9, 0.0).mean()
+    ),
+    "count(pay + age)": lambda group: float(len(group)),
+    "covar_pop(pay, age)": lambda group: float(
+        (group["pay"] * group["age"]).mean() - group["pay"].mean() * group["age"].mean()
+    ),
+    "covar_samp(pay, age)": lambda group: (
+        float(group["pay"].cov(group["age"])) if len(group) > 1 else math.nan
+    ),
+    "corr(pay, age)": _corr,
+    "regr_slope(pay, age)": lambda group: _line(group)[0],
+    "regr_intercept(pay, age)": lambda group: _line(group)[1],
+    "count(DISTINCT age)": lambda group: float(group["age"].nunique()),
+}
+NEVER_NULL = ("sum(pay * age)", "sum(least(pay, 50))", "count(pay + age)", "count(DISTINCT age)")
 WHAT = [
     "count(*)", "sum(pay)", "avg(pay)", "avg(age)", "stddev(pay)", "variance(age)", "median(age)",
-    "quantile(pay, 0.9)", "quantile(seen, 0.2)",
+    "quantile(pay, 0.9)", "quantile(seen, 0.2)", "stddev_pop(pay)", "var_pop(age)", *OF_GROUPS,
 ]  # fmt: skip

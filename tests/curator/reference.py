@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.questions.cells.functions import matches
 from discreet.questions.expressions import COMPARED, Call, ColumnValue, Constant, Expression
-from discreet.schema import Schema
+from discreet.schema import OrderedColumn, Schema
 from discreet.schema.columns.values import (
     MICROSECONDS_PER_DAY,
     boolean_of,
@@ -48,8 +48,25 @@ def evaluate(node: Expression, row: dict[str, Any], schema: Schema) -> Any:
         return node.value
     if isinstance(node, ColumnValue):
         return column_value(schema, node.column, row[node.column])
+    if node.name == "clamped":
+        (column,) = node.arguments
+        assert isinstance(column, ColumnValue)
+        return clamped_value(schema, column.column, row[column.column])
     values = [evaluate(argument, row, schema) for argument in node.arguments]
     return _call(node, values)
+
+
+def clamped_value(schema: Schema, name: str, raw: Any) -> Any:
+    """What a sum of the column adds for a row; None for nulls and what has no value cell."""
+    column = schema.column(name)
+    code = column.code_of(raw)
+    if code is None or code >= column.value_cells:
+        return None
+    value = column.unit_of(raw) if isinstance(column, OrderedColumn) else code
+    assert value is not None and column.value_bounds is not None
+    low, high = column.value_bounds
+    inside = min(max(value, low), high)
+    return float(inside) if column.kind == "number" else int(inside)
 
 
 def _call(node: Call, values: list[Any]) -> Any:

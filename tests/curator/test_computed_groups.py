@@ -146,6 +146,53 @@ def test_groups_that_no_row_could_be_in_are_left_out_and_raw_values_count() -> N
     assert [months.label(code) for code in kept] == ["2012-01-01", "2012-02-01"]
 
 
+REPEATING = [
+    "hour(ts)", "minute(ts) / 30", "dayofweek(ts)", "isodow(d)", "k % 7", "k % 7 = 3 OR k % 2 = 0",
+    "CASE WHEN hour(ts) < 6 THEN 'night' ELSE 'day' END",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REPEATING)
+def test_a_key_that_repeats_needs_bins_for_one_period_only(text: str) -> None:
+    """Moments of every second of a year: 31,536,000 cells, and a few dozen bins."""
+    schema = dc.Schema.loads(
+        'dataset = "t"\n[columns.ts]\nkind = "datetime"\nrange = [1969-07-01T00:00:00, 1970-06-30T23:59:59]\n'
+        '[columns.d]\nkind = "date"\nrange = [1969-07-01, 1970-06-30]\n'
+        '[columns.k]\nkind = "integer"\nrange = [3, 1000000]\noutside = "other"\n'
+    )
+    key = key_of(text, schema)
+    assert key.bins.period
+    assert len(key.bins.starts) <= 60
+    random = Random(2)
+    moments = [
+        pd.Timestamp(random.randrange(-15_897_600, 15_638_399), unit="s") for _ in range(300)
+    ]
+    rows = [
+        {"ts": str(at), "d": str(at.date()), "k": str(random.randrange(0, 1_000_050))}
+        for at in moments
+    ]
+    with open_engine(pd.DataFrame(rows, dtype="string"), schema) as engine:
+        (found,) = engine.tally([Tally(Rows(), (key.bins,))])
+    expected: Counter[int] = Counter()
+    for row in rows:
+        read = {name: column_value(schema, name, value) for name, value in row.items()}
+        outside = not 3 <= read["k"] <= 1_000_000 and key.bins.columns == ("k",)
+        expected[key.other if outside else key.values.index(value_of(key.expression, read))] += 1  # type: ignore[index]
+    assert found.tolist() == [expected[code] for code in range(key.bins.size)]
+
+
+def test_a_condition_that_repeats_with_the_key_rules_groups_out() -> None:
+    schema = dc.Schema.loads(
+        'dataset = "t"\n[columns.ts]\nkind = "datetime"\nrange = [2013-01-01T00:00:00, 2013-12-31T23:59:59]\n'
+    )
+    key = key_of("hour(ts)", schema)
+    asked = "SELECT count(*) FROM t WHERE hour(ts) BETWEEN 8 AND 9"
+    condition = parse_curator_question(asked, schema).condition
+    assert key.possible(condition, schema) == [8, 9]
+    other = parse_curator_question("SELECT count(*) FROM t WHERE ts > '2013-06-01'", schema)
+    assert key.possible(other.condition, schema) == list(range(24))
+
+
 def test_a_computed_key_of_undeclared_values_is_refused_unread() -> None:
     schema = dc.Schema.loads('dataset = "t"\n[columns.s]\nkind = "category"\nundeclared = true\n')
     with pytest.raises(dc.BadQuestion, match=r"declares no values.*Nothing was read or charged"):

@@ -22,11 +22,12 @@ from discreet.queries.tallies import (
     Tally,
     Total,
     Valued,
+    steps_of,
 )
 from discreet.questions.curator_sql import parse_curator_question
 from discreet.questions.expressions import TRUE, Expression
 from tests.curator.conftest import schema_of
-from tests.curator.reference import column_value, evaluate
+from tests.curator.reference import clamped_value, column_value, evaluate
 
 RAW = {
     "age": ["1", "50", "0", "-1", "119", "9223372036854775807", "-9223372036854775808", "", "x", "3.7", "1e30"],
@@ -51,6 +52,10 @@ CONDITIONS = [
     "extract(quarter FROM born) = 4", "extract(dow FROM born) = 6", "born > '2001-02-03T12:00'",
     "member", "NOT member", "member IS TRUE", "member IS NOT TRUE", "member IS FALSE",
     "member = false", "age IS NULL", "income IS NOT NULL", "NULL", "TRUE", "age = NULL",
+    "least(age, 50) = 50", "greatest(age, income) > 3", "least(age, NULL) IS NULL", "least(income, 7) = 7",
+    "round(income) = 1000", "round(income, 1) = 1.5", "round(age, -1) = 50", "round(-income) = -2",
+    "CASE WHEN age > 0 THEN 1 WHEN member THEN 2 ELSE 0 END = 2", "CASE sex WHEN 'F' THEN age END = 1",
+    "CASE WHEN member THEN age ELSE income END IS NULL", "CASE WHEN age > 1 THEN 'a' ELSE sex END = 'M'",
     "age > 0 AND income > 0 OR NOT member", "NOT (age > 0 OR sex = 'F')", "age < 4.5 AND -age < 0.5",
 ]  # fmt: skip
 
@@ -130,23 +135,27 @@ def test_tallies_of_one_scan_add_up_what_the_rows_say(
 def _added(term: Any, row: dict[str, Any], schema: dc.Schema) -> tuple[tuple[int, ...], int]:
     if isinstance(term, Rows):
         return (), 1
-    column = schema.column(term.column)
-    if isinstance(term, Present):
-        return (), int(column_value(schema, term.column, row[term.column]) is not None)
-    code = column.code_of(row[term.column])
-    valued = code is not None and code < column.value_cells
     if isinstance(term, Cells):
+        column = schema.column(term.column)
+        code = column.code_of(row[term.column])
         if term.shift is None:
             return (code or 0,), int(code is not None)
+        valued = code is not None and code < column.value_cells
         return ((code or 0) >> term.shift,), int(valued)
-    if not valued:
+    if isinstance(term, Present):
+        if isinstance(term.of, str):
+            return (), int(column_value(schema, term.of, row[term.of]) is not None)
+        return (), int(evaluate(term.of, row, schema) is not None)
+    if isinstance(term.of, str):
+        value = clamped_value(schema, term.of, row[term.of])
+    else:
+        value = evaluate(term.of, row, schema)
+    if value is None:
         return (), 0
     if isinstance(term, Valued):
         return (), 1
-    low, high = column.value_bounds
-    unit = column.unit_of(row[term.column]) if column.is_ordered else code
-    value = min(max(unit, low), high)
-    moved = round(float(value) * term.grid) - term.center
+    low, high = steps_of(term.of, term.grid, schema)
+    moved = min(max(round(value * term.grid), low), high) - term.center
     return (), moved if isinstance(term, Total) else moved * moved >> term.shift
 
 

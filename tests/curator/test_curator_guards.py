@@ -13,12 +13,13 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.core.mechanisms import DiscreteLaplace
-from discreet.core.vault import TallyRequest, Vault
+from discreet.core.mechanisms import DiscreteLaplace, Exponential
+from discreet.core.vault import ChoiceRequest, TallyRequest, Vault
 from discreet.engines import open_engine
 from discreet.errors import BudgetExceeded
 from discreet.ledger import EntryState, Ledger
 from discreet.privacy.adjacency import Adjacency
+from discreet.queries.group_choices import CellScores
 from discreet.queries.tallies import Cells, Present, Rows, Squares, Tally, Total, Valued
 from tests.curator.conftest import Opener, schema_of
 
@@ -52,6 +53,33 @@ def test_tallies_are_read_on_a_charge_that_pays_for_all_of_them(tmp_path: Path) 
         with pytest.raises(BudgetExceeded):
             grant.tally(TWO[:1])
         assert len(engine.seen) == 1
+
+
+class Three(Watching):
+    """The same, of tables of three cells."""
+
+    def tally(self, tallies: list[Tally]) -> list[np.ndarray]:
+        return [np.zeros(3, dtype=np.int64) for _ in super().tally(tallies)]
+
+
+def test_choices_in_groups_are_made_on_a_charge_that_pays_for_all_of_them(tmp_path: Path) -> None:
+    """Two choices of a half each, one of them made twice, cost one and a half, whatever the groups."""
+    half = Exponential(epsilon=Fraction(1, 2))
+    scores = CellScores(Tally(Cells("member")))
+    two = [ChoiceRequest(scores, half, times=2), ChoiceRequest(scores, half)]
+    with Ledger.open(tmp_path / "l.db") as ledger:
+        engine: Any = Three(ledger)
+        vault = Vault(engine, schema_of(), ledger)
+        ledger.declare("people", dc.Budget(epsilon=9))
+        grant = vault.charge(dc.Budget(epsilon="14/10"), purpose="t", request="1")
+        with pytest.raises(BudgetExceeded):
+            grant.choose_in_groups(two)
+        assert engine.seen == []
+        grant = vault.charge(dc.Budget(epsilon="3/2"), purpose="t", request="2")
+        first, second = grant.choose_in_groups(two)
+        assert engine.seen == [[EntryState.CHARGED, EntryState.READING]]
+        assert grant.left.amount == 0
+        assert first.shape == (1, 2) and len(set(first[0])) == 2 and second.shape == (1, 1)
 
 
 def test_a_question_is_in_the_ledger_when_the_engine_hears_of_it(

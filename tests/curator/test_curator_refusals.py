@@ -61,8 +61,7 @@ REFUSED = {
     "too many groups": ("SELECT count(*) FROM people GROUP BY age, income, born", "groups"),
     "a quantile of 2": ("SELECT quantile(age, 2) FROM people", "between 0 and 1"),
     "a histogram beside a sum": ("SELECT histogram(sex), sum(age) FROM people", "must be alone"),
-    "a grouped mode": ("SELECT mode(sex) FROM people GROUP BY member", "no GROUP BY"),
-    "distinct ages": ("SELECT count(DISTINCT age) FROM people", "privacy units"),
+    "distinct incomes": ("SELECT count(DISTINCT income) FROM people", "ranges"),
     "10,000 terms": (
         "SELECT count(*) FROM people WHERE " + " OR ".join(["age = 1"] * 10_000),
         "more than 1,000 terms",

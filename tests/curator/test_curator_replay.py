@@ -65,17 +65,37 @@ def random_question(schema: dc.Schema, generator: Any) -> str:
         options.append("count(DISTINCT unit)")
     for name in numeric:
         options += [f"{f}({name})" for f in ("sum", "avg", "stddev", "median")]
+        options += [
+            f"{f}({random_summand(names, numeric, generator)})" for f in ("sum", "avg", "count")
+        ]
     options += [f"median({name})" for name in names if name in MOMENTS]
+    options += [f"count(DISTINCT {name})" for name in names if name in ("category", "boolean")]
+    if numeric:
+        x, y = (random_summand(names, numeric, generator) for _ in range(2))
+        options += [f"{f}({y}, {x})" for f in ("corr", "covar_samp", "regr_slope")]
     name = names[generator.integers(len(names))]
     where = f" WHERE {CONDITIONS[name]}" if generator.integers(2) else ""
     kind = generator.integers(4)
     if kind == 0:
         alone = ("histogram", "mode")[generator.integers(2)]
-        return f"SELECT {alone}({name}) FROM audit{where}"
+        declared = [each for each in names if not each.startswith("category")]
+        by = f" GROUP BY {declared[0]}" if declared and generator.integers(2) else ""
+        return f"SELECT {alone}({name}) FROM audit{where}{by}"
     count = min(len(options), int(generator.integers(1, 4)))
     chosen = ", ".join(generator.permutation(options)[:count])
     group = f" GROUP BY {name}" if kind > 1 else ""
     return f"SELECT {chosen} FROM audit{where}{group}"
+
+
+def random_summand(names: list[str], numeric: list[str], generator: Any) -> str:
+    """An expression over some columns, with bounds."""
+    left, right = (numeric[generator.integers(len(numeric))] for _ in range(2))
+    where = CONDITIONS[names[generator.integers(len(names))]]
+    return [
+        f"{left} * {right}", f"{left} - 2 * {right}", f"least({left}, 3) / 7", f"abs({left}) % 5",
+        f"CASE WHEN {where} THEN {left} ELSE 1 END", f"coalesce({left}, {right}, 2)",
+        f"round({left} / 3)",
+    ][generator.integers(7)]  # fmt: skip
 
 
 def random_budget(generator: Any) -> tuple[dc.Budget, dc.Budget]:
@@ -150,6 +170,9 @@ def test_no_neighbour_is_told_apart_by_any_kind_of_question() -> None:
         "quantile",
         "histogram",
         "top",
+        "distinct",
+        "corr",
+        "regr_slope",
         "found keys",
     } <= set(kinds)
 

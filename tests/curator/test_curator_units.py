@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 
+import pandas as pd
 import pytest
 
 import discreet as dc
+from discreet.audits.observing import recording
 from discreet.curator import learn_schema
 from discreet.errors import LargeCap, WrongUnit
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
@@ -108,3 +110,61 @@ def test_a_large_cap_is_warned_of_before_anything_is_charged(table, ledger):
                 attempt()
         dc.Curator(table, schema_of(), ledger=ledger, cap=dc.Budget(epsilon=10)).close()
     assert ledger.entries() == []
+
+
+VISITS = """
+dataset = "visits"
+[unit]
+identifier = "person"
+max_rows = 6
+max_groups = 2
+[columns.month]
+kind = "integer"
+range = [1, 12]
+nulls = "exclude"
+"""
+
+
+def test_a_histogram_and_a_group_by_count_the_same_rows_and_say_which(tmp_path):
+    """Twelve visits of each of 40 people, one a month: six are kept, those of two months are counted."""
+    schema = dc.Schema.loads(VISITS)
+    frame = pd.DataFrame(
+        [(f"p{n}", m) for n in range(40) for m in range(1, 13)], columns=["person", "month"]
+    )
+    exact, notes = [], []
+    cap, budget = dc.Budget(epsilon=9), dc.Budget(epsilon=1)
+    with (
+        recording() as tape,
+        dc.Curator(frame, schema, ledger=tmp_path / "l.db", cap=cap) as curator,
+    ):
+        for sql in (
+            "SELECT histogram(month) FROM visits",
+            "SELECT month, count(*) FROM visits GROUP BY month",
+        ):
+            notes.append(curator.ask(sql, budget=budget).notes)
+            exact.append(tape.steps[-1].exact.tolist())
+        alone = curator.ask("SELECT count(*) FROM visits", budget=budget).notes
+        fullest = curator.ask("SELECT mode(month) FROM visits", budget=budget).notes
+    assert exact[0] == exact[1]
+    assert sum(exact[0]) == 80
+    assert (
+        notes[0]
+        == notes[1]
+        == (
+            "At most 6 rows of each person are counted, in at most 2 of the groups: the answer and its "
+            "interval are about those.",
+        )
+    )
+    said = "At most 6 rows of each person are counted: the answer and its interval are about those."
+    assert alone == (said,) and said in fullest
+
+
+def test_a_releases_answer_says_how_many_rows_of_a_person_are_counted(table, tmp_path):
+    """Nothing is said where each row is protected by itself."""
+    said = "At most 2 rows of each person are counted: the answer and its interval are about those."
+    with dc.Ledger.open(tmp_path / "one.db") as ledger:
+        bounded = released(table, schema_of(max_rows=2), ledger).ask("SELECT count(*) FROM people")
+    with dc.Ledger.open(tmp_path / "other.db") as ledger:
+        every = released(table, schema_of(), ledger).ask("SELECT count(*) FROM people")
+    assert said in bounded.notes
+    assert not any("are counted" in note for note in every.notes)

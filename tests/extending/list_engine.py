@@ -136,7 +136,9 @@ class ListEngine:
     def _added(self, term: Any, row: Row) -> int:
         if not isinstance(term, Present | Valued | Total | Squares):
             return 1
-        column = self._schema.column(term.column)
+        if not isinstance(term.of, str):
+            raise BadQuestion("The engine of lists adds up plain columns.")
+        column = self._schema.column(term.of)
         if isinstance(term, Present):
             return int(row.get(column.name) not in (None, ""))
         value = value_of(column, row.get(column.name))

@@ -35,8 +35,9 @@ from discreet.audits.progress import Progress
 from discreet.engines import SumRequest, open_engine
 from discreet.engines.duckdb.sql import render
 from discreet.errors import BadSource, DiscreetError
-from discreet.queries.tallies import Cells, Persons, Present, Rows, Tally, Total
-from discreet.questions.expressions import TRUE
+from discreet.queries.tallies import Cells, Persons, Present, Rows, Tally, Total, Valued
+from discreet.questions.expression_bounds import over_clamped_columns
+from discreet.questions.expressions import TRUE, Call, ColumnValue
 from discreet.schema import Schema
 from tests.harness.material.engine_rows import encoded_rows
 from tests.harness.oddities.arrow import arrow_cases, parquet_cases, untried_arrow_ids
@@ -89,6 +90,10 @@ _CONVERTED = re.compile(
 )
 """Types that some package converts while it reads: those that the quick part tries."""
 _SUMMED = (("integer", -8, 7), ("number", -8, 8), ("date", -3653, 21914))
+_MIXED = over_clamped_columns(
+    Call("%", (ColumnValue("number", "number"), ColumnValue("integer", "integer")), "number")
+)
+"""An expression that divides by what rows hold."""
 _WATCHED = ("run", "rows", "arrays")
 """The verbs of a session that take a query."""
 
@@ -156,6 +161,7 @@ def _verbs(engine: Any, schema: Schema) -> dict[str, Callable[[], dict[Any, int]
     sums = [SumRequest(name, 1, Fraction(low), Fraction(high)) for name, low, high in _SUMMED]
     tallies = [Tally(Rows()), Tally(Present("number")), Tally(Rows(), ("category",))]
     tallies += [Tally(Total("integer", 1, 0)), Tally(Cells("datetime"), ("boolean",))]
+    tallies += [Tally(Total(_MIXED, 4, 0, 3)), Tally(Valued(_MIXED))]
     if schema.unit.identifier is not None:
         tallies.append(Tally(Persons(), ("category",)))
     nodes = np.arange(16, dtype=np.uint64).reshape(-1, 1)

@@ -17,6 +17,7 @@ import pytest
 import discreet as dc
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Ledger, place
+from discreet.ledger.mark import MarkFile
 from discreet.privacy.budget import Budget
 from tests.kernel.test_ledger_processes import PREAMBLE, start
 from tests.paying import pay
@@ -194,6 +195,27 @@ def test_a_fork_in_the_middle_of_another_threads_charge_disturbs_neither(tmp_pat
     assert start(FORKING_THREADS, path).communicate(timeout=120)[0] == b"done\n"
     with Ledger.open(path) as ledger:
         assert sum(view.purpose == "child" for view in ledger.entries()) == 5
+
+
+def test_a_child_that_is_forked_while_the_mark_is_locked_does_not_keep_the_lock(tmp_path):
+    """It lives on after its parent let go, and neither it nor anybody else waits for a lock of the past."""
+    marks = MarkFile(tmp_path / "mark", lock=tmp_path / "lock", patience=0)
+    wait, go_on = os.pipe()
+    with marks.locked():
+        child = os.fork()
+        if not child:
+            os.close(go_on)
+            os.read(wait, 1)  # until the parent has let go
+            try:
+                with marks.locked():
+                    os._exit(0)
+            except LedgerError:
+                os._exit(1)
+    with marks.locked():  # the child is still there
+        pass
+    os.close(go_on)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    os.close(wait)
 
 
 # Names

@@ -29,6 +29,7 @@ from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
 from discreet.privacy.exact import confidence_level
+from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.keys import ComputedKey, Key, key_label, key_name, key_value
 from discreet.questions.notes import divided_cells, undeclared_values
 from discreet.questions.question import Question
@@ -108,6 +109,7 @@ class Asking:
             )
         if any(column.covers is Covers.NOISE_AND_CELLS for column in columns):
             notes |= dict.fromkeys(divided_cells(question.condition, keys, schema))
+        notes |= dict.fromkeys(counted_rows_note(schema))
         return Answers(
             groups=tuple(map(key_name, keys)),
             codes=np.concatenate([codes for codes, _ in blocks]),

@@ -42,6 +42,7 @@ from discreet.ledger import Entry, Ledger
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance, price
+from discreet.queries.group_choices import GroupScores
 from discreet.queries.measurable import (
     SATURATION,
     ClampedSum,
@@ -72,6 +73,15 @@ class TallyRequest:
 
     query: Tally
     mechanism: AdditiveMechanism
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceRequest:
+    """A choice in every group, and the mechanism that makes it, `times` times, without repetition."""
+
+    scores: GroupScores
+    mechanism: Exponential
+    times: int = 1
 
 
 class Vault:
@@ -277,6 +287,32 @@ class Grant:
                 )
             )
             left = np.delete(left, place)
+        return tuple(found)
+
+    def choose_in_groups(self, requests: Sequence[ChoiceRequest]) -> tuple[Counts, ...]:
+        """For each request and group the candidates chosen, in order: one row a group.
+
+        A choice costs its mechanism's epsilon once for all groups (see `queries.group_choices`).
+        """
+        schema = self._schema
+        moves = [request.scores.sensitivity(schema) for request in requests]
+        self._spend(
+            [request.mechanism.cost() for request in requests for _ in range(request.times)]
+        )
+        self._begin_reading()
+        exact = self._engine.tally([request.scores.tally for request in requests])
+        found: list[Counts] = []
+        for request, move, counts in zip(requests, moves, exact, strict=True):
+            unit = request.mechanism.unit(move)
+            scores = request.scores.evaluate(counts, schema)
+            chosen = np.zeros((len(scores), request.times), dtype=np.int64)
+            for group, row in enumerate(scores):
+                left = np.arange(len(row))
+                for turn in range(request.times):
+                    place = self._noise.choose(row[left], unit, step=self._next_step("choose"))
+                    chosen[group, turn] = left[place]
+                    left = np.delete(left, place)
+            found.append(chosen)
         return tuple(found)
 
     def find_keys(

@@ -10,8 +10,10 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.curator.answer_columns import noise_of_total
 from discreet.curator.planning import Planned, plan_question
 from discreet.errors import BadInput, BadQuestion
+from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.budget import Budget, Notion
 from discreet.queries.tallies import Total
 from discreet.questions.aggregates import AGGREGATES
@@ -88,10 +90,11 @@ def margin_of(planned: Planned, confidence: Fraction) -> Fraction:
     margins = [Fraction(0)]
     for each in planned.needed:
         term = each.terms[0]
-        half = Fraction(planned.laws[planned.place(term)].half_width(confidence))
         if isinstance(term, Total):
-            half = half / term.grid + term.rounding
-        margins.append(half)
+            noise = noise_of_total(each, planned.law_of)
+            margins.append(Fraction(half_width(noise, confidence)) + term.rounding)
+        else:
+            margins.append(Fraction(planned.law_of(term).half_width(confidence)))
     return max(margins)
 
 

@@ -18,13 +18,14 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
-from discreet.curator.needed import Needed
+from discreet.curator.needed import Needed, Ranked
 from discreet.curator.planning import Planned
 from discreet.errors import LedgerDamaged
 from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.registry import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.aggregates import AGGREGATES
+from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.keys import key_label, key_name, key_size, key_value, possible_codes
 
 Floats = npt.NDArray[np.float64]
@@ -42,17 +43,19 @@ class Measured:
     public_rows: int | None = None
     keys: tuple[Key, ...] | None = None
     """Those that were found and named, in order."""
+    picked: tuple[Counts, ...] = ()
+    """For each choice in groups, what was chosen: one row a group."""
     first_draw: int = 0
     """The place of its first number among all that one charge paid for."""
 
     def split(self, parts: Sequence[Planned]) -> list[Measured]:
         """The measurements of each question that one charge paid for."""
-        found, start = [], 0
+        found, start, chosen = [], 0, 0
         for each in parts:
-            stop = start + len(each.requests)
+            stop, until = start + len(each.requests), chosen + each.choices
             own = replace(self, values=self.values[start:stop], laws=self.laws[start:stop])
-            found.append(replace(own, first_draw=start))
-            start = stop
+            found.append(replace(own, picked=self.picked[chosen:until], first_draw=start))
+            start, chosen = stop, until
         return found
 
     def payload(self) -> bytes:
@@ -64,6 +67,7 @@ class Measured:
             "chosen": list(self.chosen),
             "public_rows": self.public_rows,
             "keys": None if self.keys is None else [list(key) for key in self.keys],
+            "picked": [each.tolist() for each in self.picked],
         }
         return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
 
@@ -80,6 +84,7 @@ class Measured:
             chosen=tuple(data["chosen"]),
             public_rows=data["public_rows"],
             keys=None if data.get("keys") is None else tuple(map(tuple, data["keys"])),
+            picked=tuple(np.array(each, dtype=np.int64) for each in data.get("picked", [])),
         )
 
 
@@ -90,7 +95,7 @@ def answers_from(
     schema = planned.schema
     if planned.choice is not None:
         return _chosen(planned, measured, confidence, notes)
-    groups, unlisted, keys = planned.groups, planned.question.unlisted, measured.keys or ()
+    groups, unlisted, keys = planned.question.groups, planned.question.unlisted, measured.keys or ()
     shape = tuple(key_size(key, schema) for key in groups)
     shape = (len(keys), *shape) if unlisted else shape
     codes = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
@@ -127,7 +132,7 @@ def answers_from(
 def _possible_rows(planned: Planned, codes: Counts, *, first: int) -> Counts:
     """The places of the groups that some row could be in: WHERE rules the others out, whatever the rows are."""
     possible = np.ones(len(codes), dtype=np.bool_)
-    for axis, key in enumerate(planned.groups, start=first):
+    for axis, key in enumerate(planned.question.groups, start=first):
         known = possible_codes(key, planned.question.condition, planned.schema)
         possible &= np.isin(codes[:, axis], known)
     return np.flatnonzero(possible)
@@ -138,27 +143,30 @@ def _chosen(
 ) -> Answers:
     """The chosen cells, and how many rows each may lie behind the best that was left."""
     (each,) = planned.needed
-    aggregate, chooser = each.aggregate, planned.chooser
-    assert chooser is not None and planned.choice is not None and aggregate.column is not None
-    column = planned.schema.column(aggregate.column)
-    times = len(measured.chosen)
-    behind = chooser.shortfall(
-        planned.choice.sensitivity(planned.schema),
-        candidates=planned.choice.candidates(planned.schema),
-        beta=(1 - confidence) / times,
+    schema, aggregate, choice = planned.schema, each.aggregate, planned.choice
+    assert choice is not None and aggregate.column is not None
+    names = (*planned.question.groups, aggregate.column)
+    (chosen,) = measured.picked
+    behind = choice.mechanism.shortfall(
+        choice.scores.sensitivity(schema),
+        candidates=schema.column(aggregate.column).cells,
+        beta=(1 - confidence) / choice.times,
     )
-    zeros = np.zeros(times)
+    shape = tuple(key_size(key, schema) for key in planned.question.groups)
+    groups = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
+    groups = np.repeat(groups, choice.times, axis=0)
+    zeros = np.zeros(chosen.size)
     return Answers(
-        groups=(aggregate.name,),
-        codes=np.array(measured.chosen, dtype=np.int64).reshape(-1, 1),
-        label=lambda axis, code: column.label(code),
-        typed=lambda axis, code: key_value(column.name, code, planned.schema),
+        groups=(*map(key_name, planned.question.groups), aggregate.name),
+        codes=np.concatenate([groups, chosen.reshape(-1, 1)], axis=1),
+        label=lambda axis, code: key_label(names[axis], code, schema),
+        typed=lambda axis, code: key_value(names[axis], code, schema),
         columns=(
             AnswerColumn(
                 name="rows behind the best",
                 estimate=zeros,
                 lower=zeros,
-                upper=np.full(times, float(np.floor(behind))),
+                upper=np.full(chosen.size, float(np.floor(behind))),
                 std=zeros,
                 covers=Covers.NOISE,
             ),
@@ -169,8 +177,14 @@ def _chosen(
             *notes,
             "Chosen by the exponential mechanism. The number says how many rows a chosen cell "
             "may lie behind the fullest cell that was not chosen before it.",
+            *_rows_note(planned),
         ),
     )
+
+
+def _rows_note(planned: Planned) -> tuple[str, ...]:
+    question = planned.question
+    return counted_rows_note(planned.schema, in_groups=bool(question.groups or question.unlisted))
 
 
 class AnswerReader:
@@ -181,13 +195,6 @@ class AnswerReader:
     ) -> None:
         self.planned, self.measured = planned, measured
         self.schema, self.confidence, self.rows = planned.schema, confidence, rows
-
-    def _bounded_note(self) -> str:
-        unit, planned = self.schema.unit, self.planned
-        note = f"At most {unit.max_rows} rows of each {unit.identifier} are counted"
-        if (planned.groups or planned.question.unlisted) and unit.groups < unit.max_rows:
-            note += f", in at most {unit.groups} of the groups"
-        return f"{note}: the answer and its interval are about those."
 
     def notes(self) -> list[str]:
         found = []
@@ -203,8 +210,7 @@ class AnswerReader:
                 found.append(
                     "More groups were found than can be answered. The first ones are shown."
                 )
-        if self.schema.unit.identifier is not None:
-            found.append(self._bounded_note())
+        found += _rows_note(self.planned)
         notes = dict.fromkeys(AGGREGATES[each.aggregate.kind].note for each in self.planned.needed)
         found += [note for note in notes if note]
         if self.planned.reads_public_rows:
@@ -218,6 +224,11 @@ class AnswerReader:
         """The answers to one aggregate."""
         found: AnswerColumn = loaded(AGGREGATES[each.aggregate.kind].answer)(self, each)
         return found
+
+    def picked(self, pick: Ranked) -> Counts:
+        """The bucket that was chosen for each answer."""
+        place = [one.pick for one in self.planned.picks].index(pick)
+        return self.measured.picked[place][:, 0]
 
     def draw(self, term: Any) -> int:
         """The number of a tally's draws among all of the question's."""

@@ -386,10 +386,7 @@ def _measure(parts: Sequence[Planned], grant: Grant) -> Measured:
     planned, *others = parts
     rows = grant.public_rows() if any(each.reads_public_rows for each in parts) else None
     if planned.choice is not None:
-        assert planned.chooser is not None
-        times = planned.needed[0].aggregate.chosen
-        selections = grant.choose(planned.choice, planned.chooser, times=times)
-        return Measured(values=(), laws=(), chosen=tuple(one.chosen for one in selections))
+        return Measured(values=(), laws=(), picked=grant.choose_in_groups([planned.choice]))
     keys, requests = None, planned.requests
     if planned.finder is not None:
         question = planned.question
@@ -398,7 +395,10 @@ def _measure(parts: Sequence[Planned], grant: Grant) -> Measured:
         requests = planned.requests_for(keys)
     requests = (*requests, *(request for each in others for request in each.requests))
     measured = grant.tally(requests)
+    picks = (*planned.picks_for(keys), *(pick for each in others for pick in each.picks_for(None)))
+    picked = grant.choose_in_groups(picks) if picks else ()
     return Measured(
+        picked=picked,
         values=tuple(each.values for each in measured),
         laws=tuple(each.law for each in measured),
         public_rows=rows,

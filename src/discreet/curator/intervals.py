@@ -24,6 +24,8 @@ from discreet.privacy.laws import NoiseLaw
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
+Ends = tuple[Floats, Floats]
+"""The lower and the upper ends of some intervals."""
 STEPS = 8
 """Values of t are rounded up to so many steps, for each has a quantile of its own."""
 ROUNDS = 2
@@ -120,6 +122,25 @@ def variance_interval(
     lower = np.clip(square[0] - farthest, 0.0, widest)
     upper = np.clip(square[1] - nearest, 0.0, widest)
     return lower, np.maximum(lower, upper)
+
+
+def product_of(left: Ends, right: Ends) -> Ends:
+    """All products of a value of one interval and a value of another; 0 times infinity counts as 0."""
+    with np.errstate(invalid="ignore"):
+        corners = [a * b for a in left for b in right]
+    known = np.nan_to_num(np.array(corners), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    return known.min(axis=0), known.max(axis=0)
+
+
+def divided(above: Ends, below: Ends) -> Ends:
+    """All quotients, with a divisor that is not negative; unbounded where it may be 0."""
+    least, most = below
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lower = np.where(above[0] < 0, above[0] / least, above[0] / most)
+        upper = np.where(above[1] > 0, above[1] / least, above[1] / most)
+    return np.nan_to_num(lower, nan=0.0, posinf=np.inf, neginf=-np.inf), np.nan_to_num(
+        upper, nan=0.0, posinf=np.inf, neginf=-np.inf
+    )
 
 
 class QuantileBand:

@@ -1,42 +1,52 @@
-"""Which tallies each aggregate of a curator's question needs, and how they share its part of the budget."""
+"""Which tallies each aggregate of a curator's question needs, and how their noise adds to its error."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, prod
+from math import prod, sqrt
 from typing import TypedDict, Unpack
 
-from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
+from discreet.curator.summing import rows_added, rows_present, squares_of, total_of
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.tallies import (
     Cells,
     Persons,
-    Present,
     Rows,
-    Squares,
+    Summand,
     Tally,
     Term,
     Total,
-    Valued,
+    summand_bounds,
 )
 from discreet.queries.tree import bits_of
 from discreet.questions.curator_sql import Aggregate, CuratorQuestion
 from discreet.questions.expressions import TRUE
-from discreet.questions.keys import key_size
+from discreet.questions.keys import key_size, tally_groups
 from discreet.schema import Schema
 
 MOST_QUANTILE_BITS = 18
 """Buckets of a quantile: at most 2^18, in levels of up to 6 bits."""
 LEVEL_BITS = 6
 MOST_QUANTILE_CELLS = 1 << 21
+TREE_SHARE = Fraction(2, 3)
+"""Of a quantile's budget, where a choice gives the estimate: the tree's interval is then 1.5 times as wide."""
+SHARES_OF_A_SHARE = 8
+"""A sum's grid must fit an eighth of an aggregate's equal share; see `planning`."""
+USUAL_ROWS = 20_000
+"""For so many a quantile's tree is made where the schema declares no number of people."""
 USUAL_KEYS = 256
 """For how many of them a quantile's buckets leave room; more keys are then cut off."""
-ROW_BITS = 60
-"""A row's value in a sum is rounded to so many: 2^40 rows then move it by 2^-21 of a bound at most."""
-SQUARE_BITS = 24
-"""A row's square is kept to so many bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The bucket (2^shift cells) of a quantile, chosen privately in each group."""
+
+    column: str
+    shift: int
+    level: Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +54,15 @@ class Needed:
     """The tallies behind one aggregate, in the order in which its answer reads them."""
 
     aggregate: Aggregate
-    terms: tuple[Term, ...]
-    weights: tuple[Fraction, ...]
-    """What part of the aggregate's share each gets; they add to 1."""
+    terms: tuple[Term | Ranked, ...]
+    errors: tuple[float | Fraction, ...]
+    """How much the noise of each adds to the answer's squared error if all have the same share of the
+    budget; only their proportions matter, except beside those of `otherwise`."""
     divides_by_rows: bool = False
     """Whether the denominator is the public number of rows."""
+    otherwise: Needed | None = field(default=None, kw_only=True)
+    """Another way to the same answer, dearer alone, which shares its tallies with other aggregates.
+    Its errors are in the same unit as these."""
 
 
 class Paid(TypedDict):
@@ -73,49 +87,131 @@ def persons(
 def present(
     one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]
 ) -> Needed:
-    return alone(one, Present(column_of(one)))
+    return alone(one, rows_present(summand_of(one), one.raw, question.condition, schema))
 
 
-def histogram(
+def distinct(
     one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]
 ) -> Needed:
+    """The number of rows in each cell of the column."""
     return alone(one, Cells(column_of(one)))
 
 
 def total(
     one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]
 ) -> Needed:
-    return alone(one, _total(column_of(one), schema, False, **paid))
+    """The sum itself; or, where a mean or a count is asked too, the centred sum and the count.
+
+    SUM(x) = SUM(x - c) + c COUNT(x). With bounds of 0 to 119 a row moves the sum by 119, and the
+    centred sum by 59.5: alone the first is better, beside AVG(x) the second.
+    """
+    of = summand_of(one)
+    plain = total_of(of, schema, False, **paid)
+    added = total_of(of, schema, True, **paid)
+    reached = _reach(plain, question, schema, paid["accounting"]) ** 2
+    centred = _reach(added, question, schema, paid["accounting"]) ** 2
+    if rows_divide(question, schema, of):
+        other = Needed(one, (added,), (centred,), divides_by_rows=True)
+    else:
+        rows = rows_added(of, question.condition, schema)
+        counted = float(center_of(added)) * _reach(rows, question, schema, paid["accounting"])
+        other = Needed(one, (added, rows), (centred, max(counted**2, centred * 1e-6)))
+    return Needed(one, (plain,), (reached,), otherwise=other)
 
 
 def mean(one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]) -> Needed:
-    """The sum of the centred values, and how many there are, unless that is public."""
-    column = column_of(one)
-    added = _total(column, schema, True, **paid)
-    if rows_divide(question, schema, column):
-        return Needed(one, (added,), (Fraction(1),), divides_by_rows=True)
-    return Needed(one, (added, Valued(column)), (Fraction(3, 5), Fraction(2, 5)))
+    """The sum of the centred values, and how many there are, unless that is public.
+
+    The mean is off by (x - t y) / n, with x and y the noise of sum and count and t the mean less the
+    centre. That is a secret; taken as anywhere within the bounds, its square is width^2 / 12.
+    """
+    of = summand_of(one)
+    added = total_of(of, schema, True, **paid)
+    summed = _reach(added, question, schema, paid["accounting"]) ** 2
+    if rows_divide(question, schema, of):
+        return Needed(one, (added,), (summed,), divides_by_rows=True)
+    rows = rows_added(of, question.condition, schema)
+    counted = _reach(rows, question, schema, paid["accounting"]) ** 2 * _usual_square(of, schema)
+    return Needed(one, (added, rows), (summed, max(counted, summed * 1e-6)))
 
 
 def spread(
     one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]
 ) -> Needed:
-    """As for a mean, and the sum of the squares."""
-    column = column_of(one)
-    added = _total(column, schema, True, **paid)
-    squares = _squares(added, schema)
-    if rows_divide(question, schema, column):
-        two = (Fraction(2, 5), Fraction(3, 5))
-        return Needed(one, (added, squares), two, divides_by_rows=True)
-    three = (Fraction(3, 10), Fraction(4, 10), Fraction(3, 10))
-    return Needed(one, (added, squares, Valued(column)), three)
+    """As for a mean, and the sum of the squares.
+
+    With z the centred values, the variance is off by (q - 2 t x - (z2 - 2 t^2) y) / n, where q, x and y
+    are the noise of squares, sum and count. The same guess is made of t, and z2 - 2 t^2 is as large.
+    """
+    of = summand_of(one)
+    added = total_of(of, schema, True, **paid)
+    squares = squares_of(added, schema)
+    usual = _usual_square(of, schema)
+    accounting = paid["accounting"]
+    summed = 4 * usual * _reach(added, question, schema, accounting) ** 2
+    unit = float(Fraction(1 << squares.shift, squares.grid**2))
+    squared = (unit * _reach(squares, question, schema, accounting)) ** 2
+    least = max(summed, squared) * 1e-6
+    if rows_divide(question, schema, of):
+        errors = (max(summed, least), max(squared, least))
+        return Needed(one, (added, squares), errors, divides_by_rows=True)
+    rows = rows_added(of, question.condition, schema)
+    counted = (usual * _reach(rows, question, schema, accounting)) ** 2
+    return Needed(
+        one, (added, squares, rows), (max(summed, least), max(squared, least), max(counted, least))
+    )
 
 
 def quantile(
     one: Aggregate, question: CuratorQuestion, schema: Schema, **paid: Unpack[Paid]
 ) -> Needed:
-    levels = _levels(column_of(one), question, schema)
-    return Needed(one, levels, (Fraction(1, len(levels)),) * len(levels))
+    """A tree of counts, which gives the interval; and, where it is closer, a choice for the estimate.
+
+    The choice is the exponential mechanism's over the finest buckets: its rank is off by about
+    2 max(q, 1 - q) / epsilon, whatever their number, where the tree's counts add the noise of many
+    nodes. It is closer unless the buckets are few; both are known before any row is read.
+    """
+    assert one.level is not None
+    column, basic = column_of(one), paid["accounting"] is Accounting.BASIC
+    bits, finest = _quantile_bits(column, question, schema)
+    whole = float(paid["share"].amount) * SHARES_OF_A_SHARE
+    noise = {
+        depth: _rank_error_of_tree(_levels(column, bits, depth), one.level, schema, basic)
+        for depth in range(1, finest + 1)
+    }
+    if _rank_error_of_choice(one.level, basic) >= noise[finest]:
+        levels = _levels(column, bits, finest)
+        return Needed(one, levels, (Fraction(1),) * len(levels))
+    # Deep enough for the rows there are: half the interval is noise in rank, and the rest cells.
+    rows = USUAL_ROWS if schema.people is None else schema.people
+    paid_for = float(TREE_SHARE) * whole if basic else sqrt(float(TREE_SHARE) * whole)
+    width = {depth: 4 * each / paid_for / rows + 2 / 2**depth for depth, each in noise.items()}
+    levels = _levels(column, bits, min(width, key=lambda depth: width[depth]))
+    chosen = Ranked(column, bits - finest, one.level)
+    power = 3 if basic else 2
+    errors = [(TREE_SHARE / len(levels)) ** power] * len(levels) + [(1 - TREE_SHARE) ** power]
+    return Needed(one, (*levels, chosen), tuple(errors))
+
+
+def _rank_error_of_tree(
+    levels: tuple[Cells, ...], level: Fraction, schema: Schema, basic: bool
+) -> float:
+    """The standard deviation of (1 - q) below - q above, at epsilon 1 or rho 1: half the nodes of each
+    level lie below an edge in the middle, and half above."""
+    q = float(level)
+    nodes = sum(
+        term.buckets(schema) / (levels[place - 1].buckets(schema) if place else 1)
+        for place, term in enumerate(levels)
+    )
+    each = 2.0 * len(levels) ** 2 if basic else len(levels) / 2
+    return sqrt(nodes / 2 * ((1 - q) ** 2 + q**2) * each)
+
+
+def _rank_error_of_choice(level: Fraction, basic: bool) -> float:
+    """The same of the choice, with its own share only: scores fall off like Laplace noise of this scale."""
+    share = float(1 - TREE_SHARE)
+    epsilon = share if basic else sqrt(8 * share)
+    return sqrt(2) * 2 * float(max(level, 1 - level)) / epsilon
 
 
 def alone(one: Aggregate, term: Term) -> Needed:
@@ -129,44 +225,41 @@ def column_of(one: Aggregate) -> str:
     return one.column
 
 
-def rows_divide(question: CuratorQuestion, schema: Schema, column: str) -> bool:
+def summand_of(one: Aggregate) -> Summand:
+    """What an aggregate adds up."""
+    return column_of(one) if one.expression is None else one.expression
+
+
+def rows_divide(question: CuratorQuestion, schema: Schema, of: Summand) -> bool:
     """Whether a mean may be divided by the number of rows, public under change-one.
 
     Only over all rows, and only where nulls are declared not to be expected: one that is there
     counts as the middle of the bounds.
     """
     return (
-        schema.rows_are_public
+        isinstance(of, str)
+        and schema.rows_are_public
         and not question.groups
         and not question.unlisted
         and question.condition == TRUE
-        and schema.column(column).nulls == "exclude"
+        and schema.column(of).nulls == "exclude"
     )
 
 
-def _total(
-    column: str, schema: Schema, centred: bool, share: Budget, accounting: Accounting
-) -> Total:
-    if schema.column(column).kind == "boolean":
-        return Total(column, 2, 1) if centred else Total(column, 1, 0)
-    query = fixed_point_sum(column, schema, centred=centred, share=share, accounting=accounting)
-    bits = 0
-    if schema.column(column).kind == "number" and not centred:
-        widest = max(map(abs, bounds_of(column, schema))) * query.grid
-        bits = max(1, ROW_BITS - ceil(widest).bit_length())
-    return Total(column, query.grid, int(query.center * query.grid), bits)
+def _reach(term: Term, question: CuratorQuestion, schema: Schema, accounting: Accounting) -> float:
+    """What noise is in proportion to: how far a person moves the tally, in units of the values."""
+    moved = Tally(term, tally_groups(question.groups)).sensitivity(schema)
+    steps = float(moved.l1) if accounting is Accounting.BASIC else sqrt(moved.l2_squared)
+    return steps / term.grid if isinstance(term, Total) else steps
 
 
-def _squares(total: Total, schema: Schema) -> Squares:
-    """Squares of the centred values, kept to 24 bits, so that no sum of them leaves 64."""
-    exact = Squares(total.column, total.grid, total.center, 0)
-    _, most = Tally(exact).row_bounds(schema)
-    shift = max(0, most.bit_length() - SQUARE_BITS)
-    return Squares(total.column, total.grid, total.center, shift)
+def _usual_square(of: Summand, schema: Schema) -> float:
+    low, high = summand_bounds(of, schema)
+    return float((high - low) ** 2 / 12)
 
 
-def _levels(column: str, question: CuratorQuestion, schema: Schema) -> tuple[Cells, ...]:
-    """Histograms of the column, coarse to fine, whose nodes add up to any count below an edge.
+def _quantile_bits(column: str, question: CuratorQuestion, schema: Schema) -> tuple[int, int]:
+    """Bits that number the column's cells, and how many of them tell buckets apart.
 
     As fine as the column's cells are, up to 2^18 buckets and as many over all groups as fit.
     """
@@ -174,7 +267,11 @@ def _levels(column: str, question: CuratorQuestion, schema: Schema) -> tuple[Cel
     groups *= USUAL_KEYS if question.unlisted else 1
     bits = bits_of(schema.column(column).value_cells)
     room = max(1, MOST_QUANTILE_CELLS // groups).bit_length() - 1
-    kept = min(bits, MOST_QUANTILE_BITS, max(1, room))
+    return bits, min(bits, MOST_QUANTILE_BITS, max(1, room))
+
+
+def _levels(column: str, bits: int, kept: int) -> tuple[Cells, ...]:
+    """Histograms of the column, coarse to fine, whose nodes add up to any count below an edge."""
     levels = max(1, -(-kept // LEVEL_BITS))
     depths = sorted({-(-kept * (place + 1) // levels) for place in range(levels)})
     return tuple(Cells(column, bits - depth) for depth in depths)

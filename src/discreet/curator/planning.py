@@ -1,8 +1,7 @@
 """From a question and a budget to tallies and noise: all that is decided before a row is read.
 
-One charge pays for the whole question. Each aggregate gets an equal share of it; an aggregate that
-needs several tallies splits its share by fixed weights, and a tally that several aggregates need is
-measured once, with all their shares.
+One charge pays for the whole question. A tally that several aggregates need is measured once; the
+budget is shared out so that the expected errors of all aggregates together are least (`sharing`).
 """
 
 from __future__ import annotations
@@ -15,31 +14,47 @@ from math import isqrt, prod
 from typing import Any
 
 from discreet.core.mechanisms import Exponential, PartitionSelection
-from discreet.core.vault import TallyRequest
-from discreet.curator.needed import Needed
+from discreet.core.vault import ChoiceRequest, TallyRequest
+from discreet.curator.needed import SHARES_OF_A_SHARE, Needed, Ranked
+from discreet.curator.sharing import measured_once
 from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.group_choices import CellScores, RankScores
 from discreet.queries.registry import loaded
 from discreet.queries.tallies import (
     Cells,
     FoundKeys,
     Tally,
     Term,
-    WeightedCounts,
     keys_touched,
 )
 from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.curator_sql import Aggregate, CuratorQuestion
-from discreet.questions.keys import Key, key_size, tally_groups
+from discreet.questions.keys import key_size, tally_groups
 from discreet.schema import Schema
 from discreet.schema.limits import MOST_CELLS, MOST_GROUPS
 
 MOST_KEYS = 100_000
 """Found keys of one question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A choice in every group, and how it is made."""
+
+    pick: Ranked
+    scores: RankScores
+    mechanism: Exponential
+
+    def request(self, found: FoundKeys | None) -> ChoiceRequest:
+        scores = self.scores
+        if found is not None:
+            scores = replace(scores, tally=replace(scores.tally, found=found))
+        return ChoiceRequest(scores, self.mechanism)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,19 +68,12 @@ class Planned:
     needed: tuple[Needed, ...]
     requests: tuple[TallyRequest, ...] = ()
     laws: tuple[NoiseLaw, ...] = ()
-    choice: WeightedCounts | None = None
-    chooser: Exponential | None = None
+    picks: tuple[Pick, ...] = ()
+    """Choices in every group, such as the bucket of a median."""
+    choice: ChoiceRequest | None = None
+    """Cells chosen in every group, where that is all that is asked."""
     finder: PartitionSelection | None = None
     """How keys that no schema lists are named, before anything else is read."""
-
-    @property
-    def groups(self) -> tuple[Key, ...]:
-        """The columns of declared cells, and the computed keys, that tell the answer's rows apart."""
-        (first, *_) = self.needed
-        if AGGREGATES[first.aggregate.kind].is_by_cell:
-            assert first.aggregate.column is not None
-            return (*self.question.groups, first.aggregate.column)
-        return self.question.groups
 
     def requests_for(self, keys: tuple[tuple[str, ...], ...]) -> tuple[TallyRequest, ...]:
         """The requests, once the keys are known."""
@@ -76,19 +84,34 @@ class Planned:
         )
 
     @property
+    def choices(self) -> int:
+        """How many choices in groups are made for the question."""
+        return len(self.picks) + (self.choice is not None)
+
+    def picks_for(self, keys: tuple[tuple[str, ...], ...] | None) -> tuple[ChoiceRequest, ...]:
+        """The choices in groups, once the keys, if any, are known."""
+        found = None if keys is None else FoundKeys(self.question.unlisted, keys)
+        return tuple(pick.request(found) for pick in self.picks)
+
+    @property
     def most_keys(self) -> int:
         """As many found keys as can be answered; further ones, in order, are left out."""
         cells = [prod(request.query.shape(self.schema)[1:]) for request in self.requests]
-        groups = prod(key_size(key, self.schema) for key in self.groups)
+        groups = prod(key_size(key, self.schema) for key in self.question.groups)
         return min(MOST_KEYS, MOST_GROUPS // groups, *(MOST_CELLS // each for each in cells))
 
     @property
     def reads_public_rows(self) -> bool:
         return any(each.divides_by_rows for each in self.needed)
 
-    def place(self, term: Term) -> int:
+    def place(self, term: Term | Ranked) -> int:
         """Which measurement holds a term."""
-        return [request.query.term for request in self.requests].index(term)
+        terms: list[Term | Ranked] = [request.query.term for request in self.requests]
+        return terms.index(term)
+
+    def law_of(self, term: Term | Ranked) -> NoiseLaw:
+        """The noise of the measurement that holds a term."""
+        return self.laws[self.place(term)]
 
 
 def plan_question(
@@ -164,15 +187,15 @@ def _under(
     if first.unlisted:
         finder, allowed = _finding(budget, aggregates=aggregates)
         finder.law(keys_touched(schema)).certain  # noqa: B018 - refuses what cannot be tabulated
-    share = allowed.times(Fraction(1, 4 * aggregates))
-    needed = [
-        tuple(
+    share = allowed.times(Fraction(1, SHARES_OF_A_SHARE * aggregates))
+    asked = [
+        [
             _needed_for(one, question, schema, share=share, accounting=accounting)
             for one in question.aggregates
-        )
+        ]
         for question in questions
     ]
-    weights = [_weights(each) for each in needed]
+    needed, weights = measured_once(asked, accounting)
     parts = iter(shares(allowed, [weight for each in weights for weight in each.values()]))
     found = tuple(
         Planned(
@@ -193,22 +216,24 @@ def _under(
     return found
 
 
-def _weights(needed: Sequence[Needed]) -> dict[Term, Fraction]:
-    """What part of the budget each tally of a question gets."""
-    weights: dict[Term, Fraction] = {}
-    for each in needed:
-        for term, weight in zip(each.terms, each.weights, strict=True):
-            weights[term] = weights.get(term, Fraction(0)) + weight
-    return weights
-
-
 def _requests(
-    question: CuratorQuestion, parts: dict[Term, Budget], schema: Schema, accounting: Accounting
+    question: CuratorQuestion,
+    parts: dict[Term | Ranked, Budget],
+    schema: Schema,
+    accounting: Accounting,
 ) -> dict[str, Any]:
-    """The tallies of a question with their noise, and its laws."""
+    """The tallies and choices of a question with their noise, and its laws."""
     requests: list[TallyRequest] = []
     laws: list[NoiseLaw] = []
+    picks: list[Pick] = []
     for term, part in parts.items():
+        if isinstance(term, Ranked):
+            cells = Tally(
+                Cells(term.column, term.shift), tally_groups(question.groups), question.condition
+            )
+            chosen_by = chooser(part, accounting, times=1)
+            picks.append(Pick(term, RankScores(cells, term.level), chosen_by))
+            continue
         tally = Tally(term, tally_groups(question.groups), question.condition)
         if question.unlisted:
             tally = replace(tally, found=FoundKeys(question.unlisted))
@@ -219,7 +244,7 @@ def _requests(
         check_drawable(law, what="The question")
         requests.append(TallyRequest(tally, mechanism))
         laws.append(law)
-    return {"requests": tuple(requests), "laws": tuple(laws)}
+    return {"requests": tuple(requests), "laws": tuple(laws), "picks": tuple(picks)}
 
 
 def check_names_keys(budget: Budget, notion: Notion) -> None:
@@ -257,16 +282,16 @@ def _choosing(
     assert aggregate.column is not None
     if budget.notion is Notion.EPSILON and budget.delta and accounting is Accounting.BASIC:
         budget = allowed = Budget(epsilon=budget.epsilon)
-    tally = Tally(Cells(aggregate.column), (), question.condition)
+    tally = Tally(Cells(aggregate.column), tally_groups(question.groups), question.condition)
     tally.size(schema)
+    mechanism = chooser(allowed, accounting, times=aggregate.chosen)
     return Planned(
         question=question,
         schema=schema,
         charge=budget,
         accounting=accounting,
         needed=(Needed(aggregate, (), ()),),
-        choice=WeightedCounts((tally,), (1,)),
-        chooser=chooser(allowed, accounting, times=aggregate.chosen),
+        choice=ChoiceRequest(CellScores(tally), mechanism, aggregate.chosen),
     )
 
 

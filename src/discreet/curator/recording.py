@@ -50,7 +50,7 @@ class Record:
             **asked,
         }
         text = json.dumps(everything, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(b"discreet ask 1\n" + text.encode()).hexdigest()
+        return hashlib.sha256(b"discreet ask 2\n" + text.encode()).hexdigest()
 
     def once(
         self,

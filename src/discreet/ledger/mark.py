@@ -32,6 +32,17 @@ _FORMAT = re.compile(
     rb"(discreet-ledger-mark 1 (0|[1-9][0-9]{0,17}) ([0-9a-f]{64}) )([0-9a-f]{64}) *\n"
 )
 _LONGEST_PAUSE_MS = 10
+_locks: set[int] = set()
+"""Descriptors of the lock files that threads of this process have open."""
+
+
+def _close_locks() -> None:
+    """In a forked child: it has none of those threads, and would keep their locks for as long as it lives."""
+    while _locks:
+        os.close(_locks.pop())
+
+
+os.register_at_fork(after_in_child=_close_locks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +153,7 @@ class MarkFile:
         """
         make_private_file(self._lock)
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CLOEXEC)
+        _locks.add(descriptor)
         try:
             deadline = time.monotonic_ns() + self._patience * 1_000_000_000
             pause = 1
@@ -159,6 +171,8 @@ class MarkFile:
                     pause = min(2 * pause, _LONGEST_PAUSE_MS)
             yield
         finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child may have it open too
+            _locks.discard(descriptor)
             os.close(descriptor)
 
 

@@ -118,4 +118,6 @@ def _label(value: Any) -> str:
         return NULL
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.15g}"
     return value.label if isinstance(value, Span) else str(value)

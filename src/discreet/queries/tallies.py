@@ -27,6 +27,7 @@ import numpy as np
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.queries.measurable import Counts
+from discreet.questions.expression_bounds import Ends, expression_bounds
 from discreet.questions.expressions import TRUE, Bins, Expression, canonical
 from discreet.schema import Schema
 from discreet.schema.limits import MOST_CELLS
@@ -35,6 +36,8 @@ MOST_ROWS = 1 << 40
 """Rows that a sum's rounding is bounded for."""
 Key = tuple[str, ...]
 """The texts of some category columns, of a row or of a group."""
+Summand = str | Expression
+"""What an aggregate adds up: a column, or an expression over clamped columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +57,17 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """1 for each row whose column is not null: COUNT(column)."""
+    """1 for each row whose column, or expression over raw columns, is not null: COUNT(column)."""
 
-    column: str
+    of: Summand
     kind: ClassVar[str] = "present"
 
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """1 for each row that a sum of the column adds up: its cell is a value cell."""
+    """1 for each row that a sum adds up: the column's cell is a value cell, or the expression not null."""
 
-    column: str
+    of: Summand
     kind: ClassVar[str] = "valued"
 
 
@@ -75,9 +78,12 @@ class Total:
     With `bits`, each row is rounded to a grid 2^bits times as fine, and only the sum is rounded down
     to this one. A sum that moves by d fine steps moves by at most d / 2^bits steps, rounded up, so
     no row counts for more than its bounds in steps, rounded outwards.
+
+    An expression's value is clamped to its own bounds, row by row and in steps, after it was rounded:
+    what a row can add rests on that clamp of integers, and on no property of doubles.
     """
 
-    column: str
+    of: Summand
     grid: int
     center: int
     """In steps of the grid."""
@@ -96,7 +102,7 @@ class Total:
 class Squares:
     """The square of what `Total` adds, divided by 2^shift and rounded down."""
 
-    column: str
+    of: Summand
     grid: int
     center: int
     shift: int
@@ -165,11 +171,11 @@ class Tally:
         match term:
             case Rows() | Present() | Valued() | Cells() | Persons():
                 return 0, 1
-            case Total(column=column, grid=grid, center=center):
-                low, high = _bounds(column, grid, schema)
+            case Total(of=of, grid=grid, center=center):
+                low, high = steps_of(of, grid, schema)
                 return min(0, low - center), max(0, high - center)
-            case Squares(column=column, grid=grid, center=center, shift=shift):
-                low, high = _bounds(column, grid, schema)
+            case Squares(of=of, grid=grid, center=center, shift=shift):
+                low, high = steps_of(of, grid, schema)
                 return 0, max((low - center) ** 2, (high - center) ** 2) >> shift
         assert_never(term)
 
@@ -192,10 +198,12 @@ class Tally:
                 assert_never(unknown)
 
     def to_dict(self) -> dict[str, Any]:
-        term = {name: getattr(self.term, name) for name in self.term.__slots__}
+        parts = {name: getattr(self.term, name) for name in self.term.__slots__}
+        if "of" in parts and not isinstance(parts["of"], str):
+            parts["of"] = canonical(parts["of"])
         return {
             "kind": self.term.kind,
-            **term,
+            **parts,
             "groups": [asdict(each) if isinstance(each, Bins) else each for each in self.groups],
             "found": None if self.found is None else list(self.found.columns),
             "condition": canonical(self.condition),
@@ -261,13 +269,25 @@ def _sensitivity_of_persons(touched: int, cells: int, adjacency: Adjacency) -> S
     return Sensitivity(l1=moved, l2_squared=moved)
 
 
-def _bounds(column: str, grid: int, schema: Schema) -> tuple[int, int]:
-    """The clamped value in steps of the grid, rounded outwards."""
-    bounds = schema.column(column).value_bounds
+def summand_bounds(of: Summand, schema: Schema) -> Ends:
+    """The least and the greatest number that a row can add."""
+    if not isinstance(of, str):
+        return expression_bounds(of, schema)
+    bounds = schema.column(of).value_bounds
     if bounds is None:
         raise BadInput(
-            f"Column {column} is of kind {schema.column(column).kind}; only integer, number and boolean "
+            f"Column {of} is of kind {schema.column(of).kind}; only integer, number and boolean "
             "columns can be summed. Nothing was read or charged."
         )
-    low, high = bounds
+    return Fraction(bounds[0]), Fraction(bounds[1])
+
+
+def steps_of(of: Summand, grid: int, schema: Schema) -> tuple[int, int]:
+    """The clamped value in steps of the grid, rounded outwards."""
+    low, high = summand_bounds(of, schema)
     return floor(low * grid), ceil(high * grid)
+
+
+def is_whole(of: Summand, schema: Schema) -> bool:
+    """Whether every value is a whole number, so that no grid rounds it."""
+    return schema.column(of).kind != "number" if isinstance(of, str) else of.type == "integer"

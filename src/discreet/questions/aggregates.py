@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from discreet.errors import BadInput
 from discreet.questions.statement import SUMMED_KINDS
-from discreet.schema import Column
+from discreet.schema import Column, OrderedColumn
 
 
 def _takes_any(column: Column) -> str | None:
@@ -30,12 +30,16 @@ class AggregateKind:
     """How they are answered: (reader, needed) to an `AnswerColumn`."""
     is_function: bool = False
     """Whether it is written as kind(column). The others have forms of their own, which the reader knows."""
+    takes_two: bool = False
+    """Whether it is of two values a row, as in corr(y, x); both may be expressions."""
+    takes_expressions: bool = False
+    """Whether it adds up expressions over columns too, as in sum(a + b)."""
     refusal: Callable[[Column], str | None] = _takes_any
     """Why it cannot be asked of a column; `None` where it can."""
     stands_alone: bool = False
     """Whether its answers are rows of their own, so that nothing stands beside it."""
     is_by_cell: bool = False
-    """Whether there is an answer for each cell of its column."""
+    """Whether there is an answer for each cell of its column, as if that were grouped by."""
     chooses: bool = False
     """Whether cells are chosen privately, and nothing is counted."""
     costs_are_known: bool = False
@@ -68,8 +72,24 @@ def _of_declared(column: Column) -> str | None:
     return f"Column {column.name!r} declares no values to choose from; GROUP BY it, with a delta in the budget."
 
 
+def _of_single_values(column: Column) -> str | None:
+    if getattr(column, "undeclared", False):
+        return f"Column {column.name!r} declares no values to count; GROUP BY it, with a delta in the budget."
+    if isinstance(column, OrderedColumn) and len(set(column.extent(0))) > 1:
+        return (
+            f"The cells of column {column.name!r} are ranges, so its different values are not known apart. "
+            "Ask for histogram() of it."
+        )
+    return None
+
+
 _NEEDED, _ANSWERS = "discreet.curator.needed", "discreet.curator.answer_columns"
-_SPREAD = "variance and stddev are those of the counted rows (divided by n)."
+_PAIRS = "discreet.curator.pairs"
+_SAMPLE = "As in SQL, variance and stddev are those of a sample (divided by n - 1); var_pop and stddev_pop divide by n."
+_DISTINCT = (
+    "count(DISTINCT ...) is the number of declared values that some row holds; those that are not "
+    "declared count as one. A value that few rows hold cannot be told from one that none does."
+)
 
 
 def _count(kind: str) -> AggregateKind:
@@ -86,8 +106,19 @@ def _spread(kind: str) -> AggregateKind:
         kind=kind,
         needed=f"{_NEEDED}:spread",
         answer=f"{_ANSWERS}:spread",
+        takes_expressions=True,
         refusal=_of_numbers(kind),
-        note=_SPREAD,
+        note="" if kind.endswith("_pop") else _SAMPLE,
+    )
+
+
+def _pair(kind: str, answer: str) -> AggregateKind:
+    return AggregateKind(
+        kind=kind,
+        needed=f"{_PAIRS}:pair",
+        answer=f"{_PAIRS}:{answer}",
+        takes_two=True,
+        refusal=_of_numbers(kind),
     )
 
 
@@ -99,6 +130,7 @@ BUILT_IN = (
         kind="sum",
         needed=f"{_NEEDED}:total",
         answer=f"{_ANSWERS}:total",
+        takes_expressions=True,
         refusal=_of_numbers("sum"),
         costs_are_known=True,
     ),
@@ -106,10 +138,25 @@ BUILT_IN = (
         kind="avg",
         needed=f"{_NEEDED}:mean",
         answer=f"{_ANSWERS}:mean",
+        takes_expressions=True,
         refusal=_of_numbers("avg"),
     ),
     _spread("variance"),
     _spread("stddev"),
+    _spread("var_pop"),
+    _spread("stddev_pop"),
+    _pair("covar_pop", "covariance"),
+    _pair("covar_samp", "covariance"),
+    _pair("corr", "correlation"),
+    _pair("regr_slope", "line"),
+    _pair("regr_intercept", "line"),
+    AggregateKind(
+        kind="distinct",
+        needed=f"{_NEEDED}:distinct",
+        answer=f"{_ANSWERS}:distinct",
+        refusal=_of_single_values,
+        note=_DISTINCT,
+    ),
     AggregateKind(
         kind="quantile",
         needed=f"{_NEEDED}:quantile",
@@ -118,7 +165,7 @@ BUILT_IN = (
     ),
     AggregateKind(
         kind="histogram",
-        needed=f"{_NEEDED}:histogram",
+        needed=f"{_NEEDED}:count",
         answer=f"{_ANSWERS}:count",
         is_function=True,
         refusal=_of_declared,

@@ -16,10 +16,12 @@ from typing import Any, ClassVar
 
 from discreet.errors import BadInput, BadQuestion
 from discreet.questions.aggregates import AGGREGATES
-from discreet.questions.expressions import TRUE, Expression, canonical
+from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
+from discreet.questions.expressions import TRUE, Call, Constant, Expression, canonical
 from discreet.questions.keys import ComputedKey, Key, key_size
 from discreet.questions.statement import (
     StatementReader,
+    bare,
     construct,
     distinctly_named,
     number,
@@ -30,12 +32,19 @@ from discreet.schema.columns.column import folded
 from discreet.schema.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
 
 SHAPE = (
-    "Ask SELECT count(*), count(col), count(DISTINCT unit), sum, avg, variance, stddev, median, "
-    "quantile(col, q), histogram(col), mode(col) or top(col, k) FROM the dataset, with WHERE and GROUP BY."
+    "Ask SELECT count(*), count(col), count(DISTINCT col), sum, avg, variance, stddev, median, "
+    "quantile(col, q), corr(a, b), histogram(col), mode(col) or top(col, k) FROM the dataset, with WHERE "
+    "and GROUP BY."
 )
 NOTHING = "Nothing was read or charged."
 MOST_AGGREGATES = 50
 MOST_CHOSEN = 100
+QUANTILES = (
+    "percentile", "approx_percentile", "percentile_approx", "quantile_cont", "quantile_disc",
+)  # fmt: skip
+"""Other names of quantile(column, level)."""
+LONGEST_NAME = 60
+"""Characters of an expression that its answer is named by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +59,18 @@ class Aggregate:
     """The level, for a quantile."""
     chosen: int = 1
     """How many cells `top` names."""
+    expression: Expression | None = None
+    """What is added up where it is no plain column: over clamped columns."""
+    raw: Expression | None = None
+    """The same over raw columns, as COUNT sees it."""
+    other: Expression | None = None
+    """Of an aggregate of two values a row, the second one."""
 
     def canonical(self) -> list[Any]:
-        return [
-            self.kind,
-            self.column,
-            None if self.level is None else str(self.level),
-            self.chosen,
-        ]
+        level = None if self.level is None else str(self.level)
+        given = [each for each in (self.expression, self.other) if each is not None]
+        more = [canonical(each) for each in given]
+        return [self.kind, self.column, level, self.chosen, *more]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +122,7 @@ class CuratorDialect:
     """How questions are put to a curator, for whoever splits a statement into questions."""
 
     shape: ClassVar[str] = SHAPE
-    functions: ClassVar[tuple[str, ...]] = ("histogram", "top")
+    functions: ClassVar[tuple[str, ...]] = ("histogram", "top", *QUANTILES)
     is_free: ClassVar[bool] = False
     splits_sums: ClassVar[bool] = False
 
@@ -139,8 +152,11 @@ class _Reader(StatementReader):
         self.unlisted = self._unlisted(unlisted)
         self.kinds: dict[type[Any], str] = {
             exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg", exp.Variance: "variance",
-            exp.VariancePop: "variance", exp.Stddev: "stddev", exp.StddevPop: "stddev",
-            exp.Median: "quantile", exp.Quantile: "quantile", exp.Mode: "top",
+            exp.VariancePop: "var_pop", exp.Stddev: "stddev", exp.StddevPop: "stddev_pop",
+            exp.StddevSamp: "stddev", exp.Median: "quantile", exp.Quantile: "quantile",
+            exp.ApproxQuantile: "quantile", exp.Mode: "top", exp.Corr: "corr", exp.CovarPop: "covar_pop",
+            exp.CovarSamp: "covar_samp", exp.RegrSlope: "regr_slope",
+            exp.RegrIntercept: "regr_intercept",
         }  # fmt: skip
 
     def question(self, select: Any) -> CuratorQuestion:
@@ -165,8 +181,12 @@ class _Reader(StatementReader):
             raise BadQuestion(
                 f"{alone[0].name} must be alone in its SELECT. Ask the rest in another question."
             )
-        if alone and AGGREGATES[alone[0].kind].chooses and named:
-            raise BadQuestion("mode and top take no GROUP BY; ask with a WHERE for each group.")
+        if alone and AGGREGATES[alone[0].kind].chooses and unlisted:
+            raise BadQuestion("mode and top take groups whose values are declared, and no others.")
+        if alone and AGGREGATES[alone[0].kind].is_by_cell:  # it counts what GROUP BY counts
+            groups = tuple(dict.fromkeys((*groups, alone[0].column or "")))
+            self._groups_of(groups)
+            named = (*unlisted, *groups)
         return CuratorQuestion(
             distinctly_named(found, named), groups, condition, self.text, unlisted
         )
@@ -209,15 +229,21 @@ class _Reader(StatementReader):
         kind, arguments = self._call(node)
         if kind == "count":
             return self._count(arguments, alias)
+        if AGGREGATES[kind].takes_two:
+            return self._of_two(kind, arguments, alias)
         level, chosen = None, 1
-        wanted = 2 if type(node) is exp.Quantile or (kind == "top" and len(arguments) == 2) else 1
+        leveled = kind == "quantile" and type(node) is not exp.Median
+        wanted = 2 if leveled or (kind == "top" and len(arguments) == 2) else 1
         if len(arguments) != wanted:
             raise BadQuestion(
                 f"{kind}() takes {wanted} argument{'s' if wanted > 1 else ''}. {SHAPE}"
             )
-        if type(arguments[0]) is not exp.Column:
-            raise BadQuestion(f"{kind}() takes a plain column, and no {construct(arguments[0])}.")
-        column = self.column(arguments[0])
+        inside = bare(arguments[0])
+        if type(inside) is not exp.Column:
+            if not AGGREGATES[kind].takes_expressions:
+                raise BadQuestion(f"{kind}() takes a plain column, and no {construct(inside)}.")
+            return self._of_expression(kind, inside, alias)
+        column = self.column(inside)
         shown = f"{kind}({column})"
         if kind == "quantile":
             level = Fraction(1, 2) if wanted == 1 else self._level(arguments[1])
@@ -228,44 +254,77 @@ class _Reader(StatementReader):
         self._check(kind, column, chosen)
         return Aggregate(kind, column, alias or shown, level, chosen)
 
+    def _of_expression(self, kind: str, node: Any, alias: str | None) -> Aggregate:
+        """An aggregate of an expression, whose bounds follow from the schema."""
+        raw = self.expressions("An aggregate").read(node, 0)
+        if raw.type == "boolean" and kind != "present":  # true adds 1
+            one, zero = Constant(1, "integer"), Constant(0, "integer")
+            no = Call("not", (raw,), "boolean")
+            raw = Call("case", (raw, one, no, zero, Constant(None, "null")), "integer")
+        clamped = over_clamped_columns(raw)
+        if kind != "present":
+            expression_bounds(clamped, self.schema)  # refuses what has none
+        text = node.sql()
+        shown = text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}..."
+        function = "count" if kind == "present" else kind
+        return Aggregate(kind, None, alias or f"{function}({shown})", expression=clamped, raw=raw)
+
+    def _of_two(self, kind: str, arguments: Sequence[Any], alias: str | None) -> Aggregate:
+        """corr(y, x) and the like."""
+        if len(arguments) != 2:
+            raise BadQuestion(f"{kind}() takes 2 arguments. {SHAPE}")
+        y, x = (self._of_expression(kind, bare(node), None) for node in arguments)
+        shown = f"{kind}({', '.join(node.sql() for node in arguments)})"[: 2 * LONGEST_NAME]
+        return Aggregate(kind, None, alias or shown, expression=y.expression, other=x.expression)
+
     def _call(self, node: Any) -> tuple[str, list[Any]]:
         """The kind of an aggregate and its arguments."""
         exp = self.exp
         kind = self.kinds.get(type(node))
         if kind is not None:
-            known = {"this", "big_int", "quantile"}
+            known = {"this", "big_int", "quantile", "expression"}
             if any(value for key, value in node.args.items() if key not in known):
                 raise BadQuestion(f"{kind}() takes its plain form only. {SHAPE}")
-            more = node.args.get("quantile")
+            more = node.args.get("quantile") or node.args.get("expression")
             return kind, [node.this] + ([more] if more is not None else [])
         if type(node) is exp.Anonymous and isinstance(node.this, str):
             name = node.this.lower()
+            if name in QUANTILES:
+                return "quantile", list(node.expressions)
             if name in AGGREGATES and AGGREGATES[name].is_function:
                 return name, list(node.expressions)
-        if type(node) in (exp.StddevSamp,):
-            raise BadQuestion(
-                "stddev and variance are those of the rows themselves; write stddev()."
-            )
         raise self.unknown(node)
 
     def _count(self, arguments: Sequence[Any], alias: str | None) -> Aggregate:
         exp = self.exp
-        (inside,) = arguments
+        inside = bare(arguments[0])
+        if type(inside) is exp.Literal:  # COUNT(1) counts every row
+            return Aggregate("count", None, alias or "count")
         if type(inside) is exp.Star and not any(inside.args.values()):
             return Aggregate("count", None, alias or "count")
         if type(inside) is exp.Distinct:
-            identifier = self.schema.unit.identifier
-            names = [one.name for one in inside.expressions if type(one) is exp.Column]
-            if len(names) != 1 or len(inside.expressions) != 1 or inside.args.get("on"):
-                raise BadQuestion("count(DISTINCT ...) takes the unit, and nothing else.")
-            if identifier is None or folded(names[0]) not in (folded(identifier), "unit"):
-                unit = "which is one row: ask count(*)" if identifier is None else repr(identifier)
-                raise BadQuestion(f"count(DISTINCT ...) counts privacy units only, {unit}.")
-            return Aggregate("persons", None, alias or f"count(distinct {identifier})")
+            return self._distinct(inside, alias)
         if type(inside) is not exp.Column:
-            raise BadQuestion(f"count() takes a plain column, and no {construct(inside)}.")
+            return self._of_expression("present", inside, alias)
         column = self.column(inside)
         return Aggregate("present", column, alias or f"count({column})")
+
+    def _distinct(self, inside: Any, alias: str | None) -> Aggregate:
+        """Privacy units, or the values of a column that some row holds."""
+        identifier = self.schema.unit.identifier
+        found = [bare(one) for one in inside.expressions]
+        columns = [one for one in found if type(one) is self.exp.Column]
+        if len(found) != 1 or len(columns) != 1 or inside.args.get("on"):
+            raise BadQuestion("count(DISTINCT ...) takes the unit, or one column.")
+        name = folded(columns[0].name)
+        declared = {folded(each) for each in self.schema.names}
+        if identifier is not None and name in (folded(identifier), "unit"):
+            return Aggregate("persons", None, alias or f"count(distinct {identifier})")
+        if identifier is None and name == "unit" and name not in declared:
+            raise BadQuestion("A privacy unit is one row here: ask count(*).")
+        column = self.column(columns[0])
+        self._check("distinct", column, 1)
+        return Aggregate("distinct", column, alias or f"count(distinct {column})")
 
     def _check(self, kind: str, name: str, chosen: int) -> None:
         column = self.schema.column(name)

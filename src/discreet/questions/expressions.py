@@ -98,6 +98,8 @@ class Bins:
     """With `starts`: the group of values outside the declared domain, where they have a cell."""
     null: int = -1
     """With `starts`: the group of nulls."""
+    period: int = 0
+    """With `starts`: the units after which the bins repeat, from 0 on; 0 where they do not."""
 
 
 def columns_of(expression: Expression) -> Iterator[str]:

@@ -16,13 +16,16 @@ from math import inf, nextafter, prod
 
 from discreet.errors import BadQuestion, NotAnswerable
 from discreet.questions.cells.halving import (
+    MOST_LOOKS,
     boxes,
+    halved_units,
     joined_stretches,
     reach_of_cells,
     reach_outside,
     special_cells,
     stretches,
 )
+from discreet.questions.cells.periods import period_of
 from discreet.questions.cells.reach import NULL, Reach, Scalar, numbers, reach_of
 from discreet.questions.cells.values import cell_value
 from discreet.questions.conditions import anything, anywhere, both, opposite
@@ -36,7 +39,7 @@ from discreet.questions.expressions import (
     Unit,
     columns_of,
 )
-from discreet.schema import CategoryColumn, Column, OrderedColumn, Schema
+from discreet.schema import CategoryColumn, Column, NumberColumn, OrderedColumn, Schema
 from discreet.schema.columns.column import NULL_LABEL, OTHER_LABEL
 from discreet.schema.columns.values import day_of
 
@@ -80,6 +83,13 @@ class ComputedKey:
             return datetime(1970, 1, 1) + timedelta(microseconds=value)
         return value
 
+    def first_units(self, column: OrderedColumn) -> tuple[Unit, ...]:
+        """The first units of the bins of one ordered column; of bins that repeat, those of one period."""
+        if not self.bins.period:
+            return self.bins.starts
+        _, origin = _period(self.expression, column)
+        return tuple(start + origin for start in self.bins.starts)
+
     def condition(self, code: int, schema: Schema) -> Expression:
         """What the rows of a group satisfy."""
         declared = [schema.column(name) for name in self.bins.columns]
@@ -99,7 +109,7 @@ class ComputedKey:
             return list(range(self.bins.size))
         elsewhere = anywhere(condition)
         found: set[int] = set()
-        for code, where in self._reaches(schema):
+        for code, where in self._reaches(schema, period_of(condition)):
             if raw:
                 where = {
                     name: _unclamped(each, schema.column(name)) for name, each in where.items()
@@ -108,15 +118,19 @@ class ComputedKey:
                 found.add(code)
         return sorted(found - {-1})
 
-    def _reaches(self, schema: Schema) -> Iterator[tuple[int, Mapping[str, Reach]]]:
-        """For each bin its group, and where the columns are."""
+    def _reaches(self, schema: Schema, period: int) -> Iterator[tuple[int, Mapping[str, Reach]]]:
+        """For each bin its group, and where the columns are, for a condition that repeats after `period`."""
         bins = self.bins
         declared = [schema.column(name) for name in bins.columns]
         if bins.starts:
             (column,) = declared
             assert isinstance(column, OrderedColumn)
-            for (first, last), code in zip(_spans(bins.starts, column), bins.codes, strict=True):
-                yield code, {column.name: numbers(first, last)}
+            repeats = bins.period and not (period and bins.period % period == 0)
+            everywhere = reach_of_cells(column, 0, column.value_cells)
+            spans = _spans(self.first_units(column), column, bins.period)
+            for (first, last), code in zip(spans, bins.codes, strict=True):
+                # A bin of every period may be anywhere, unless the condition repeats with the key.
+                yield code, {column.name: everywhere if repeats else numbers(first, last)}
             yield bins.other, {column.name: reach_outside(column)}
             yield bins.null, {column.name: NULL}
             return
@@ -199,7 +213,12 @@ def computed_key(expression: Expression, name: str, schema: Schema) -> ComputedK
 
 
 def _on_a_line(expression: Expression, name: str, column: OrderedColumn) -> ComputedKey:
-    found = joined_stretches(stretches(expression, column, lambda reach: reach.is_one))
+    period, origin = _period(expression, column)
+    found = joined_stretches(
+        halved_units(expression, column, origin, origin + period - 1, _is_one, MOST_LOOKS)
+        if period
+        else stretches(expression, column, _is_one)
+    )
     if any(not reach.is_one for _, _, reach in found) or len(found) > MOST_BINS:
         raise _too_many(name, [column])
     seen = [reach.only for _, _, reach in found]
@@ -216,11 +235,27 @@ def _on_a_line(expression: Expression, name: str, column: OrderedColumn) -> Comp
         columns=(column.name,),
         codes=tuple(place[_typed(reach.only)] for _, _, reach in found),
         size=len(values),
-        starts=tuple(first for first, _, _ in found),
+        starts=tuple(first - origin for first, _, _ in found),
+        period=period,
         other=out if column.has_other and out is not None else -1,
         null=place[_typed(null)] if column.nulls == "cell" else -1,
     )
     return _checked(ComputedKey(name, expression, values, bins, other), [column])
+
+
+def _is_one(reach: Reach) -> bool:
+    return reach.is_one
+
+
+def _period(expression: Expression, column: OrderedColumn) -> tuple[int, int]:
+    """After how many units the key repeats, and a unit from which it starts; zeros if it does not."""
+    low, high = column.extent(0)[0], column.extent(column.value_cells - 1)[1]
+    period = 0 if isinstance(column, NumberColumn) else period_of(expression)
+    if column.kind == "integer" and low < 0:
+        period = 0  # a rest has the sign of what is divided
+    if period < 2 or high - low < 3 * period:
+        return 0, 0
+    return period, int(low) - int(low) % period + period
 
 
 def _on_cells(expression: Expression, name: str, columns: Sequence[Column]) -> ComputedKey:
@@ -305,8 +340,8 @@ def _unclamped(reach: Reach, column: Column) -> Reach:
     )
 
 
-def _spans(starts: Sequence[Unit], column: OrderedColumn) -> list[tuple[Unit, Unit]]:
-    end = column.extent(column.value_cells - 1)[1]
+def _spans(starts: Sequence[Unit], column: OrderedColumn, period: int) -> list[tuple[Unit, Unit]]:
+    end = starts[0] + period - 1 if period else column.extent(column.value_cells - 1)[1]
     lasts = [
         later - 1 if isinstance(later, int) else nextafter(later, -inf)
         for _, later in pairwise(starts)

@@ -68,7 +68,7 @@ def divided_cells(condition: Expression, keys: Sequence[Key], schema: Schema) ->
             cell = next(
                 (
                     code
-                    for start in key.bins.starts
+                    for start in key.first_units(column)
                     if column.extent(code := column.code_of_unit(start))[0] != start
                 ),
                 None,

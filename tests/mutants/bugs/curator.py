@@ -7,6 +7,8 @@ from tests.mutants.mutant import Mutant
 ANSWERS = "tests/curator/test_curator_answers.py"
 COVERAGE = "tests/curator/test_curator_coverage.py"
 ENGINE = "tests/curator/test_curator_engine.py"
+EXPRESSIONS = "tests/curator/test_curator_expressions.py"
+CHOICES = "tests/queries/test_group_choices.py"
 GUARDS = "tests/curator/test_curator_guards.py"
 KEYS = "tests/curator/test_curator_keys.py"
 NAMING = "tests/kernel/test_partition_selection.py"
@@ -91,7 +93,7 @@ CURATOR = (
     Mutant(
         name="a-tally-is-clamped-by-what-the-rows-hold",
         trap=19,
-        file="src/discreet/engines/duckdb/tallies.py",
+        file="src/discreet/engines/duckdb/expressions.py",
         old="(s.less(high, unit), high)]",
         new="(s.less(high, unit), unit)]",
         tests=(f"{ENGINE}::test_tallies_of_one_scan_add_up_what_the_rows_say",),
@@ -109,7 +111,7 @@ CURATOR = (
     Mutant(
         name="every-row-of-a-sum-is-rounded-to-the-coarse-grid",
         trap=11,
-        file="src/discreet/curator/needed.py",
+        file="src/discreet/curator/summing.py",
         old="        bits = max(1, ROW_BITS - ceil(widest).bit_length())\n",
         new="        bits = 0 * ceil(widest)\n",
         tests=(
@@ -209,6 +211,70 @@ CURATOR = (
         tests=(f"{COVERAGE}::test_the_median_of_moments_lies_in_its_cell_and_is_one_of_them",),
     ),
     Mutant(
+        name="an-expression-is-added-up-without-its-clamp",
+        trap=4,
+        file="src/discreet/engines/duckdb/tallies.py",
+        old="        return _clamped_or_null(steps, s.whole(low), s.whole(high))\n",
+        new="        return steps if low < high else s.null()\n",
+        more=(
+            (
+                "            value = _clamped_or_null(value, low, high)\n",
+                "            value = s.choose([(s.is_null(low), high)], value)\n",
+            ),
+        ),
+        tests=(
+            f"{EXPRESSIONS}::test_a_row_adds_no_more_than_the_bounds_even_where_doubles_round_beyond_them",
+        ),
+    ),
+    Mutant(
+        name="the-bounds-of-a-product-come-from-two-corners",
+        trap=4,
+        file="src/discreet/questions/expression_bounds.py",
+        old="    return _hull([a * b for a in left for b in right])\n",
+        new="    return _hull([a * b for a, b in zip(left, right, strict=True)])\n",
+        tests=(f"{EXPRESSIONS}::test_bounds_follow_from_the_schema",),
+    ),
+    Mutant(
+        name="the-bounds-of-least-forget-that-nulls-are-passed-over",
+        trap=4,
+        file="src/discreet/questions/expression_bounds.py",
+        old="        there = [pair for value, pair in zip(known, ends, strict=True) if _is_never_null(value)]\n",
+        new="        there = list(ends)\n",
+        tests=(f"{EXPRESSIONS}::test_bounds_follow_from_the_schema",),
+    ),
+    Mutant(
+        name="a-centred-sum-forgets-the-noise-of-its-count",
+        trap=5,
+        file="src/discreet/curator/answer_columns.py",
+        old="    return tuple((abs(weight), law_of(term), 1) for weight, term in weighted_of(each))\n",
+        new="    return tuple((abs(weight), law_of(term), 1) for weight, term in weighted_of(each)[:1])\n",
+        tests=(f"{EXPRESSIONS}::test_a_sum_made_of_two_tallies_is_as_wide_as_the_noise_of_both",),
+    ),
+    Mutant(
+        name="a-changed-row-moves-a-rank-like-an-added-one",
+        trap=1,
+        file="src/discreet/queries/group_choices.py",
+        old="    return rows * changed\n",
+        new="    return rows * min(added, changed)\n",
+        tests=(f"{CHOICES}::test_one_row_moves_the_scores_of_all_groups_by_no_more_than_is_said",),
+    ),
+    Mutant(
+        name="a-changed-row-moves-the-choice-of-one-group",
+        trap=1,
+        file="src/discreet/queries/group_choices.py",
+        old="        return rows * 2 * added\n",
+        new="        return rows * added\n",
+        tests=(f"{CHOICES}::test_one_row_moves_the_scores_of_all_groups_by_no_more_than_is_said",),
+    ),
+    Mutant(
+        name="only-the-first-of-many-choices-is-paid",
+        trap=27,
+        file="src/discreet/core/vault.py",
+        old="for request in requests for _ in range(request.times)",
+        new="for request in requests[:1] for _ in range(request.times)",
+        tests=(f"{GUARDS}::test_choices_in_groups_are_made_on_a_charge_that_pays_for_all_of_them",),
+    ),
+    Mutant(
         name="a-cell-that-an-expression-cuts-counts-as-inside",
         trap=42,
         file="src/discreet/questions/cells/halving.py",
@@ -242,7 +308,7 @@ CURATOR = (
         name="a-far-date-stops-a-question-after-its-charge",
         trap=33,
         file="src/discreet/engines/duckdb/expressions.py",
-        old='s.try_cast(_rest(days, _FOUR_CENTURIES), "INTEGER")',
+        old='s.try_cast(s.rest(days, _FOUR_CENTURIES), "INTEGER")',
         new='s.try_cast(days, "INTEGER")',
         tests=(f"{COMPUTED}::test_no_date_is_too_far_for_a_condition",),
     ),
@@ -260,8 +326,8 @@ CURATOR = (
         name="a-computed-group-takes-values-that-the-schema-leaves-out",
         trap=19,
         file="src/discreet/engines/duckdb/tallies.py",
-        old="            return self._value(bins.columns[0])\n",
-        new="            return self._unit(bins.columns[0])\n",
+        old="            value = self._value(bins.columns[0])\n",
+        new="            value = self._unit(bins.columns[0])\n",
         tests=(f"{COMPUTED}::test_the_engine_counts_each_row_in_the_group_of_its_cell_or_in_none",),
     ),
 )

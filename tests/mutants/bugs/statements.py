@@ -63,6 +63,8 @@ STATEMENTS = (
         new="""        if isinstance(table, Rows):
             table = _NO_WORK
         if len(self.pending)""",
-        tests=("tests/curator/test_curator_refusals.py",),
+        tests=(
+            "tests/curator/test_curator_refusals.py::test_a_question_outside_the_allow_list_is_refused_unread_and_uncharged",
+        ),
     ),
 )

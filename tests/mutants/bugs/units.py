@@ -162,6 +162,17 @@ UNITS_AND_LOCKS = (
         ),
     ),
     Mutant(
+        name="a-forked-child-keeps-the-lock-of-the-mark",
+        trap=24,
+        file="src/discreet/ledger/mark.py",
+        old="            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child may have it open too\n",
+        new="",
+        more=(("        _locks.add(descriptor)\n", ""),),
+        tests=(
+            "tests/kernel/test_ledger_locks.py::test_a_child_that_is_forked_while_the_mark_is_locked_does_not_keep_the_lock",
+        ),
+    ),
+    Mutant(
         name="two-events-of-one-number-both-pass-the-mark",
         trap=24,
         file="src/discreet/ledger/mark.py",

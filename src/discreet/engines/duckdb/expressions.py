@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from discreet.engines.duckdb import sql as s
+from discreet.engines.duckdb.cells import ends
 from discreet.engines.duckdb.sql import Sql
 from discreet.engines.duckdb.units import read_text
+from discreet.questions.expression_bounds import CLAMPED
 from discreet.questions.expressions import (
     COMPARED,
     DATE_PARTS,
@@ -23,6 +25,7 @@ from discreet.questions.expressions import (
     Type,
 )
 from discreet.schema.columns.named import CategoryColumn
+from discreet.schema.columns.ordered import OrderedColumn
 from discreet.schema.columns.values import MICROSECONDS_PER_DAY, double_of
 from discreet.schema.schema import Schema
 
@@ -56,6 +59,10 @@ class Compiler:
             return self._column(node)
         if isinstance(node, Constant):
             return _constant(node)
+        if node.name == CLAMPED:
+            (column,) = node.arguments
+            assert isinstance(column, ColumnValue)
+            return self.clamped(column.column)
         arguments = [self.sql(argument) for argument in node.arguments]
         if node.name in COMPARED:
             left, right = self._alike(node, arguments)
@@ -77,6 +84,20 @@ class Compiler:
         if node.column in self._double_categories:
             return self._category_text(node.column, unit)
         return unit
+
+    def clamped(self, name: str) -> Sql:
+        """The clamped unit of a row whose cell is a value cell; null for any other row."""
+        column, unit = self._schema.column(name), s.name(f"u{self._place[name]}")
+        if not isinstance(column, OrderedColumn):
+            return s.cast(unit, "BIGINT")
+        low, high = ends(column)
+        type_ = "DOUBLE" if column.kind == "number" else "BIGINT"
+        inside = s.both(s.at_most(low, unit), s.at_most(unit, high))
+        # Comparisons are half the price of least and greatest; a null is in no branch.
+        cases = [(inside, s.try_cast(unit, type_))]
+        if column.outside == "edge":
+            cases += [(s.less(unit, low), low), (s.less(high, unit), high)]
+        return s.choose(cases, s.null())
 
     def _category_text(self, name: str, unit: Sql) -> Sql:
         """A category kept as a number: the declared value that spells it, else its digits."""
@@ -118,6 +139,15 @@ def _constant(node: Constant) -> Sql:
     return s.cast(s.whole(int(value)), "BIGINT")
 
 
+def _finite(value: Sql) -> Sql:
+    """As `sql.finite`, of an expression that may be long."""
+    return s.kept_if(value, lambda one: s.call("isfinite", one))
+
+
+def _not_zero(value: Sql, zero: Sql) -> Sql:
+    return s.kept_if(value, lambda one: s.binary(exp.NEQ, one, zero))
+
+
 def _doubles(arguments: Sequence[Sql]) -> list[Sql]:
     return [s.cast(argument, "DOUBLE") for argument in arguments]
 
@@ -130,22 +160,21 @@ def _arithmetic(node: Call, arguments: list[Sql]) -> Sql:
     kind = _ARITHMETIC[node.name]
     if node.type != "number":
         return s.try_cast(s.binary(kind, *_wide(arguments)), "BIGINT")
-    return s.finite(s.binary(kind, *_doubles(arguments)))
+    return _finite(s.binary(kind, *_doubles(arguments)))
 
 
 def _divided(node: Call, arguments: list[Sql]) -> Sql:
     dividend, divisor = _doubles(arguments)
-    known = s.call("nullif", divisor, s.double(0.0))
-    return s.finite(s.binary(exp.Div, dividend, known))
+    return _finite(s.binary(exp.Div, dividend, _not_zero(divisor, s.double(0.0))))
 
 
 def _modulo(node: Call, arguments: list[Sql]) -> Sql:
     if node.type == "integer":
         dividend, divisor = _wide(arguments)
         zero = s.cast(s.whole(0), "HUGEINT")
-        return s.try_cast(s.call("mod", dividend, s.call("nullif", divisor, zero)), "BIGINT")
+        return s.try_cast(s.call("mod", dividend, _not_zero(divisor, zero)), "BIGINT")
     dividend, divisor = _doubles(arguments)
-    return s.finite(s.call("mod", dividend, s.call("nullif", divisor, s.double(0.0))))
+    return _finite(s.call("mod", dividend, _not_zero(divisor, s.double(0.0))))
 
 
 def _negative(node: Call, arguments: list[Sql]) -> Sql:
@@ -227,7 +256,7 @@ def _rounded_to(node: Call, arguments: list[Sql]) -> Sql:
     scale = s.double(10.0 ** abs(digits))
     there, back = (exp.Mul, exp.Div) if digits >= 0 else (exp.Div, exp.Mul)
     scaled = s.binary(there, s.cast(arguments[0], "DOUBLE"), scale)
-    return s.finite(s.binary(back, s.call("round", s.finite(scaled)), scale.copy()))
+    return _finite(s.binary(back, s.call("round", _finite(scaled)), scale.copy()))
 
 
 def _trimmed(function: str) -> Callable[[Call, list[Sql]], Sql]:

@@ -6,7 +6,7 @@ SQL text is only ever rendered from these: names are always quoted, texts always
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 
 from sqlglot import exp
@@ -127,6 +127,15 @@ def choose(cases: Sequence[tuple[Sql, Sql]], otherwise: Sql) -> Sql:
     """CASE. Each branch is total on its own: nothing relies on which ones are evaluated."""
     branches = [exp.If(this=_own(when), true=_own(then)) for when, then in cases]
     return exp.Paren(this=exp.Case(ifs=branches, default=_own(otherwise)))
+
+
+def kept_if(value: Sql, condition: Callable[[Sql], Sql]) -> Sql:
+    """The value where it meets a condition, else null. It is written once: CASE would repeat it, and
+    expressions that nest would double their text at each level."""
+    parameter = exp.Identifier(this="value", quoted=False)
+    test = exp.Lambda(this=condition(exp.Column(this=parameter.copy())), expressions=[parameter])
+    listed = call("list_filter", exp.Array(expressions=[_own(value)]), test)
+    return call("list_extract", listed, whole(1))
 
 
 def one_of(values: Iterable[Sql]) -> Sql:

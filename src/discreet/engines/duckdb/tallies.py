@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.engines.duckdb import sql as s
-from discreet.engines.duckdb.cells import ends
 from discreet.engines.duckdb.expressions import Compiler
 from discreet.engines.duckdb.keys import lookup, within_groups
 from discreet.engines.duckdb.session import Session
@@ -30,14 +29,17 @@ from discreet.queries.tallies import (
     Present,
     Rows,
     Squares,
+    Summand,
     Tally,
     Term,
     Total,
     Valued,
+    is_whole,
+    steps_of,
+    summand_bounds,
 )
 from discreet.questions.expressions import TRUE, Bins, Expression, columns_of
 from discreet.schema.columns.column import Column
-from discreet.schema.columns.ordered import OrderedColumn
 from discreet.schema.schema import Schema
 
 Counts = NDArray[np.int64]
@@ -197,7 +199,11 @@ class _Scan:
         for each in self.groups:
             names += each.columns if isinstance(each, Bins) else (each,)
         names += [] if self.keys is None else self.keys.columns
-        names += [term.column for term in terms if not isinstance(term, (Rows, Persons))]
+        for term in terms:
+            if isinstance(term, Cells):
+                names.append(term.column)
+            elif not isinstance(term, (Rows, Persons)):
+                names += [term.of] if isinstance(term.of, str) else columns_of(term.of)
         wanted = set(names)
         columns = [column for column in self.schema.columns if column.name in wanted]
         return columns or [self.schema.columns[0]]  # a scan needs something to scan
@@ -248,7 +254,8 @@ class _Scan:
     def _binned(self, bins: Bins) -> Sql:
         """The clamped unit of one ordered column, or the number of a combination of cells."""
         if bins.starts:
-            return self._value(bins.columns[0])
+            value = self._value(bins.columns[0])
+            return s.rest(value, bins.period) if bins.period else value
         number = s.cast(s.whole(0), "BIGINT")
         for name in bins.columns:
             cells = s.whole(self.schema.column(name).cells)
@@ -270,14 +277,9 @@ class _Scan:
         found = _searched(value, runs)
         if not each.starts:
             return s.choose([(s.is_null(value), s.null())], found)
-        unit = self._unit(each.columns[0])
-        return s.choose(
-            [
-                (exp.Not(this=s.is_null(value)), found),
-                (s.is_null(unit), _group_number(each.null)),
-            ],
-            _group_number(each.other),
-        )
+        missing = s.is_null(self._unit(each.columns[0]))
+        cases = [(exp.Not(this=s.is_null(value)), found), (missing, _group_number(each.null))]
+        return s.choose(cases, _group_number(each.other))
 
     def _bucket(self, group: Sql, term: Cells) -> Sql:
         """The group and the bucket as one number; null where the row is in none."""
@@ -303,18 +305,18 @@ class _Scan:
                 return s.null()
             case Persons():
                 return s.name("identifier")
-            case Present(column=column):
-                return self._unit(column)
-            case Valued(column=column):
-                return self._value(column)
-            case Total(column=column, grid=grid, bits=bits):
-                if self.schema.column(column).kind != "number":
-                    return self._value(column)  # multiplied by the grid once, in the sum
-                return self._fixed_point(column, grid << bits)
-            case Squares(column=column, grid=grid, center=center, shift=shift):
-                _, most = Tally(Squares(column, grid, center, 0)).row_bounds(self.schema)
+            case Present(of=of):
+                return self._unit(of) if isinstance(of, str) else self.compiler.sql(of)
+            case Valued(of=of):
+                return self._value(of)
+            case Total(of=of, grid=grid, bits=bits):
+                if is_whole(of, self.schema):
+                    return self._value(of)  # multiplied by the grid once, in the sum
+                return self._fixed_point(of, grid << bits)
+            case Squares(of=of, grid=grid, center=center, shift=shift):
+                _, most = Tally(Squares(of, grid, center, 0)).row_bounds(self.schema)
                 wide = "BIGINT" if most < SATURATION else "HUGEINT"
-                moved = s.cast(s.subtract(self._fixed_point(column, grid), s.whole(center)), wide)
+                moved = s.cast(s.subtract(self._fixed_point(of, grid), s.whole(center)), wide)
                 squared = s.multiply(moved, moved)
                 return s.divide_whole(squared, s.whole(1 << shift)) if shift else squared
         assert_never(term)
@@ -329,9 +331,9 @@ class _Scan:
                 made = exp.Count(this=exp.Distinct(expressions=[name]))
             case Present() | Valued():
                 made = exp.Count(this=name)
-            case Total(column=column, grid=grid, center=center, bits=bits):
+            case Total(of=of, grid=grid, center=center, bits=bits):
                 made = _sum(name)
-                if self.schema.column(column).kind != "number" and grid > 1:
+                if is_whole(of, self.schema) and grid > 1:
                     made = s.multiply(made, s.whole(grid))
                 if bits:
                     made = s.divided_down(made, 1 << bits)
@@ -347,27 +349,33 @@ class _Scan:
                 assert_never(unknown)
         return exp.alias_(made, f"a{place}")
 
-    def _value(self, name: str) -> Sql:
-        """The clamped unit of a row whose cell is a value cell; null for any other row."""
-        column, unit = self.schema.column(name), self._unit(name)
-        if not isinstance(column, OrderedColumn):
-            return s.cast(unit, "BIGINT")
-        low, high = ends(column)
-        type_ = "DOUBLE" if column.kind == "number" else "BIGINT"
-        inside = s.both(s.at_most(low, unit), s.at_most(unit, high))
-        # Comparisons are half the price of least and greatest; a null is in no branch.
-        cases = [(inside, s.try_cast(unit, type_))]
-        if column.outside == "edge":
-            cases += [(s.less(unit, low), low), (s.less(high, unit), high)]
-        return s.choose(cases, s.null())
+    def _value(self, of: Summand) -> Sql:
+        """What a row adds, before it is rounded; null for a row that adds nothing."""
+        if isinstance(of, str):
+            return self.compiler.clamped(of)
+        value = self.compiler.sql(of)
+        return self._within(value, of, 1) if is_whole(of, self.schema) else value
 
-    def _fixed_point(self, name: str, grid: int) -> Sql:
+    def _fixed_point(self, of: Summand, grid: int) -> Sql:
         """round(grid * value), half to even: the value is clamped, so no product leaves 64 bits."""
-        value = self._value(name)
-        if self.schema.column(name).kind != "number":
+        value = self._value(of)
+        if is_whole(of, self.schema):
             return value if grid == 1 else s.multiply(value, s.whole(grid))
+        if not isinstance(of, str):  # near its bounds first, for then the cast cannot fail
+            low, high = (s.double(float(end)) for end in summand_bounds(of, self.schema))
+            value = _clamped_or_null(value, low, high)
         product = value if grid == 1 else s.multiply(value, s.double(float(grid)))
-        return s.cast(product, "BIGINT")  # this cast rounds half to even, as a test pins
+        steps = s.cast(product, "BIGINT")  # this cast rounds half to even, as a test pins
+        return steps if isinstance(of, str) else self._within(steps, of, grid)
+
+    def _within(self, steps: Sql, of: Summand, grid: int) -> Sql:
+        """Within the bounds that the sensitivity is made of, as integers."""
+        low, high = steps_of(of, grid, self.schema)
+        return _clamped_or_null(steps, s.whole(low), s.whole(high))
+
+
+def _clamped_or_null(value: Sql, low: Sql, high: Sql) -> Sql:
+    return s.choose([(s.is_null(value), s.null())], s.clamp(value, low, high))
 
 
 def _searched(value: Sql, runs: Sequence[tuple[int | float, int]]) -> Sql:
@@ -389,9 +397,7 @@ def _counted_by(term: Term, terms: Sequence[Term]) -> int | None:
     """The place of a total that is null exactly where the term is, so that its rows can be counted."""
     if not isinstance(term, Valued):
         return None
-    totals = [
-        n for n, one in enumerate(terms) if isinstance(one, Total) and one.column == term.column
-    ]
+    totals = [n for n, one in enumerate(terms) if isinstance(one, Total) and one.of == term.of]
     return totals[0] if totals else None
 
 

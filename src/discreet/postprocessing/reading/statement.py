@@ -81,10 +81,10 @@ def _is_plain_item(node: Any) -> bool:
     if type(node) is exp.Anonymous and str(node.this).lower() in QUANTILES:
         return False
     if type(node) is exp.Count:
-        return type(node.this) in (exp.Column, exp.Star, exp.Distinct)
+        return type(node.this) in (exp.Column, exp.Star)
     if type(node) in (exp.Sum, exp.Avg):
         return type(node.this) is exp.Column
-    kinds = (exp.Median, exp.Quantile, exp.Mode, exp.Anonymous)
+    kinds = (exp.Median, exp.Quantile, exp.Anonymous)
     return type(node) in kinds and not any(
         isinstance(each, exp.AggFunc) for each in node.find_all(exp.AggFunc) if each is not node
     )

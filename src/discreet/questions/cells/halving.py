@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
+from discreet.questions.cells.periods import steps_of
 from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, reach_of, texts
 from discreet.questions.expressions import Expression, Unit
 from discreet.schema import BooleanColumn, CategoryColumn, Column, NumberColumn, OrderedColumn
@@ -82,6 +83,7 @@ def boxes(
     if not all(column.value_cells for column in columns):
         return
     waiting = [tuple((0, column.value_cells) for column in columns)]
+    steps = steps_of(expression) if len(columns) == 1 else ()
     looks = 0
     while waiting:
         ranges = waiting.pop()
@@ -103,9 +105,34 @@ def boxes(
             continue
         axis = sizes.index(most)
         start, stop = ranges[axis]
-        middle = (start + stop) // 2
+        middle = _middle_cell(columns[axis], start, stop, steps)
         for half in ((middle, stop), (start, middle)):
             waiting.append((*ranges[:axis], half, *ranges[axis + 1 :]))
+
+
+def _middle_cell(column: Column, start: int, stop: int, steps: Sequence[int]) -> int:
+    """Where cells are halved: at a step of the expression near the middle, if there is one between."""
+    middle = (start + stop) // 2
+    if not steps or not isinstance(column, OrderedColumn) or isinstance(column, NumberColumn):
+        return middle
+    unit = int(column.extent(middle)[0])
+    for size in steps:
+        for edge in (unit - unit % size, unit - unit % size + size):
+            code = column.code_of_unit(edge)
+            if start < code < stop and column.extent(code)[0] == edge:
+                return code
+    return middle
+
+
+def _middle_unit(low: int, high: int, steps: Sequence[int]) -> int:
+    """The last unit of the first half."""
+    middle = (low + high) // 2
+    for size in steps:
+        edge = middle - middle % size
+        for unit in (edge - 1, edge + size - 1):
+            if low <= unit < high:
+                return unit
+    return middle
 
 
 def selections(atom: Expression, column: Column) -> tuple[CodeSelection, CodeSelection]:
@@ -129,7 +156,7 @@ def _refined(atom: Expression, column: Column, cells: Range, truth: Reach) -> in
     if has_one_truth(truth) or not isinstance(column, OrderedColumn):
         return bits_of(truth)
     bits = 0
-    for _, _, inside in _inside(atom, column, *column.extent(cells[0]), has_one_truth):
+    for _, _, inside in halved_units(atom, column, *column.extent(cells[0]), has_one_truth):
         bits |= bits_of(inside)
     return bits
 
@@ -185,20 +212,25 @@ def stretches(
         if is_settled(found) or looks > MOST_LOOKS:
             yield first, last, found
             continue
-        inside = list(_inside(expression, column, first, last, is_settled))
+        inside = list(halved_units(expression, column, first, last, is_settled))
         looks += 2 * len(inside)
         yield from inside
 
 
-def _inside(
+def halved_units(
     expression: Expression,
     column: OrderedColumn,
     first: Unit,
     last: Unit,
     is_settled: Callable[[Reach], bool],
+    most: int = MOST_LOOKS_INSIDE,
 ) -> Iterator[tuple[Unit, Unit, Reach]]:
-    """One cell, halved. Doubles are halved by their number in the order of all doubles."""
+    """The units from `first` to `last`, halved until each stretch is settled, or after `most` looks.
+
+    Doubles are halved by their number in the order of all doubles.
+    """
     is_double = isinstance(column, NumberColumn)
+    steps = () if is_double else steps_of(expression)
     unit: Callable[[int], Unit] = double_at if is_double else int
     place: Callable[[Unit], int] = rank_of if is_double else int
     waiting = [(place(first), place(last))]
@@ -207,10 +239,10 @@ def _inside(
         low, high = waiting.pop()
         found = reach_of(expression, {column.name: numbers(unit(low), unit(high))})
         looks += 1
-        if low == high or is_settled(found) or looks > MOST_LOOKS_INSIDE:
+        if low == high or is_settled(found) or looks > most:
             yield unit(low), unit(high), found
             continue
-        middle = (low + high) // 2
+        middle = _middle_unit(low, high, steps)
         waiting += [(middle + 1, high), (low, middle)]
 
 

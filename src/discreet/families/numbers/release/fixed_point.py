@@ -43,7 +43,7 @@ def fixed_point_sum(
     low, high = bounds_of(column, schema)
     middle = (low + high) / 2 if centred else Fraction(0)
     is_integer = schema.column(column).kind == "integer"
-    grid = middle.denominator if is_integer else _power_of_two(high - low)
+    grid = middle.denominator if is_integer else power_of_two(high - low)
     while True:
         center = Fraction(round(middle * grid), grid)
         query = ClampedSum(column=column, grid=grid, center=center)
@@ -57,7 +57,7 @@ def fixed_point_sum(
         grid //= 2
 
 
-def _power_of_two(width: Fraction) -> int:
+def power_of_two(width: Fraction) -> int:
     """The least power of two, at least 1, that makes `width` span STEPS steps."""
     steps = ceil(STEPS / width)
     return 1 << max(0, (steps - 1).bit_length())

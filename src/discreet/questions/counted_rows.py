@@ -1,0 +1,17 @@
+"""What an answer says of rows that a bound on each person's rows leaves out."""
+
+from __future__ import annotations
+
+from discreet.schema import Schema
+
+
+def counted_rows_note(schema: Schema, *, in_groups: bool = False) -> tuple[str, ...]:
+    """The sentence, where a person may have several rows; `in_groups`: where groups are bounded too."""
+    unit = schema.unit
+    if unit.identifier is None:
+        return ()
+    rows = "row" if unit.max_rows == 1 else "rows"
+    note = f"At most {unit.max_rows} {rows} of each {unit.identifier} are counted"
+    if in_groups and unit.groups < unit.max_rows:
+        note += f", in at most {unit.groups} of the groups"
+    return (f"{note}: the answer and its interval are about those.",)
