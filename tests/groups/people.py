@@ -76,7 +76,7 @@ def tallied(tally: Tally, rows: Sequence[Row], schema: Schema) -> np.ndarray:
     names = ("region", "sex", "income", "age")
     found = np.zeros(tally.shape(schema), dtype=np.int64)
     term = tally.term
-    column = schema.column(term.column)
+    column = schema.column(term.column if isinstance(term, Cells) else term.of)
     for row in rows:
         values = dict(zip(names, row, strict=True))
         group = tuple(schema.column(name).code_of(values[name]) for name in tally.groups)

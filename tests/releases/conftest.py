@@ -126,7 +126,8 @@ class TableEngine:
     def _tally(self, tally: Tally) -> np.ndarray:
         """Totals, values and cells of all rows by group: what releases ask for."""
         found = np.zeros(tally.shape(self.schema), dtype=np.int64)
-        column = self.schema.column(tally.term.column)
+        term = tally.term
+        column = self.schema.column(term.column if isinstance(term, Cells) else term.of)
         for row in self.rows:
             code = column.code_of(row[column.name])
             group = [self.schema.column(name).code_of(row[name]) for name in tally.groups]

@@ -33,7 +33,7 @@ UNLUCKY = 1e-9
 MOST_DRAWS, FEWEST_DRAWS = 20_000, 2_000
 MOST_WORK = 1 << 31
 """Draws times numbers times leaves of one simulation."""
-MOST_LEAVES = 1 << 10
+MOST_LEAVES = 1 << 9
 SEED = 20_260_101
 ROUNDING = 0.5
 """Rounding an estimate to a whole number moves it by at most this."""

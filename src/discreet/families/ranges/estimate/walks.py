@@ -30,7 +30,7 @@ from discreet.families.ranges.estimate.all_ranges import (
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.laws import NoiseLaw
 
-MOST_NUMBERS = 1 << 26
+MOST_NUMBERS = 10_000_000
 """Draws times nodes of one simulation."""
 BATCH = 500
 

@@ -170,6 +170,9 @@ class PreparedTree(MeasuredByRefining):
         own = {"tree": tree, "epsilon": epsilon, "schedule": schedule}
         return cls.of(algorithm, query_class, schema, share, **own)
 
+    is_simulated: ClassVar[bool] = True
+    """Whether the bound of all ranges at once is simulated."""
+
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         best = best_shares(self.tree)
         scale = 2 / float(self.path) ** 2
@@ -187,7 +190,7 @@ class PreparedTree(MeasuredByRefining):
                     for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
                     if share
                 ],
-                possible=len(self.tree.depths),
+                possible=len(self.tree.depths) if self.is_simulated else None,
                 delta=1 - confidence,
             ),
             note=ADAPTIVE_NOTE,

@@ -56,16 +56,19 @@ def whole_levels_bound(cells: Sequence[int], levels: Levels, delta: float) -> fl
 
 
 def stopped_levels_bound(
-    cells: Sequence[int], levels: Levels, *, possible: int, delta: float
+    cells: Sequence[int], levels: Levels, *, possible: int | None, delta: float
 ) -> float:
-    """The same for a tree that stops where rows are few, as if no node were stopped early."""
+    """The same for a tree that stops where rows are few, as if no node were stopped early.
+
+    `possible`: at how many levels it may end; None for a tree whose bound is not simulated.
+    """
     if len(cells) > 1:
         return box_noise_bound(cells, levels, delta)
     return _of_walks(cells[0], levels, possible, delta)
 
 
-def _of_walks(cells: int, levels: Levels, possible: int, delta: float) -> float:
+def _of_walks(cells: int, levels: Levels, possible: int | None, delta: float) -> float:
     bits, delta = bits_of(cells), (1 - OF_ALL_ROWS) * delta
     walks = [WalkLevel(bits - depth[0], law) for depth, law in levels]
-    noise = adaptive_noise(cells, walks, possible, delta)
+    noise = None if possible is None else adaptive_noise(cells, walks, possible, delta)
     return (chernoff_noise(walks, bits, delta) if noise is None else noise) + ROUNDING

@@ -14,7 +14,7 @@ Error:       as the adaptive tree's, at nine tenths of epsilon, given the tree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -23,7 +23,7 @@ from discreet.artifacts.measurement import TreeMeasurement
 from discreet.core.refining import LevelView, path_epsilon
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.ranges.release.adaptive import PreparedTree, StoppingRule, thresholds
-from discreet.families.shared.release.protocol import Verbs, of_type
+from discreet.families.shared.release.protocol import ClassError, Verbs, of_type
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
@@ -56,6 +56,13 @@ class TwoStageTree:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedTwoStages(PreparedTree):
     """Structure, then counts."""
+
+    is_simulated: ClassVar[bool] = False
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        """That of the second stage, which alone answers."""
+        counted = replace(self, epsilon=self.stages[1])
+        return PreparedTree.error(counted, rows=rows, confidence=confidence)
 
     @property
     def stages(self) -> tuple[Fraction, Fraction]:
