@@ -56,7 +56,7 @@ def test_it_becomes_a_data_frame_and_an_arrow_table() -> None:
     assert frame.columns.tolist()[:5] == ["sex", "n", "n_lower", "n_upper", "n_std"]
     assert frame["n"].tolist() == [7, 0, 3, 0]
     pytest.importorskip("pyarrow")
-    assert grouped().to_arrow().column("sex").to_pylist() == ["F", "M", "(other)", "null"]
+    assert grouped().to_arrow().column("sex").to_pylist() == ["F", "M", "(other)", None]
 
 
 def test_its_dict_is_plain_json() -> None:

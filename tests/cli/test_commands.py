@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
 from discreet import Budget, Schema, plan
@@ -174,7 +176,23 @@ def test_of_several_questions_the_refused_one_is_named(discreet: Run, published:
         "Question 2 of 2, 'SELECT count(*) FROM people WHERE net income > 3'"
     )
     assert "stands in double quotes" in done.err
+    assert asked[0] in done.out, "the good one is answered"
+    listed = json.loads(discreet("ask", str(published), *asked, "--json").out)
+    assert listed[0]["rows"] and "stands in double quotes" in listed[1]["error"]
     assert not discreet("ask", str(published), asked[1]).err.startswith("Question")
+
+
+def test_answers_are_written_as_csv_and_parquet(
+    discreet: Run, published: Path, tmp_path: Path
+) -> None:
+    sql = "SELECT sex, count(*) AS n FROM people GROUP BY sex ORDER BY sex"
+    lines = discreet("ask", str(published), sql, "--csv").out.splitlines()
+    assert lines[0] == "sex,n,n_lower,n_upper,n_std" and lines[1].startswith("(other),")
+    file = tmp_path / "by-sex.parquet"
+    assert discreet("ask", str(published), sql, "--parquet", str(file)).code == 0
+    table = pyarrow.parquet.read_table(file)
+    assert table.column_names == lines[0].split(",") and table["n"].type == "double"
+    assert discreet("ask", str(published), sql, sql, "--csv").code == 2
 
 
 def test_the_ledger_calls_a_live_question_answered(discreet: Run, people: Path) -> None:

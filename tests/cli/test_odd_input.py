@@ -134,7 +134,7 @@ SLIPS = {
     ("ask", "p.release", ""): "The question is empty",
     ("ask", "p.release", "how many"): "Only SELECT is answered",
     ("ask", "p.release", "SELECT max(age) FROM people"): "depend on a single row",
-    ("ask", "p.release", "SELECT count(*) FROM people WHERE age > 'x'"): "compare it with a number",
+    ("ask", "p.release", "SELECT count(*) FROM people WHERE age > 'x'"): "Compare it with a number",
     ("verify", "people.csv"): "is not a release",
     ("plan", "people.csv", "--epsilon", "1", "--for", "histogram(age)"): "people.csv is not TOML",
     ("plan", "p.release", "--epsilon", "1", "--for", "histogram(age)"): "such as a release",

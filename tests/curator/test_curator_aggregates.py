@@ -72,8 +72,8 @@ def at_rank(values: pd.Series, level: float) -> float:
 
 
 ASKED = {
-    "count(1)": (len, 40), "count(DISTINCT city)": (lambda g: g["city"].nunique(), 0.1),
-    "count(DISTINCT sex)": (lambda g: g["sex"].nunique(), 0.1),
+    "count(1)": (len, 40), "count(DISTINCT city)": (lambda g: g["city"].nunique(), 2),
+    "count(DISTINCT sex)": (lambda g: g["sex"].nunique(), 2),
     "sum(age + pay)": (lambda g: (g["age"] + g["pay"]).sum(), 40_000),
     "avg(100 * age)": (lambda g: 100 * g["age"].mean(), 300),
     "sum(least(age, 50))": (lambda g: g["age"].clip(upper=50).sum(), 2_000),

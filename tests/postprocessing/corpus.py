@@ -188,6 +188,10 @@ CORPUS: dict[str, list[str]] = {
         "SELECT month(day) AS m, sex, count(*) FROM people GROUP BY m, sex",
         "SELECT age > 5 AS is_old, count(*) FROM people GROUP BY is_old",
     ],
+    "values of a column": [
+        "SELECT count(DISTINCT score) FROM people",
+        "SELECT count(DISTINCT age) FILTER (WHERE score > 2) FROM people",
+    ],
     "quantiles": [
         "SELECT median(age) FROM people",
         "SELECT percentile_disc(0.9) WITHIN GROUP (ORDER BY age) FROM people",

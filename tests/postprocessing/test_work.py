@@ -224,3 +224,19 @@ def test_one_charge_pays_for_all_questions_of_a_statement(path, schema, tmp_path
         assert curator.spent == dc.Budget(epsilon=1)
         curator.ask("SELECT DISTINCT town FROM people", budget=dc.Budget(epsilon=1))
         assert curator.spent == dc.Budget(epsilon=1), "declared values cost nothing"
+
+
+def test_values_of_a_column_by_group_come_with_intervals_that_hold(
+    exact_release: Callable[[str], Answers], truth: Callable[[str], list[tuple[object, ...]]]
+) -> None:
+    """The noise is off, so the true number is surely between the ends, and the mode is the true one."""
+    counted = exact_release("SELECT sex, count(DISTINCT score) AS n FROM people GROUP BY sex")
+    true = {
+        row[0]: row[1] for row in truth("SELECT sex, count(DISTINCT score) FROM people GROUP BY 1")
+    }
+    for row in counted:
+        sex = {"null": None, "(other)": "!x"}.get(row.group["sex"], row.group["sex"])
+        assert row["n"].lower <= true[sex] <= row["n"].upper
+    modes = exact_release("SELECT sex, mode(town) AS town FROM people GROUP BY sex")
+    assert [row.group["town"] for row in modes] == ["ash"] * 4
+    assert exact_release("SELECT mode(town) AS town FROM people")[0].group["town"] == "ash"

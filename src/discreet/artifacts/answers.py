@@ -17,6 +17,7 @@ import numpy.typing as npt
 from discreet.artifacts.answer import Answer, Covers, Unit
 from discreet.errors import BadInput
 from discreet.privacy.laws import NoiseLaw
+from discreet.questions.cells.values import Span
 
 Floats = npt.NDArray[np.float64]
 
@@ -97,6 +98,22 @@ class AnswerRow:
 
     def __getitem__(self, name: str) -> Answer:
         return self.answers[name]
+
+
+def _alike(values: npt.NDArray[Any]) -> Any:
+    """Values of one type, for a column that takes one type only: as they are, or as texts."""
+    if values.dtype != object:
+        return values
+    kinds = {type(each) for each in values if each is not None}
+    if len(kinds) > 1 and not kinds <= {int, float}:
+        return [None if each is None else str(each) for each in values]
+    return values.tolist()
+
+
+def _objects(values: list[object]) -> npt.NDArray[np.object_]:
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,12 +221,21 @@ class Answers:
         }
 
     def to_columns(self) -> dict[str, Any]:
-        """Arrays by name: the groups' labels, then each aggregate with its lower, upper and std."""
+        """Arrays by name: the groups' values, then each aggregate with its lower, upper and std.
+
+        Values keep their types: numbers, dates, truth values, `None` for null. A column whose cells hold
+        several values each has the cells' names, and two more columns, name_first and name_last, with
+        their first and last values.
+        """
         data: dict[str, Any] = {}
         for axis, name in enumerate(self.groups):
             distinct, where = np.unique(self.codes[:, axis], return_inverse=True)
-            texts = np.array([self.label(axis, int(code)) for code in distinct], dtype=object)
-            data[name] = texts[where] if len(distinct) else np.array([], dtype=object)
+            values = [self.value(axis, int(code)) for code in distinct]
+            data[name] = _objects([str(v) if isinstance(v, Span) else v for v in values])[where]
+            if any(isinstance(each, Span) for each in values):
+                for end in ("first", "last"):
+                    ends = [getattr(v, end) if isinstance(v, Span) else None for v in values]
+                    data[f"{name}_{end}"] = _objects(ends)[where]
         for column in self.columns:
             data[column.name] = column.values(column.estimate)
             data[f"{column.name}_lower"] = column.values(column.lower)
@@ -232,10 +258,7 @@ class Answers:
         except ImportError:
             raise BadInput("to_arrow() needs pyarrow; install it, or use to_columns().") from None
         return pyarrow.table(
-            {
-                name: pyarrow.array(values.tolist() if values.dtype == object else values)
-                for name, values in self.to_columns().items()
-            }
+            {name: pyarrow.array(_alike(values)) for name, values in self.to_columns().items()}
         )
 
     def _table(self) -> tuple[list[str], list[list[str]], list[bool]]:

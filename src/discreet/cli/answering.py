@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import math
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from discreet.cli.output import print_table
+from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.artifacts.answers import Answers
@@ -44,3 +48,26 @@ def print_answers(question: str | None, answers: Answers) -> None:
         click.echo(note)
     if question is not None:
         click.echo()
+
+
+def print_csv(answers: Answers) -> None:
+    """The answers as CSV: dates as ISO texts, null as nothing."""
+    columns = answers.to_columns()
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*(values.tolist() for values in columns.values()), strict=True):
+        writer.writerow(["" if _is_null(each) else each for each in row])
+
+
+def write_parquet(answers: Answers, path: Path) -> None:
+    """The answers as a Parquet file."""
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise BadInput("--parquet needs pyarrow: pip install pyarrow. Or use --csv.") from None
+    parquet.write_table(answers.to_arrow(), path)
+    click.echo(f"Wrote {len(answers):,} rows to {path}.", err=True)
+
+
+def _is_null(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))

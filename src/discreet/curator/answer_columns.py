@@ -225,7 +225,7 @@ def distinct(reader: AnswerReader, each: Needed) -> AnswerColumn:
     held = column.value_cells + column.has_other  # nulls are not counted
     table = values.reshape(reader.rows, column.cells)[:, :held]
     reach = law.half_width(parted(reader.confidence, held))
-    likely = law.half_width(parted(Fraction(1, 2), held))
+    likely = law.half_width(parted(Fraction(9, 10), held))
     lower, upper = ((table >= least).sum(axis=1).astype(float) for least in (reach + 1, 1 - reach))
     estimate = np.clip((table > likely).sum(axis=1), lower, upper)
     return AnswerColumn(

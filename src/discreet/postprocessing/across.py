@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadQuestion
-from discreet.postprocessing.arithmetic import of_noise
+from discreet.postprocessing.arithmetic import numbers_of, of_noise
 from discreet.postprocessing.values import (
     Floats,
     Labels,
@@ -35,6 +35,8 @@ def across(
     """One number for each group of rows; `value` is `None` where rows are counted."""
     if value is None:
         return Numbers.exact([len(each) for each in groups], len(levels))
+    if function == "present":
+        return _present(numbers_of(value, levels), groups, levels, tag)
     if function == "count":
         present = ~value.is_null
         return Numbers.exact([int(present[each].sum()) for each in groups], len(levels))
@@ -57,6 +59,47 @@ def across(
     if reduce is None:
         raise BadQuestion(f"{function}() cannot be taken over the rows of a result.")
     return _reduced(value, kept, reduce, levels, tag)
+
+
+def mode_of(value: Labels, weight: Numbers, groups: Groups) -> Labels:
+    """The value of the row with the largest number, and whether another row's may be larger."""
+    found: list[object] = []
+    unsure = np.zeros((len(weight.lower), len(groups)), dtype=np.bool_)
+    for place, rows in enumerate(groups):
+        if not len(rows):
+            found.append(None)
+            continue
+        best = int(np.argmax(weight.estimate[rows]))
+        found.append(value.values[rows[best]])
+        others = np.delete(rows, best)
+        if len(others):
+            most = weight.upper[:, others].max(axis=1)
+            unsure[:, place] = most >= weight.lower[:, rows[best]]
+    made = Labels.of(found)
+    return Labels(made.values, unsure if unsure.any() else None, weight.origins)
+
+
+def _present(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Numbers:
+    """How many numbers are above 0: at least those that surely are, at most those that may be.
+
+    The estimate counts those that are above 0 by more than a standard deviation of their noise.
+    """
+    sure, maybe = value.lower > 0, value.upper > 0
+    likely = value.estimate > np.where(np.isfinite(value.std), value.std, 0.0)
+    lower = np.array([sure[:, rows].sum(axis=1) for rows in groups], dtype=np.float64).T
+    upper = np.array([maybe[:, rows].sum(axis=1) for rows in groups], dtype=np.float64).T
+    shape = (len(levels), len(groups))
+    lower, upper = lower.reshape(shape), upper.reshape(shape)
+    estimate = np.array([float(likely[rows].sum()) for rows in groups])
+    most = max((len(each) for each in groups), default=0)
+    return Numbers(
+        np.clip(estimate, lower[0], upper[0]),
+        lower,
+        upper,
+        (upper[0] - lower[0]) / 4,
+        value.covers,
+        origins=retagged(value, tag, most),
+    )
 
 
 def retagged(value: Value, tag: str, rows: int) -> dict[Origin, int]:

@@ -98,7 +98,7 @@ def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     factor = constant_of(right)
     if factor and left.noise is not None:
         return of_noise(left.noise.times(1 / factor), left, right, levels)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         estimate = np.where(right.estimate == 0, np.nan, left.estimate / right.estimate)
         corners = [
             _defined(a / b, 0.0)
@@ -111,7 +111,7 @@ def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     lower, upper = np.min(corners, axis=0), np.max(corners, axis=0)
     may_be_zero = (right.lower <= 0) & (right.upper >= 0)
     never_below = may_be_zero & (right.lower >= 0) & (left.lower >= 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         least = _defined(left.lower / right.upper, 0.0)
     lower = np.where(never_below, least, np.where(may_be_zero, -np.inf, lower))
     upper = np.where(may_be_zero, np.inf, upper)
@@ -119,7 +119,7 @@ def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
 
 
 def remainder(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         estimate = np.where(right.estimate == 0, np.nan, np.fmod(left.estimate, right.estimate))
     if left.is_exact and right.is_exact:
         return Numbers.exact(estimate, len(levels))
@@ -260,7 +260,7 @@ def _sum_of_noise(left: Numbers, right: Numbers) -> Noise | None:
 
 def _product(left: Floats, right: Floats) -> Floats:
     """0 times infinity is 0: the ends stand for all numbers between them."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         found = left * right
     zero = (left == 0) | (right == 0)
     return np.where(zero & ~np.isnan(left) & ~np.isnan(right), 0.0, found)

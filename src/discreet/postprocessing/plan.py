@@ -66,8 +66,19 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """The last column of the row of another table whose first columns are the given keys."""
+
+    table: Table
+    keys: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Across:
-    """An aggregate over the rows of a result: SUM, AVG, COUNT, MIN, MAX, MEDIAN, STDDEV."""
+    """An aggregate over the rows of a result: SUM, AVG, COUNT, MIN, MAX, MEDIAN, STDDEV.
+
+    `present` counts the rows whose number is above 0, `mode` is the value of the row with the largest one.
+    """
 
     function: str
     argument: Expression | None
@@ -75,6 +86,8 @@ class Across:
     condition: Expression | None = None
     level: float = 0.5
     is_distinct: bool = False
+    weight: Expression | None = None
+    """What `mode` takes the largest of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +111,7 @@ class Over:
     """Whether the frame is the whole partition although there is an order."""
 
 
-Expression = Measure | Key | Field | Literal | Call | Case | Scalar | Across | Over
+Expression = Measure | Key | Field | Literal | Call | Case | Scalar | Lookup | Across | Over
 
 
 @dataclass(frozen=True, slots=True)

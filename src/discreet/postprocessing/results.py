@@ -19,8 +19,7 @@ from discreet.postprocessing.working import Result, Work
 from discreet.privacy.exact import exact
 from discreet.questions.cells.values import Span
 from discreet.schema import Schema
-
-NULL = "(null)"
+from discreet.schema.columns.column import NULL_LABEL
 
 
 def worked(
@@ -115,7 +114,9 @@ def _coded(value: Labels) -> tuple[np.ndarray[Any, Any], list[Any]]:
 
 def _label(value: Any) -> str:
     if value is None:
-        return NULL
+        return NULL_LABEL
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.15g}"
     return value.label if isinstance(value, Span) else str(value)

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadQuestion
 from discreet.postprocessing import logic
-from discreet.postprocessing.across import Groups, across
-from discreet.postprocessing.arithmetic import chosen
+from discreet.postprocessing.across import Groups, across, mode_of
+from discreet.postprocessing.arithmetic import chosen, numbers_of
 from discreet.postprocessing.functions import apply
 from discreet.postprocessing.plan import (
     Across,
@@ -27,6 +28,7 @@ from discreet.postprocessing.plan import (
     Field,
     Key,
     Literal,
+    Lookup,
     Measure,
     Measured,
     OneRow,
@@ -102,6 +104,7 @@ class Work:
         """`answered(question, level)` gives the answer to a question at a level."""
         self._answered, self._schema, self._levels = answered, schema, levels
         self._scalars: dict[int, Value] = {}
+        self._tables: dict[int, Result] = {}
 
     def result(self, table: Table) -> Result:
         """What a table is worked out to."""
@@ -334,6 +337,10 @@ class Work:
                 return found
             case Scalar(table=table):
                 return self._scalar(table, frame.rows)
+            case Lookup(table=table, keys=keys):
+                return self._looked_up(
+                    table, [self._value(each, frame) for each in keys], frame.rows
+                )
             case Across():
                 return self._across(expression, frame)
             case Over():
@@ -366,6 +373,22 @@ class Work:
             return replace(value, origins=origins, noise=None)
         return value
 
+    def _looked_up(self, table: Table, keys: Sequence[Value], rows: int) -> Value:
+        """The value that another table has for each row's keys."""
+        if id(table) not in self._tables:
+            self._tables[id(table)] = self.result(table)
+        found = self._tables[id(table)]
+        if not keys:
+            return found.values[-1].taken(np.zeros(rows, dtype=np.int64))
+        known = {
+            key: place
+            for place, key in enumerate(
+                zip(*(_plain(each) for each in found.values[:-1]), strict=True)
+            )
+        }
+        places = [known[key] for key in zip(*(_plain(each) for each in keys), strict=True)]
+        return found.values[-1].taken(np.array(places, dtype=np.int64))
+
     def _across(self, asked: Across, frame: _Frame) -> Value:
         inner, groups = frame.inner, frame.groups
         assert inner is not None and groups is not None
@@ -375,6 +398,10 @@ class Work:
             groups = [each[met[each]] for each in groups]
         if asked.is_distinct and value is not None:
             groups = [first_of_each(value, each) for each in groups]
+        if asked.weight is not None and value is not None:
+            weight = numbers_of(self._value(asked.weight, inner), self._levels)
+            labels = value if isinstance(value, Labels) else Labels.of(_plain(value))
+            return mode_of(labels, weight, groups)
         return across(
             asked.function,
             value,
@@ -390,6 +417,11 @@ class Work:
         arguments = [self._value(each, frame) for each in asked.arguments]
         keys = [self._value(each.key, frame) for each in asked.order]
         return over(asked, arguments, keys, groups, self._levels)
+
+
+def _plain(value: Value) -> list[Any]:
+    """The values of a column, one by one."""
+    return list(value.values) if isinstance(value, Labels) else value.estimate.tolist()
 
 
 def _has_groups(table: Select | Union) -> bool:

@@ -53,9 +53,10 @@ def over_clamped_columns(expression: Expression) -> Expression:
 def expression_bounds(expression: Expression, schema: Schema) -> Ends:
     """The least and the greatest value; a `BadQuestion` where none can be derived."""
     if isinstance(expression, Constant):
+        if expression.value is None:  # as 1 % 0 is: it adds nothing
+            return _point(Fraction(0))
         if expression.type not in NUMERIC or isinstance(expression.value, (str, bool)):
             raise BadQuestion("An aggregate adds up numbers, and a literal in it is not one.")
-        assert expression.value is not None
         return _point(Fraction(expression.value))
     if isinstance(expression, ColumnValue):
         raise BadQuestion(f"Column {expression.column!r} holds no numbers to add up.")
@@ -66,7 +67,7 @@ def expression_bounds(expression: Expression, schema: Schema) -> Ends:
         return _column_bounds(column.column, schema)
     if name in ("case", "coalesce", "least", "greatest"):
         values = (*arguments[1::2], arguments[-1]) if name == "case" else arguments
-        known = [value for value in values if not _is_null(value)]
+        known = [value for value in values if not _is_null(value)] or [arguments[-1]]
         ends = [expression_bounds(value, schema) for value in known]
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
         # One that is never null is always among those compared; any other may be passed over.

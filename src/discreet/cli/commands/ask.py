@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,48 +16,91 @@ from discreet.cli.options import FILE, confidence_option, json_option
 @click.argument("questions", metavar="SQL...", nargs=-1, required=True)
 @confidence_option
 @json_option
+@click.option(
+    "--csv", "as_csv", is_flag=True, help="Print the answers as CSV, with lower, upper and std."
+)
+@click.option(
+    "--parquet",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the answers to a Parquet file, numbers, dates and nulls as such.",
+)
+@click.pass_context
 def command(
-    release_path: Path, questions: tuple[str, ...], confidence: float, as_json: bool
+    ctx: click.Context,
+    release_path: Path,
+    questions: tuple[str, ...],
+    confidence: float,
+    as_json: bool,
+    as_csv: bool,
+    parquet: Path | None,
 ) -> None:
     """Ask a release one or several questions in SQL. Questions are free: they read the release,
     never the table.
 
-    Understood: SELECT count(*), count(column), sum(column), avg(column), median(column),
-    quantile(column, 0.9) FROM name WHERE ... GROUP BY ..., with =, <>, <, <=, >, >=, BETWEEN, IN,
-    LIKE, IS NULL, AND, OR, NOT, and linear inequalities such as age + 2*hours >= 90. What a release was
-    made for decides which of them it answers. With - questions are read from standard input, one on
-    each line. Every answer has an interval. An interval wider than its estimate is marked vague.
+    Understood: SELECT of count, sum, avg, median, quantile, stddev, corr and arithmetic between them, FROM
+    name WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT, with CASE, FILTER, window functions, ROLLUP,
+    UNION ALL, subqueries and WITH. What a release was made for decides which of them it answers. With -
+    questions are read from standard input, one on each line. Of several questions those that can be answered
+    are answered, and the others are reported; the exit code is then 2. Every answer has an interval. An
+    interval wider than its estimate is marked vague.
 
     \b
     Examples:
       discreet ask people.release "SELECT count(*) FROM people WHERE age BETWEEN 30 AND 39"
       discreet ask people.release "SELECT sex, count(*) FROM people GROUP BY sex" --confidence 0.99
       discreet ask people.release "SELECT avg(income) FROM people" --json
-      discreet ask people.release "SELECT median(age) FROM people"
+      discreet ask people.release "SELECT sex, count(*) FROM people GROUP BY sex" --csv > by-sex.csv
+      discreet ask people.release "SELECT region, 100.0 * count(*) / sum(count(*)) OVER () AS percent FROM people GROUP BY region ORDER BY percent DESC"
       cat questions.sql | discreet ask people.release -
     """
     from discreet.answering import open_release
-    from discreet.cli.answering import print_answers
+    from discreet.cli.answering import print_answers, print_csv, write_parquet
     from discreet.cli.output import print_json
-    from discreet.errors import BadQuestion, NotAnswerable
+    from discreet.errors import BadInput, BadQuestion, NotAnswerable
 
-    reader = open_release(release_path)
     asked = [line for question in questions for line in _lines(question)]
-    found = []
+    if (as_csv or parquet is not None) and len(asked) != 1:
+        raise BadInput(
+            f"A CSV or Parquet file holds one answer, and there are {len(asked)} questions."
+        )
+    if as_csv + as_json + (parquet is not None) > 1:
+        raise BadInput("Give one of --json, --csv and --parquet.")
+    reader = open_release(release_path)
+    found: list[dict[str, Any]] = []
+    refused = 0
     for place, question in enumerate(asked, 1):
         try:
-            found.append((question, reader.ask(question, confidence=confidence)))
+            answers = reader.ask(question, confidence=confidence)
         except (BadQuestion, NotAnswerable) as error:
             if len(asked) == 1:
                 raise
-            shown = question if len(question) <= 80 else question[:77] + "..."
-            raise type(error)(f"Question {place} of {len(asked)}, {shown!r}: {error}") from None
+            refused += 1
+            if as_json:
+                found.append({"question": question, "error": str(error)})
+            else:
+                click.echo(
+                    f"Question {place} of {len(asked)}, {_short(question)!r}: {error}\n", err=True
+                )
+            continue
+        if as_json:
+            found.append(answers.to_dict())
+        elif as_csv:
+            print_csv(answers)
+        elif parquet is not None:
+            write_parquet(answers, parquet)
+        else:
+            print_answers(question if len(asked) > 1 else None, answers)
     if as_json:
-        listed = [answers.to_dict() for _, answers in found]
-        print_json(listed[0] if len(questions) == 1 and questions[0] != "-" else listed)
-        return
-    for question, answers in found:
-        print_answers(question if len(found) > 1 else None, answers)
+        print_json(found[0] if len(questions) == 1 and questions[0] != "-" else found)
+    if refused:
+        if not as_json:
+            click.echo(f"{refused} of {len(asked)} questions were not answered.", err=True)
+        ctx.exit(2)
+
+
+def _short(question: str) -> str:
+    return question if len(question) <= 80 else question[:77] + "..."
 
 
 def _lines(question: str) -> list[str]:

@@ -12,14 +12,19 @@ from discreet.errors import BadInput, BadQuestion, did_you_mean
 from discreet.postprocessing.plan import (
     Across,
     Call,
+    Declared,
     Expression,
     Field,
     Key,
     Literal,
+    Lookup,
     Measure,
+    Measured,
     Order,
+    Output,
     Over,
     Scalar,
+    Select,
     Table,
 )
 from discreet.postprocessing.reading.aggregates import AggregateRewriter
@@ -35,7 +40,7 @@ from discreet.postprocessing.reading.syntax import (
 )
 from discreet.questions.statement import bare, number
 from discreet.schema import Schema
-from discreet.schema.columns.column import folded
+from discreet.schema.columns.column import OTHER_LABEL, folded
 
 
 class ExpressionReader(CallReader):
@@ -164,6 +169,9 @@ class ExpressionReader(CallReader):
                 "An aggregate of an aggregate needs a subquery: SELECT avg(n) FROM (SELECT count(*) AS n FROM ... "
                 "GROUP BY ...)."
             )
+        counted = self._of_values(node, scope)
+        if counted is not None:
+            return counted
         rows = scope.rows
 
         def measured(aggregate: Any, condition: Any) -> Expression:
@@ -171,6 +179,68 @@ class ExpressionReader(CallReader):
 
         rewriter = AggregateRewriter(measured, self.schema, splits_sums=self.dialect.splits_sums)
         return rewriter.rewritten(rows.resolved(node, self.schema))
+
+    def _of_values(self, node: Any, scope: Scope) -> Expression | None:
+        """COUNT(DISTINCT column) and MODE(column) of a release: from the counts of the column's values."""
+        exp, condition = self.exp, None
+        if not self.dialect.is_free or scope.rows is None:
+            return None
+        if type(node) is exp.Filter:
+            condition, node = scope.rows.resolved(node.expression.this, self.schema), node.this
+        if type(node) is exp.WithinGroup and type(node.this) is exp.Mode:
+            node = exp.Mode(this=node.expression.expressions[0].this)
+        is_mode = type(node) is exp.Mode
+        inside = node.this
+        if (
+            type(node) is exp.Count
+            and type(inside) is exp.Distinct
+            and len(inside.expressions) == 1
+        ):
+            (inside,) = inside.expressions
+        elif not is_mode:
+            return None
+        column = bare(scope.rows.resolved(inside, self.schema))
+        if type(column) is not exp.Column:
+            raise BadQuestion("COUNT(DISTINCT ...) and MODE(...) take a plain column.")
+        keys = [scope.key_nodes[place] for place in scope.present]
+        names = [scope.key_names[place] for place in scope.present]
+        own = self._checked_column(inside, scope.rows)
+        every = tuple(range(len(keys) + 1))
+        inner = Scope(
+            {},
+            {},
+            rows=scope.rows,
+            present=every,
+            key_nodes=(*keys, column),
+            key_names=(*names, own),
+        )
+        count = self._measure(exp.Count(this=exp.Star(), big_int=True), condition, inner, every)
+        width = len(keys)
+        values = Select(
+            source=self._measured_source(inner),
+            outputs=(
+                *(Output(f"key {place}", Key(place)) for place in every),
+                Output("rows", count),
+            ),
+        )
+        name, rows = Field(width), Field(width + 1)
+        declared = Call("not", (Call("is null", (name,)),))
+        known = Call("and", (declared, Call("!=", (Call("text", (name,)), Literal(OTHER_LABEL)))))
+        asked = Across("mode", name, weight=rows) if is_mode else Across("present", rows)
+        by_group = Select(
+            source=values,
+            where=known,
+            keys=tuple(Field(place) for place in range(width)),
+            outputs=(
+                *(Output(f"key {place}", Key(place)) for place in range(width)),
+                Output("value", asked),
+            ),
+        )
+        return Lookup(by_group, tuple(Key(place) for place in range(width)))
+
+    def _measured_source(self, scope: Scope) -> Measured | Declared:
+        """Where the groups of a scope come from."""
+        raise NotImplementedError
 
     def _measure(
         self, aggregate: Any, condition: Any, scope: Scope, axes: tuple[int, ...]

@@ -31,7 +31,7 @@ def read_statement(text: str, schema: Schema, dialect: Dialect) -> QueryPlan:
     """The statement that `text` makes, or a `BadQuestion` with one clear sentence."""
     try:
         tree = parsed(text, shape=dialect.shape)
-        if is_plain(tree, schema):
+        if is_plain(tree, schema, spreads=not dialect.splits_sums):
             return plain_statement(dialect.question(tree), text)
         return _Reader(schema, dialect, text).statement(tree)
     except RecursionError:
@@ -47,8 +47,11 @@ _NO_WORK = Select(source=OneRow(), outputs=())
 _PLAIN_CLAUSES = frozenset({"expressions", "from_", "where", "group"})
 
 
-def is_plain(select: Any, schema: Schema) -> bool:
-    """Whether a statement is one question as it stands: aggregates of columns, by plain columns."""
+def is_plain(select: Any, schema: Schema, *, spreads: bool = False) -> bool:
+    """Whether a statement is one question as it stands: aggregates of columns, by plain columns.
+
+    `spreads`: whether variances, correlations, modes and distinct values are measured as they stand, too.
+    """
     from sqlglot import exp
 
     if type(select) is not exp.Select:
@@ -65,11 +68,11 @@ def is_plain(select: Any, schema: Schema) -> bool:
     if keys and all(type(each) is exp.Column for each in select.expressions):
         return False  # groups alone, which the schema lists
     return all(is_known_column(key, schema) for key in keys) and all(
-        _is_plain_item(each) for each in select.expressions
+        _is_plain_item(each, spreads) for each in select.expressions
     )
 
 
-def _is_plain_item(node: Any) -> bool:
+def _is_plain_item(node: Any, spreads: bool) -> bool:
     from sqlglot import exp
 
     if type(node) is exp.Column:
@@ -81,10 +84,16 @@ def _is_plain_item(node: Any) -> bool:
     if type(node) is exp.Anonymous and str(node.this).lower() in QUANTILES:
         return False
     if type(node) is exp.Count:
-        return type(node.this) in (exp.Column, exp.Star, exp.Distinct)
+        distinct = spreads and type(node.this) is exp.Distinct
+        return distinct or type(node.this) in (exp.Column, exp.Star)
     if type(node) in (exp.Sum, exp.Avg):
         return type(node.this) is exp.Column
-    kinds = (exp.Median, exp.Quantile, exp.Mode, exp.Anonymous)
+    kinds: tuple[Any, ...] = (exp.Median, exp.Quantile, exp.Anonymous)
+    if spreads:
+        kinds += (
+            exp.Mode, exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop, exp.StddevSamp,
+            exp.Corr, exp.CovarPop, exp.CovarSamp, exp.RegrSlope, exp.RegrIntercept,
+        )  # fmt: skip
     return type(node) in kinds and not any(
         isinstance(each, exp.AggFunc) for each in node.find_all(exp.AggFunc) if each is not node
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.families.groups.answer.noisy_columns import GroupedColumn
 from discreet.privacy.exact import confidence_level
 from discreet.schema import OrderedColumn, Schema
@@ -14,7 +14,6 @@ from discreet.schema import OrderedColumn, Schema
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
-Floats = npt.NDArray[np.float64]
 STEEPEST = 700.0
 """Of the density of values: beyond, all of them lie at a bound."""
 HALVINGS = 60
@@ -41,7 +40,7 @@ class DrawnGroups:
     def rows(self) -> float:
         return float(self._rows.sum())
 
-    def draw(self, many: int, public: Generator) -> npt.NDArray[np.int64]:
+    def draw(self, many: int, public: Generator) -> Integers:
         """Cells of so many rows, one column a column."""
         weights = self._rows + 1e-9
         groups = public.choice(len(weights), size=many, p=weights / weights.sum())
@@ -51,7 +50,7 @@ class DrawnGroups:
         codes = np.stack(np.unravel_index(groups, self._shape), axis=1)
         return np.column_stack([codes, self._codes(values)]).astype(np.int64)
 
-    def _codes(self, values: Floats) -> npt.NDArray[np.int64]:
+    def _codes(self, values: Floats) -> Integers:
         column = self._schema.column(self._measured.column)
         if not isinstance(column, OrderedColumn):
             return np.rint(values).astype(np.int64)

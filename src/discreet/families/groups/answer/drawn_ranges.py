@@ -6,15 +6,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.families.groups.answer.noisy_ranges import GroupedRanges
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
-
-Floats = npt.NDArray[np.float64]
 
 
 class DrawnRanges:
@@ -41,7 +39,7 @@ class DrawnRanges:
     def rows(self) -> float:
         return float(self._leaves[0].sum())
 
-    def draw(self, many: int, public: Generator) -> npt.NDArray[np.int64]:
+    def draw(self, many: int, public: Generator) -> Integers:
         """Cells of so many rows, one column a column."""
         rows, starts, widths = self._leaves
         weights = rows.reshape(-1) + 1e-12

@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadRelease
 from discreet.families.groups.queries.group_sums import GroupCounts, GroupEnds, GroupSums
@@ -25,8 +25,6 @@ from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Weights = tuple[float, ...]
 """Of each measured vector of a column."""
 
@@ -171,7 +169,7 @@ class GroupedColumn:
     step: float
     """What a value was rounded to; 0 where none was."""
 
-    def over(self, mask: npt.NDArray[np.bool_], axes: tuple[int, ...]) -> Sums:
+    def over(self, mask: Bools, axes: tuple[int, ...]) -> Sums:
         """Sums over the groups in `mask`, one for each combination of cells of the columns on `axes`."""
         many = taken_by(mask.astype(np.float64), axes).astype(np.int64)
         taken = (np.where(mask, each, 0).astype(np.float64) for each in self.vectors)

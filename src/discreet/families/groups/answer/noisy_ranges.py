@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Codes, Floats, Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadRelease
 from discreet.families.groups.answer.noisy_columns import taken_by
@@ -32,10 +32,6 @@ from discreet.families.ranges.estimate.tree_shrinkage import smoothed
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.tree import bits_of
 from discreet.schema import Schema
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +53,7 @@ class GroupedRanges:
     schema: Schema
     numbers: tuple[MeasuredNumbers, ...]
 
-    def over(self, mask: npt.NDArray[np.bool_], axes: tuple[int, ...]) -> list[GroupRange]:
+    def over(self, mask: Bools, axes: tuple[int, ...]) -> list[GroupRange]:
         """The ranges of the groups in `mask`, for each combination of cells of the columns on `axes`."""
         many = taken_by(mask.astype(np.float64), axes).astype(np.int64)
         sums: list[Floats] = []

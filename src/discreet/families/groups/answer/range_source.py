@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates, joined
 from discreet.answering.evidence import Evidence
 from discreet.answering.readings import Reading
 from discreet.answering.regions import Region
 from discreet.answering.source import Source
+from discreet.arrays import Codes, Integers
 from discreet.artifacts.release import Part, Release
 from discreet.errors import NotAnswerable
 from discreet.families.groups.answer.drawn_ranges import DrawnRanges
@@ -26,8 +26,6 @@ from discreet.questions.conditions import asks_for_a_value, both, columns_named
 from discreet.questions.expressions import Call, Expression
 from discreet.schema import OrderedColumn, Schema
 
-Integers = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.uint64]
 MOST_GROUPS = 1 << 20
 
 

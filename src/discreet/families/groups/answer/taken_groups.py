@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.regions import Region
 from discreet.answering.selecting import select
+from discreet.arrays import Bools, Integers
 from discreet.errors import NotAnswerable
 from discreet.families.tables.answer.counting import DECLARED_NOTE
 from discreet.questions.conditions import columns_named
 from discreet.questions.expressions import Expression
 from discreet.questions.impossible import impossible_cells
 from discreet.schema import Schema, keeps_every_row
-
-Bools = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 
 class TakenGroups:

@@ -23,11 +23,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
+from discreet.arrays import Floats
 from discreet.families.ranges.estimate.tree_layers import LEAST_VARIANCE
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.laws import NoiseLaw
-
-Floats = npt.NDArray[np.float64]
 
 UNLUCKY = 1e-9
 """The probability that a simulated bound is too small."""

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.families.ranges.estimate.all_ranges import (
     FEWEST_DRAWS,
     MOST_DRAWS,
@@ -29,9 +29,6 @@ from discreet.families.ranges.estimate.all_ranges import (
 )
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.laws import NoiseLaw
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MOST_NUMBERS = 1 << 26
 """Draws times nodes of one simulation."""
