@@ -13,7 +13,12 @@ from discreet.artifacts.files import write_release
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.answer.counting import DECLARED_NOTE
 from discreet.privacy.budget import Budget
-from discreet.questions.impossible import covers_box, impossible_cells, impossible_rows, rules_over
+from discreet.questions.cells.impossible import (
+    covers_box,
+    impossible_cells,
+    impossible_rows,
+    rules_over,
+)
 from discreet.releases.verifying import verify
 from discreet.schema import Schema, check
 from tests.releasing import release

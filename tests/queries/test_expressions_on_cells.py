@@ -307,3 +307,16 @@ def test_conditions_that_a_cell_leaves_open_are_many_or_refused_and_never_withou
     assert reader.ask(asked(10)).only.lower == 0
     with pytest.raises(NotAnswerable, match="fewer of them"):
         reader.ask(asked(40))
+
+
+def test_an_undeclared_text_is_none_of_the_declared_ones() -> None:
+    rows = rows_of(Random(4), 200)
+    reader = ReleaseReader(release_of_tables(SCHEMA, [SCHEMA.names], rows))
+    for text, holds in (
+        ("s IS DISTINCT FROM 'F'", lambda s: s != "F"),
+        ("nullif(s, 'f') = 'F'", lambda s: s == "F"),
+        ("CASE WHEN s IN ('F', 'f') THEN 1 ELSE 0 END = 0", lambda s: s not in ("F", "f")),
+    ):
+        found = reader.ask(f"SELECT count(*) FROM t WHERE {text}").only
+        truth = sum(holds(row["s"]) for row in rows)
+        assert (found.lower, found.upper) == (truth, truth), text

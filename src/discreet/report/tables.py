@@ -16,7 +16,7 @@ from discreet.arrays import Floats
 from discreet.errors import DiscreetError
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
-from discreet.questions.impossible import impossible_cells
+from discreet.questions.cells.impossible import impossible_cells
 from discreet.report.charts import Heat, heat_map
 from discreet.report.content import Figure, Table, clipped
 

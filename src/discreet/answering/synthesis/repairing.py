@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
-from discreet.questions.impossible import impossible_rows, rules_over
+from discreet.questions.cells.impossible import impossible_rows, rules_over
 from discreet.schema import Schema
 
 if TYPE_CHECKING:

@@ -59,7 +59,8 @@ def reach_outside(column: Column) -> Reach:
         return numbers(-GREATEST, GREATEST)
     if isinstance(column, OrderedColumn):
         return numbers(-(2**63), 2**63 - 1)
-    return Reach(any_text=True)
+    assert isinstance(column, CategoryColumn)
+    return Reach(any_text=True, but=frozenset(column.values))
 
 
 @lru_cache(maxsize=32)

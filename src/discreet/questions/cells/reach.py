@@ -57,6 +57,8 @@ class Reach(NamedTuple):
     high: Number | None = None
     options: frozenset[str | bool] = frozenset()
     any_text: bool = False
+    but: frozenset[str] = frozenset()
+    """With any text: those that it is not."""
 
     @property
     def has_value(self) -> bool:
@@ -162,6 +164,11 @@ def _compared(node: Call, parts: list[Reach]) -> Reach:
 
 def _compared_texts(name: str, left: Reach, right: Reach) -> Reach:
     if left.any_text or right.any_text:
+        differ = (left.any_text and not right.any_text and right.options <= left.but) or (
+            right.any_text and not left.any_text and left.options <= right.but
+        )
+        if differ and name in ("=", "!="):
+            return _truth(name == "!=", name == "=")
         return _truth(True, True)
     found = {_HOLDS[name](one, other) for one, other in product(left.options, right.options)}
     return _truth(True in found, False in found)
@@ -459,7 +466,7 @@ def _texts(change: Callable[[str], str]) -> Callable[[Call, list[Reach]], Reach]
     def changed(node: Call, parts: list[Reach]) -> Reach:
         (part,) = parts[:1]
         if part.any_text:
-            return part._replace(null=False)
+            return Reach(any_text=True)
         return texts(frozenset(change(str(value)) for value in part.options))
 
     return changed

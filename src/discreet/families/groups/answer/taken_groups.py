@@ -11,9 +11,9 @@ from discreet.answering.selecting import select
 from discreet.arrays import Bools, Integers
 from discreet.errors import NotAnswerable
 from discreet.families.tables.answer.counting import DECLARED_NOTE
+from discreet.questions.cells.impossible import impossible_cells
 from discreet.questions.conditions import columns_named
 from discreet.questions.expressions import Expression
-from discreet.questions.impossible import impossible_cells
 from discreet.schema import Schema, keeps_every_row
 
 

@@ -27,8 +27,8 @@ from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.queries.ranges import Intervals
 from discreet.families.tables.answer.counting import DECLARED_NOTE
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
+from discreet.questions.cells.impossible import covers_box, rules_over
 from discreet.questions.conditions import asks_for_a_value
-from discreet.questions.impossible import covers_box, rules_over
 from discreet.schema import OrderedColumn
 
 Ranged = JoinedSource | BucketSource

@@ -14,8 +14,8 @@ from discreet.families.ranges.answer.joined_ranges import JoinedSource
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.cut_cells import partial_cells
 from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
+from discreet.questions.cells.impossible import impossible_rows
 from discreet.questions.cells.pieces import extents
-from discreet.questions.impossible import impossible_rows
 from discreet.schema import NumberColumn, OrderedColumn, keeps_every_row
 from discreet.schema.limits import MOST_CELLS
 

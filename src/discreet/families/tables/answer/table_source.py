@@ -38,8 +38,8 @@ from discreet.families.tables.answer.table_readings import (
     count_reading,
     table_reading,
 )
+from discreet.questions.cells.impossible import impossible_cells
 from discreet.questions.expressions import TRUE
-from discreet.questions.impossible import impossible_cells
 from discreet.questions.inequality import NUMERIC_KINDS, is_of_halfspaces
 from discreet.schema import keeps_every_row
 from discreet.schema.limits import MOST_CELLS
