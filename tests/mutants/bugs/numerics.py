@@ -88,7 +88,6 @@ NUMERICS = (
         old='        return s.finite(s.cast(value, "DOUBLE"))\n',
         new='        return s.cast(value, "DOUBLE")\n',
         tests=(f"{ENGINE}::test_a_number_that_is_no_number_counts_as_null_and_never_as_an_edge",),
-        quick=True,
     ),
     Mutant(
         name="answers-off-the-grid-rounded-to-it",
