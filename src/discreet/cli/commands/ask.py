@@ -51,7 +51,7 @@ def command(
       discreet ask people.release "SELECT sex, count(*) FROM people GROUP BY sex" --confidence 0.99
       discreet ask people.release "SELECT avg(income) FROM people" --json
       discreet ask people.release "SELECT sex, count(*) FROM people GROUP BY sex" --csv > by-sex.csv
-      discreet ask people.release "SELECT region, 100.0 * count(*) / sum(count(*)) OVER () AS percent FROM people GROUP BY region ORDER BY percent DESC"
+      discreet ask people.release "SELECT sex, 100.0 * count(*) / sum(count(*)) OVER () AS percent FROM people GROUP BY sex ORDER BY percent DESC"
       cat questions.sql | discreet ask people.release -
     """
     from discreet.answering import open_release
