@@ -102,7 +102,7 @@ def test_what_the_release_lacks_is_refused_with_the_class_it_needed() -> None:
         asked.ask("SELECT avg(pay) FROM people")
     with pytest.raises(NotAnswerable, match=r"needed intervals\(pay\), and it was made for"):
         asked.ask("SELECT median(pay) FROM people")
-    assert 0 <= asked.ask("SELECT median(age) FROM people").only.estimate, "from its table of ages"
+    assert asked.ask("SELECT median(age) FROM people").only.estimate >= 0, "from its table of ages"
 
 
 def test_a_count_of_all_rows_is_refused_with_a_class_that_has_a_column() -> None:

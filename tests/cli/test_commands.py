@@ -365,3 +365,15 @@ def test_the_first_walk_of_the_help_claims_far_less_than_the_table() -> None:
     schema = Schema.loads(schema_text())
     (row,) = plan(schema, budget=Budget(epsilon=1), workload="marginals(age, sex)").classes
     assert row.error.simultaneous is not None and row.error.simultaneous < 50
+
+
+def test_show_says_what_can_be_asked_and_every_example_is_answered(
+    discreet: Run, published: Path
+) -> None:
+    shown = discreet("show", str(published))
+    assert shown.code == 0 and "protects each row" in shown.out
+    data = json.loads(discreet("show", str(published), "--json").out)
+    assert {"age", "sex"} <= {column["name"] for column in data["columns"]}
+    for one in data["classes"]:
+        assert one["class"] in shown.out and one["example"], one
+        assert discreet("ask", str(published), one["example"]).code == 0

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts
+from discreet.answering.overview import Overview, overview
 from discreet.answering.regions import BoxRegions, CellRegions, RangeRegions
 from discreet.answering.release_sources import sources_of
 from discreet.answering.synthesis.synthetic import SyntheticTable, synthesize
@@ -200,6 +201,16 @@ class ReleaseReader:
             return self.ask(question).only
         except NotAnswerable:
             return None
+
+    def overview(self) -> Overview:
+        """What the release holds, who is protected, and a question of each kind that it answers."""
+        return overview(self.release, self.ask)
+
+    def __repr__(self) -> str:
+        return str(self.overview())
+
+    def _repr_html_(self) -> str:
+        return self.overview()._repr_html_()
 
     def statement(self) -> Statement:
         """The privacy statement in plain words."""

@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": ("schema", "Declare the public facts about a table."),
     "plan": ("plan", "Show the expected errors, before any row is read."),
     "release": ("release", "Publish a table once, under a privacy budget."),
+    "show": ("showing", "Show what a release holds, with questions that it answers."),
     "ask": ("ask", "Ask a release a question in SQL: free, any number of times."),
     "synthesize": ("synthesizing", "Draw synthetic rows from a release."),
     "compare": ("comparing", "Compare a release with the true table. NOT PRIVATE."),
