@@ -1,0 +1,116 @@
+"""How a table fits its schema: rows that are null, or outside of what is declared, for each column.
+
+This counts rows without charge and without noise, so its output is NOT PRIVATE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.engines import open_engine
+from discreet.queries.tallies import Rows, Tally
+from discreet.questions.expressions import (
+    TRUE,
+    TYPE_OF_KIND,
+    Call,
+    ColumnValue,
+    Constant,
+    Expression,
+)
+from discreet.schema import CategoryColumn, Column, OrderedColumn, Schema
+
+MANY = 0.5
+"""From this share of the rows on, a misfit is most likely a mistake in the schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFit:
+    """How one column fits."""
+
+    column: str
+    kind: str
+    rows: int
+    nulls: int
+    """Rows without a value, or with one that does not read as the declared kind."""
+    outside: int
+    """Rows with a value beyond the declared bounds, or one that is not declared."""
+    treatment: str
+    """What becomes of those outside."""
+
+    @property
+    def warning(self) -> str:
+        """What is most likely wrong; empty where nothing is."""
+        if self.rows and self.nulls >= MANY * self.rows:
+            return (
+                f"{self.nulls:,} of {self.rows:,} rows are null: do the values read as {self.kind}? "
+                "Truth values are written true/false, yes/no or 1/0."
+            )
+        if self.rows and self.outside >= MANY * self.rows:
+            return f"{self.outside:,} of {self.rows:,} rows are outside of what is declared."
+        return ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "column": self.column,
+            "kind": self.kind,
+            "rows": self.rows,
+            "nulls": self.nulls,
+            "outside": self.outside,
+            "outside_are": self.treatment,
+            "warning": self.warning,
+            "private": False,
+        }
+
+
+def fit(source: object, schema: Schema) -> list[ColumnFit]:
+    """Every column of the schema against the raw rows."""
+    asked = [Tally(Rows())]
+    for column in schema.columns:
+        asked += [Tally(Rows(), (), condition) for condition in (_null(column), _outside(column))]
+    with open_engine(source, schema) as engine:
+        counts = [int(each.reshape(-1)[0]) for each in engine.tally(asked)]
+    rows, *pairs = counts
+    return [
+        ColumnFit(
+            column.name,
+            column.kind,
+            rows,
+            pairs[2 * place],
+            pairs[2 * place + 1],
+            _treatment(column),
+        )
+        for place, column in enumerate(schema.columns)
+    ]
+
+
+def _value(column: Column) -> ColumnValue:
+    return ColumnValue(column.name, TYPE_OF_KIND[column.kind])
+
+
+def _null(column: Column) -> Expression:
+    return Call("is null", (_value(column),), "boolean")
+
+
+def _outside(column: Column) -> Expression:
+    """That a value is not one of the declared domain."""
+    value = _value(column)
+    if isinstance(column, OrderedColumn):
+        low, high = column.extent(0)[0], column.extent(column.value_cells - 1)[1]
+        below = Call("<", (value, Constant(low, value.type)), "boolean")
+        above = Call(">", (value, Constant(high, value.type)), "boolean")
+        return Call("or", (below, above), "boolean")
+    if isinstance(column, CategoryColumn) and column.values and not column.undeclared:
+        listed = [Constant(text, "text") for text in column.values]
+        return Call("not", (Call("in", (value, *listed), "boolean"),), "boolean")
+    return Call("not", (TRUE,), "boolean")
+
+
+def _treatment(column: Column) -> str:
+    if isinstance(column, OrderedColumn):
+        return {"edge": "counted at the nearest bound", "other": "counted as (other)"}.get(
+            column.outside, "left out"
+        )
+    if isinstance(column, CategoryColumn):
+        return "counted as (other)" if column.has_other else "left out"
+    return "there are none"
