@@ -240,3 +240,27 @@ def test_values_of_a_column_by_group_come_with_intervals_that_hold(
     modes = exact_release("SELECT sex, mode(town) AS town FROM people GROUP BY sex")
     assert [row.group["town"] for row in modes] == ["ash"] * 4
     assert exact_release("SELECT mode(town) AS town FROM people")[0].group["town"] == "ash"
+
+
+CANNOT_BE_WORKED = {
+    "SELECT town + 1 AS x, count(*) FROM people GROUP BY town": "takes numbers",
+    "SELECT town || count(*) AS x FROM people GROUP BY town": "lose its interval",
+    "SELECT count(*) - (SELECT count(*) FROM people GROUP BY sex) AS x FROM people": "LIMIT 1",
+    "SELECT count(*) FROM people UNION ALL SELECT sex, count(*) FROM people GROUP BY sex": "different numbers",
+    "SELECT power(count(*), count(*)) AS x FROM people": "exponent",
+    "SELECT CASE WHEN count(*) > 3 THEN 'a' ELSE count(*) END AS x FROM people": "all numbers, or all texts",
+}
+
+
+@pytest.mark.parametrize("sql", CANNOT_BE_WORKED)
+def test_work_that_cannot_be_done_is_refused_before_the_charge(
+    sql: str, path, schema, tmp_path
+) -> None:
+    with (
+        pytest.warns(UserWarning),
+        dc.Curator(path, schema, ledger=tmp_path / "l.db", cap=dc.Budget(epsilon=100)) as curator,
+    ):
+        with pytest.raises(BadQuestion, match=CANNOT_BE_WORKED[sql]) as refusal:
+            curator.ask(sql, budget=dc.Budget(epsilon=1))
+        assert "Nothing was read or charged" in str(refusal.value)
+        assert curator.left == dc.Budget(epsilon=100)

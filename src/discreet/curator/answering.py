@@ -7,7 +7,7 @@ shown again at another confidence, at no cost.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -31,6 +31,8 @@ from discreet.questions.keys import key_label, key_name, key_size, key_value, po
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 FORMAT = 1
+MOST_REHEARSED = 10_000
+"""Groups that a rehearsal goes through."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,16 +104,7 @@ def answers_from(
     reader = AnswerReader(planned, measured, Fraction(str(confidence)), prod(shape))
     columns = tuple(reader.column(each) for each in planned.needed)
 
-    def label(axis: int, code: int) -> str:
-        if axis < len(unlisted):
-            return keys[code][axis]
-        return key_label(groups[axis - len(unlisted)], code, schema)
-
-    def value(axis: int, code: int) -> object:
-        if axis < len(unlisted):
-            return keys[code][axis]
-        return key_value(groups[axis - len(unlisted)], code, schema)
-
+    label, value = _names(planned, keys)
     kept = _possible_rows(planned, codes, first=1 if unlisted else 0)
     if len(kept) < len(codes):
         codes, columns = codes[kept], tuple(each.taken(kept) for each in columns)
@@ -125,6 +118,49 @@ def answers_from(
         confidence=confidence,
         question=planned.question.text,
         notes=(*notes, *reader.notes()),
+        typed=value,
+    )
+
+
+def _names(
+    planned: Planned, keys: tuple[Key, ...]
+) -> tuple[Callable[[int, int], str], Callable[[int, int], object]]:
+    """The label and the value of (place in the groups, code)."""
+    groups, unlisted, schema = planned.question.groups, planned.question.unlisted, planned.schema
+
+    def label(axis: int, code: int) -> str:
+        if axis < len(unlisted):
+            return keys[code][axis]
+        return key_label(groups[axis - len(unlisted)], code, schema)
+
+    def value(axis: int, code: int) -> object:
+        if axis < len(unlisted):
+            return keys[code][axis]
+        return key_value(groups[axis - len(unlisted)], code, schema)
+
+    return label, value
+
+
+def rehearsed(planned: Planned) -> Answers:
+    """An answer of the right shape with nothing in it: to see, before a charge, whether work on it can be done."""
+    question, schema = planned.question, planned.schema
+    shape = tuple(key_size(key, schema) for key in question.groups)
+    rows = 0 if question.unlisted else min(prod(shape), MOST_REHEARSED)
+    codes = np.zeros((rows, len(shape)), dtype=np.int64)
+    if shape:
+        codes = np.stack(np.unravel_index(np.arange(rows), shape), axis=1).astype(np.int64)
+    zeros = np.zeros(rows)
+    label, value = _names(planned, ())
+    names = (*question.unlisted, *map(key_name, question.groups))
+    return Answers(
+        groups=names,
+        codes=np.zeros((0, len(names)), dtype=np.int64) if question.unlisted else codes,
+        label=label,
+        columns=tuple(
+            AnswerColumn(each.aggregate.name, zeros, zeros, zeros, zeros, Covers.NOISE)
+            for each in planned.needed
+        ),
+        confidence=0.95,
         typed=value,
     )
 

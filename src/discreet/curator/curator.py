@@ -18,7 +18,7 @@ from discreet.core.mechanisms import AboveThreshold, PartitionSelection
 from discreet.core.vault import Grant, Vault
 from discreet.curator.accuracy import Accuracy, budget_for
 from discreet.curator.alerts import CuratorAlert
-from discreet.curator.answering import Measured, answers_from
+from discreet.curator.answering import Measured, answers_from, rehearsed
 from discreet.curator.choosing import (
     Choice,
     Discovery,
@@ -174,6 +174,8 @@ class Curator:
         plan, parts, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
         if not parts:
             return worked(plan, _no_question, self.schema, confidence=confidence)
+        if not plan.is_plain:
+            self._rehearse(plan, parts)
         charge, accounting = parts[0].charge, parts[0].accounting
         canonical = [each.question.canonical() for each in parts]
         with self._visitors.inside():
@@ -232,6 +234,14 @@ class Curator:
             return plan, (), confidence
         parts = plan_questions(plan.questions, self.schema, budget=budget, notion=self._notion)
         return plan, parts, confidence
+
+    def _rehearse(self, plan: QueryPlan, parts: Sequence[Planned]) -> None:
+        """Do the work on empty answers: what cannot be done is refused before the charge."""
+        answers = [rehearsed(each) for each in parts]
+        try:
+            worked(plan, lambda place, level: answers[place], self.schema, confidence=0.95)
+        except BadQuestion as error:
+            raise BadQuestion(f"{error} {NOTHING}") from None
 
     def _read(self, sql: str, undeclared: Sequence[str]) -> QueryPlan:
         """What a text asks for: questions, and the work on their answers."""

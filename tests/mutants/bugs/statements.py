@@ -67,4 +67,14 @@ STATEMENTS = (
             "tests/curator/test_curator_refusals.py::test_a_question_outside_the_allow_list_is_refused_unread_and_uncharged",
         ),
     ),
+    Mutant(
+        name="work-that-cannot-be-done-is-charged-for",
+        trap=25,
+        file="src/discreet/curator/curator.py",
+        old="""        if not plan.is_plain:
+            self._rehearse(plan, parts)
+""",
+        new="",
+        tests=(f"{WORK}::test_work_that_cannot_be_done_is_refused_before_the_charge",),
+    ),
 )

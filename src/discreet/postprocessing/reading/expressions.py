@@ -20,6 +20,7 @@ from discreet.postprocessing.plan import (
     Lookup,
     Measure,
     Measured,
+    OneRow,
     Order,
     Output,
     Over,
@@ -151,6 +152,10 @@ class ExpressionReader(CallReader):
         self._known = known
         if isinstance(table, Rows):
             raise BadQuestion(ROWS_ARE_NOT_SHOWN)
+        if not _is_one_row(table):
+            raise BadQuestion(
+                "A subquery inside an expression gives one number: take out its GROUP BY, or add LIMIT 1."
+            )
         return Scalar(table)
 
     def _grouping_bits(self, node: Any, scope: Scope) -> Expression:
@@ -417,6 +422,19 @@ class ExpressionReader(CallReader):
         conditions = self.pending[argument.question].conditions
         extra = conditions[len(scope.rows.conditions) :]
         return self._measure(aggregate, extra[0] if extra else None, scope, axes)
+
+
+def _is_one_row(table: Table) -> bool:
+    """Whether a result has one row at most, whatever its numbers are."""
+    if not isinstance(table, Select):
+        return False
+    if table.limit is not None and table.limit <= 1:
+        return True
+    if isinstance(table.source, Measured | Declared):
+        return not table.source.keys
+    if isinstance(table.source, OneRow):
+        return True
+    return table.keys == () or (table.keys is None and _is_one_row(table.source))
 
 
 _ACROSS = {
