@@ -21,7 +21,6 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom
 
 from discreet.arrays import Floats
 from discreet.families.ranges.estimate.tree_layers import LEAST_VARIANCE
@@ -124,6 +123,8 @@ def exceeding(draws: int, delta: float) -> int | None:
     Were it exceeded more often, so few above it would have a probability below `UNLUCKY`. None
     where not even a bound above all draws would do.
     """
+    from scipy.stats import binom  # takes long to load, and most questions need no bound
+
     above = int(binom.ppf(UNLUCKY, draws, delta)) - 1
     return above if above >= 0 else None
 
