@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from discreet.errors import BadQuestion
+from discreet.errors import BadInput, BadQuestion
 from discreet.families.numbers.release.fixed_point import (
     STEPS,
     UNKNOWN_ROWS,
@@ -21,6 +21,7 @@ from discreet.privacy.cost import Accounting
 from discreet.privacy.laws.law import LARGEST_SPREAD
 from discreet.queries.measurable import SATURATION
 from discreet.queries.tallies import (
+    FARTHEST_STEP,
     Present,
     Rows,
     Squares,
@@ -30,6 +31,7 @@ from discreet.queries.tallies import (
     Total,
     Valued,
     is_whole,
+    steps_of,
     summand_bounds,
 )
 from discreet.questions.expressions import COMPARED, Call, ColumnValue, Expression, columns_of
@@ -73,14 +75,20 @@ def _expression_total(
             return total
         if is_whole(of, schema) or grid == 1:
             raise BadQuestion(
-                f"By the schema the expression inside the aggregate lies between {float(low):g} and "
-                f"{float(high):g}, too wide to sum in 64-bit integers with this budget. Narrow it, as in "
+                f"By the schema the expression inside the aggregate lies between {_shown(low)} and "
+                f"{_shown(high)}, too wide or too far from 0 to sum in 64-bit integers with this budget. Narrow it, as in "
                 "least(a * b, 1000)."
             )
         grid //= 2
 
 
+def _shown(end: Fraction) -> str:
+    return f"{float(end):g}" if abs(end) < 10**300 else "10^300 and more"
+
+
 def _fits(total: Total, schema: Schema, share: Budget, accounting: Accounting) -> bool:
+    if max(map(abs, steps_of(total.of, total.grid, schema))) >= FARTHEST_STEP:
+        return False  # far from 0, however narrow: the engine holds the value before it is centred
     tally = Tally(total)
     rows = UNKNOWN_ROWS if schema.people is None else max(10 * schema.people, 1 << 20)
     if max(map(abs, tally.row_bounds(schema))) * rows * schema.unit.max_rows > SATURATION:
@@ -115,6 +123,10 @@ def rows_present(
     assert raw is not None
     names = set(columns_of(of))
     if of.type in ("integer", "number") and all(_keeps_all_values(name, schema) for name in names):
+        try:
+            summand_bounds(of, schema)
+        except (BadInput, BadQuestion):  # a count needs no bounds
+            return Present(raw)
         return Valued(of)
     return Present(raw)
 

@@ -80,7 +80,7 @@ def subtract(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
 def multiply(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     for one, other in ((left, right), (right, left)):
         factor = constant_of(one)
-        if factor is not None and other.noise is not None:
+        if factor is not None and other.noise is not None and _is_moderate(factor):
             return of_noise(other.noise.times(factor), left, right, levels)
     corners = [_product(a, b) for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
     return _result(
@@ -96,7 +96,7 @@ def multiply(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
 def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     """Null where the divisor is 0. Where it may be 0, the quotient may be anything that signs allow."""
     factor = constant_of(right)
-    if factor and left.noise is not None:
+    if factor and left.noise is not None and _is_moderate(factor):
         return of_noise(left.noise.times(1 / factor), left, right, levels)
     with np.errstate(all="ignore"):
         estimate = np.where(right.estimate == 0, np.nan, left.estimate / right.estimate)
@@ -232,6 +232,11 @@ def constant_of(value: Numbers) -> float | None:
         return None
     first = value.estimate[0]
     return float(first) if bool((value.estimate == first).all()) else None
+
+
+def _is_moderate(factor: float) -> bool:
+    """Whether laws of noise can be computed with it; beyond, interval arithmetic does."""
+    return factor == 0 or 1e-100 < abs(factor) < 1e100
 
 
 def of_noise(noise: Noise, left: Numbers, right: Numbers, levels: Levels) -> Numbers:

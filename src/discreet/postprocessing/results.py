@@ -37,18 +37,20 @@ def worked(
             kept[question, level] = answered(question, level)
         return kept[question, level]
 
-    def work(levels: Levels) -> Result:
+    def done(levels: Levels) -> Result:
         at = [levels.at(level) for level in range(len(levels))]
-        return Work(lambda q, level: remembered(q, at[level]), schema, levels).result(
-            statement.table
-        )
+        with np.errstate(
+            all="ignore"
+        ):  # numbers beyond doubles are infinite, and what has none is null
+            work = Work(lambda q, level: remembered(q, at[level]), schema, levels)
+            return work.result(statement.table)
 
     stated = Levels(exact(confidence, name="confidence"))
-    found = work(stated)
+    found = done(stated)
     needed = {each.shared for each in found.values[: found.shows] if isinstance(each, Numbers)}
     levels = Levels(stated.confidence, tuple(sorted({1, *needed})))
     if len(levels) > 1:
-        found = work(levels)
+        found = done(levels)
     return _answers(found, levels, statement.text, confidence)
 
 

@@ -10,6 +10,7 @@ further weighted sum then comes from the law of that sum, which is exact, and ne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -59,9 +60,8 @@ class Noise:
 
     @property
     def std(self) -> float:
-        return float(
-            np.sqrt(sum(weight**2 * law.variance * n for weight, law, n in self.terms.values()))
-        )
+        parts = [abs(weight) * law.std * n**0.5 for weight, law, n in self.terms.values()]
+        return math.hypot(*parts)  # no square overflows
 
     def times(self, factor: float) -> Noise:
         scaled = {

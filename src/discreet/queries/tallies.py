@@ -32,6 +32,8 @@ from discreet.questions.expressions import TRUE, Bins, Expression, canonical
 from discreet.schema import Schema
 from discreet.schema.limits import MOST_CELLS
 
+FARTHEST_STEP = 1 << 60
+"""Values in steps of a grid lie nearer to 0 than this, centred or not, with room for rounding."""
 MOST_ROWS = 1 << 40
 """Rows that a sum's rounding is bounded for."""
 Key = tuple[str, ...]
@@ -171,11 +173,11 @@ class Tally:
         match term:
             case Rows() | Present() | Valued() | Cells() | Persons():
                 return 0, 1
-            case Total(of=of, grid=grid, center=center):
-                low, high = steps_of(of, grid, schema)
+            case Total(of=of, grid=grid, center=center, bits=bits):
+                low, high = _near_zero(of, grid, bits, schema)
                 return min(0, low - center), max(0, high - center)
             case Squares(of=of, grid=grid, center=center, shift=shift):
-                low, high = steps_of(of, grid, schema)
+                low, high = _near_zero(of, grid, 0, schema)
                 return 0, max((low - center) ** 2, (high - center) ** 2) >> shift
         assert_never(term)
 
@@ -280,6 +282,17 @@ def summand_bounds(of: Summand, schema: Schema) -> Ends:
             "columns can be summed. Nothing was read or charged."
         )
     return Fraction(bounds[0]), Fraction(bounds[1])
+
+
+def _near_zero(of: Summand, grid: int, bits: int, schema: Schema) -> tuple[int, int]:
+    """`steps_of`, where the engine can hold them: it centres a value only after it has it in 64 bits."""
+    low, high = steps_of(of, grid, schema)
+    if max(-low, high) << bits >= FARTHEST_STEP << 2:
+        raise BadInput(
+            "The values inside an aggregate are too far from 0 to be held in 64-bit integers. Nothing was read or "
+            "charged. Subtract a constant, or narrow the bounds."
+        )
+    return low, high
 
 
 def steps_of(of: Summand, grid: int, schema: Schema) -> tuple[int, int]:

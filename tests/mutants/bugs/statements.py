@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 COVERAGE = "tests/postprocessing/test_interval_coverage.py"
 CORPUS = "tests/postprocessing/test_corpus.py"
 WORK = "tests/postprocessing/test_work.py"
+FAR = "tests/curator/test_far_from_zero.py"
 
 STATEMENTS = (
     Mutant(
@@ -76,5 +77,14 @@ STATEMENTS = (
 """,
         new="",
         tests=(f"{WORK}::test_work_that_cannot_be_done_is_refused_before_the_charge",),
+    ),
+    Mutant(
+        name="a-files-statistics-plan-another-query",
+        trap=33,
+        file="src/discreet/engines/duckdb/session.py",
+        old="""            "disabled_optimizers": "statistics_propagation",
+""",
+        new="",
+        tests=(f"{FAR}::test_what_a_file_says_of_its_columns_decides_nothing",),
     ),
 )

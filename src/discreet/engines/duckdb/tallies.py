@@ -360,11 +360,18 @@ class _Scan:
         """round(grid * value), half to even: the value is clamped, so no product leaves 64 bits."""
         value = self._value(of)
         if is_whole(of, self.schema):
-            return value if grid == 1 else s.multiply(value, s.whole(grid))
+            if grid == 1:
+                return value
+            wide = s.multiply(s.cast(value, "HUGEINT"), s.whole(grid))
+            return s.try_cast(
+                wide, "BIGINT"
+            )  # the plan keeps it within 64 bits; nothing here can fail
         if not isinstance(of, str):  # near its bounds first, for then the cast cannot fail
             low, high = (s.double(float(end)) for end in summand_bounds(of, self.schema))
             value = _clamped_or_null(value, low, high)
         product = value if grid == 1 else s.multiply(value, s.double(float(grid)))
+        if not isinstance(of, str):
+            product = _clamped_or_null(product, s.double(-(2.0**62)), s.double(2.0**62))
         steps = s.cast(product, "BIGINT")  # this cast rounds half to even, as a test pins
         return steps if isinstance(of, str) else self._within(steps, of, grid)
 
