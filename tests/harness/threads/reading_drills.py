@@ -105,6 +105,9 @@ def _reader_calls() -> dict[str, Callable[[ReleaseReader, int], Any]]:
         "schema": lambda r, _: r.schema.names,
         "workload": lambda r, _: r.workload,
         "statement": lambda r, _: str(r.statement()),
+        "overview": lambda r, _: r.overview(),
+        "__repr__": lambda r, _: repr(r),
+        "_repr_html_": lambda r, _: r._repr_html_(),
         "usefulness": lambda r, n: r.usefulness("marginals(even)", delta=Fraction(1, 10 + n % 4)),
     }
 
