@@ -29,6 +29,7 @@ from discreet.releases.planning import plan
 from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
+from tests.no_noise import without_noise
 from tests.releasing import release
 
 SCHEMA = """
@@ -240,21 +241,21 @@ def test_of_two_pairs_as_wrong_the_heavier_is_measured_first_and_with_less_noise
 def test_an_adaptive_release_spends_more_on_a_pair_of_more_weight_and_as_much_in_all(
     tmp_path, budget, heavy
 ):
-    """Both pairs are wrong by 20,000 rows and noise on that has a deviation of 250 at most: below exp(-100)
-    for one to be overlooked; columns of three cells have one coarseness only. Both shares are 1:1 where
-    weights are ignored, and 16^(2/3) or 16^(1/3) to 1 where not."""
+    """The noise is off, so chance decides nothing: both pairs are wrong by 20,000 rows. Both shares are 1:1
+    where weights are ignored, and 16^(2/3) or 16^(1/3) to 1 where not."""
     text = ("marginals(a, b * 16; c, d)", "marginals(a, b; c, d * 16)")[heavy]
     columns = "".join(f'[columns.{name}]\nkind = "boolean"\n' for name in "abcd")
     path = tmp_path / "pairs.csv"
     path.write_text("a,b,c,d\n" + "false,false,false,false\ntrue,true,true,true\n" * 10_000)
-    made = release(
-        path,
-        Schema.loads(f'dataset = "pairs"\npeople = 20000\n{columns}'),
-        budget=budget,
-        workload=[text],
-        algorithms={text: "adaptive"},
-        ledger=tmp_path / "ledger",
-    )
+    with without_noise():
+        made = release(
+            path,
+            Schema.loads(f'dataset = "pairs"\npeople = 20000\n{columns}'),
+            budget=budget,
+            workload=[text],
+            algorithms={text: "adaptive"},
+            ledger=tmp_path / "ledger",
+        )
     residuals = [
         each
         for each in made.parts[0].measurements

@@ -76,7 +76,7 @@ def _expression_total(
         if is_whole(of, schema) or grid == 1:
             raise BadQuestion(
                 f"By the schema the expression inside the aggregate lies between {_shown(low)} and "
-                f"{_shown(high)}, too wide or too far from 0 to sum in 64-bit integers with this budget. Narrow it, as in "
+                f"{_shown(high)}, too wide to sum, or too far from 0 to hold, in 64-bit integers with this budget. Narrow it, as in "
                 "least(a * b, 1000)."
             )
         grid //= 2
