@@ -138,7 +138,7 @@ def compare(
 
 
 def coverage(folder: Path, draws: int, name: str, epsilon: str, algorithm: str) -> bool:
-    """Of the intervals of every cell of every pair, pooled; and their widths."""
+    """Coverage and widths of the intervals of every cell of every pair, pooled."""
     table, kept, widths, models = Table(name, folder), [], [], []
     for _ in range(draws):
         reader = released(table, epsilon, algorithm)

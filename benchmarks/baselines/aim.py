@@ -17,7 +17,7 @@ from benchmarks.baselines.junction_tree import Columns, JunctionTree, megabytes
 
 MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
 SHARE = 0.9
-"""Of a round's budget, for the measurement; the rest selects."""
+"""The measurement's part of a round's budget; the rest selects."""
 
 
 def aim(

@@ -33,7 +33,7 @@ from tests.releases.conftest import people_schema
 from tests.releasing import release
 
 MOST_EXAMPLES = 5
-"""Of a class: hypothesis tries each with each of its algorithms, in every situation."""
+"""Texts of a class: hypothesis tries each with each of its algorithms, in every situation."""
 
 
 def examples_by_class(schema: Schema) -> dict[str, list[QueryClass]]:

@@ -230,7 +230,10 @@ def forge_unfitted(
     *,
     progress: Progress | None = None,
 ) -> Forgeries:
-    """Of a fitted model without `--thorough`. Of any other release: that it calls itself a model, to be passed over."""
+    """Forge what is checked without `--thorough`: a fitted model, or another part that claims to be one.
+
+    A part that calls itself a model must not be passed over.
+    """
     title = f"{subject.title}, not fitted again"
     if not verify(opened(subject.members)).unchecked:
         return _forged(title, _called_models(subject.members), (), thorough=False)

@@ -31,7 +31,7 @@ MOST_QUANTILE_BITS = 18
 LEVEL_BITS = 6
 MOST_QUANTILE_CELLS = 1 << 21
 TREE_SHARE = Fraction(2, 3)
-"""Of a quantile's budget, where a choice gives the estimate: the tree's interval is then 1.5 times as wide."""
+"""The tree's part of a quantile's budget, where a choice gives the estimate. Its interval is then 1.5 times as wide."""
 SHARES_OF_A_SHARE = 8
 """A sum's grid must fit an eighth of an aggregate's equal share; see `planning`."""
 USUAL_ROWS = 20_000

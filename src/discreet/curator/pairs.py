@@ -73,7 +73,7 @@ class _Moments:
         ]
 
     def _mean(self, total: Total) -> tuple[Floats, Ends]:
-        """Of the centred values: estimate, and interval."""
+        """The mean of the centred values, and its interval."""
         estimate, lower, upper, _ = centred_mean(self.reader, self.each, total, self.level)
         slack, center = float(total.rounding), 0.0
         if (

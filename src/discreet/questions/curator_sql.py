@@ -64,7 +64,7 @@ class Aggregate:
     raw: Expression | None = None
     """The same over raw columns, as COUNT sees it."""
     other: Expression | None = None
-    """Of an aggregate of two values a row, the second one."""
+    """The second value of a row, for an aggregate of two values such as corr(a, b)."""
 
     def canonical(self) -> list[Any]:
         level = None if self.level is None else str(self.level)

@@ -202,7 +202,7 @@ def _half_away(value: Fraction) -> Fraction:
 
 
 def _each_end(function: Callable[[Fraction], int | Fraction]) -> Callable[[Sequence[Ends]], Ends]:
-    """Of a function that never falls."""
+    """The bounds of a function that never falls: its values at the two ends."""
     return lambda parts: (Fraction(function(parts[0][0])), Fraction(function(parts[0][1])))
 
 

@@ -32,9 +32,9 @@ ROOT = Path(__file__).resolve().parents[3]
 PROCESSES = 4
 THREADS_OF_A_PROCESS = 2
 CALLS = 8
-"""Of a drill in all: as many as its judge expects."""
+"""Calls of a drill in all: as many as its judge expects."""
 CALLS_WITHOUT_A_JUDGE = 2
-"""Of a drill in each process, where each call is compared with the same call made alone."""
+"""Calls of a drill in each process, where each call is compared with the same call made alone."""
 CHANCE = 0.02
 PATIENCE = 1800.0
 """Seconds that processes wait for one another before they begin."""

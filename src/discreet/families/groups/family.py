@@ -23,7 +23,7 @@ _OF_RANGES = (
 
 
 def _examples(schema: Schema) -> Iterator[str]:
-    """Of each class one by one column, one by two, and one of two columns, where there are enough."""
+    """For each kind of class: one column by one, one by two, and two by one, where the schema has enough."""
     for word in ("means", "sums", "intervals", "quantiles"):
         is_range = word in ("intervals", "quantiles")
         fitting = [

@@ -87,7 +87,7 @@ class Pieces:
     cell: Integers
     weight: Floats
     bits: dict[Expression, Bits]
-    """Of atoms that are no plain comparisons: the truth on each piece."""
+    """The truth on each piece, for atoms that are no plain comparisons."""
 
     def _arrange(self, cell: Integers, weight: Floats) -> None:
         self.cell, self.weight, self.bits = cell, weight, {}

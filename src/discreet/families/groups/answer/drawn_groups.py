@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
 STEEPEST = 700.0
-"""Of the density of values: beyond, all of them lie at a bound."""
+"""The steepest density that values are drawn from. Beyond it, all of them lie at a bound."""
 HALVINGS = 60
 
 
 class DrawnGroups:
-    """Of one column: of all laws between its bounds with a group's mean, that of the largest entropy."""
+    """Values of one column, drawn from the law between its bounds that has a group's mean and the largest entropy."""
 
     def __init__(self, measured: GroupedColumn, schema: Schema) -> None:
         self._measured, self._schema = measured, schema

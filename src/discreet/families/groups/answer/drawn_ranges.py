@@ -24,7 +24,7 @@ class DrawnRanges:
 
     @cached_property
     def _leaves(self) -> tuple[Floats, Floats, Floats]:
-        """Of each group and leaf: the rows; and each leaf's first cell and number of cells."""
+        """The rows in each leaf of each group, each leaf's first cell, and how many cells it has."""
         everything = np.ones(self._shape, dtype=np.bool_)
         found = self._measured.over(everything, tuple(range(len(self._shape))))
         rows = np.stack([np.maximum(np.diff(each.intervals.prefix), 0.0) for each in found])

@@ -26,7 +26,7 @@ from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
 
 Weights = tuple[float, ...]
-"""Of each measured vector of a column."""
+"""One weight for each measured vector of a column."""
 
 STEPS = 256
 """The weights of a mean's noise are rounded up to so many steps, for each has a quantile of its own."""
@@ -64,7 +64,7 @@ class Form(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Of `GroupEnds`: sums from the low bound up, and from the high bound down."""
+    """How `GroupEnds` are read: sums from the low bound up, and from the high bound down."""
 
     low: float
     high: float
@@ -101,7 +101,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Centred:
-    """Of `GroupSums` from a centre and `GroupCounts` beside them."""
+    """How `GroupSums` from a centre are read, with `GroupCounts` beside them."""
 
     center: float
     step: float
@@ -131,7 +131,7 @@ class Centred:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Of `GroupSums` from 0, and nothing beside them."""
+    """How `GroupSums` from 0 are read, with nothing beside them."""
 
     step: float
 

@@ -134,7 +134,7 @@ class GroupRangeSource(Source):
 
 
 def _anywhere(source: GroupRange) -> Estimates:
-    """Of no group at all: a quantile may be any value."""
+    """The quantile of no rows at all: it may be any value."""
     column = source.schema.column(source.columns[0])
     assert isinstance(column, OrderedColumn)
     low = float(column.extent(0)[0])

@@ -37,7 +37,7 @@ class GroupBuckets:
             raise BadInput("A bucket is 2^0 to 2^64 cells wide.")
 
     def buckets(self, schema: Schema) -> int:
-        """Of one group."""
+        """How many buckets one group has."""
         return Cells(self.column, self.shift).buckets(schema)
 
     def tallies(self, schema: Schema) -> tuple[Tally, ...]:

@@ -166,7 +166,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
         return found
 
     def _weights(self, column: str, form: Form, *, worst: bool) -> tuple[float, ...]:
-        """Of the noise in a sum, or in the numerator of a mean."""
+        """How each measured vector's noise is weighted in a sum, or in the numerator of a mean."""
         if isinstance(self.query_class, GroupedSums):
             return form.total
         low, high = map(float, bounds_of(column, self.schema))

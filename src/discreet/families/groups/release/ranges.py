@@ -226,7 +226,7 @@ class PreparedGroupRanges(MeasuredByRequests):
         return found
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        """Of a range of one group. A quantile's error is that of its rank."""
+        """The expected error of a range of one group. A quantile's error is that of its rank."""
         groups = self.query_class.cells(self.schema)
         columns = self.query_class.measured(self.schema)
         found: list[ClassError] = []

@@ -99,7 +99,7 @@ def _simulated(source: RangeSource, delta: float) -> float | None:
 def adaptive_noise(
     cells: int, levels: Sequence[WalkLevel], possible: int, delta: float
 ) -> float | None:
-    """Of a tree that may end at any of its `possible` levels: of a plan and of a release."""
+    """The bound for a tree that may end at any of its `possible` levels. A plan and a release use the same."""
     return walk_bound(cells, levels, delta / possible)
 
 

@@ -51,7 +51,7 @@ class LinearLeaves:
     weights: Floats
     """One row a leaf, one column a number."""
     laws: tuple[NoiseLaw, ...]
-    """Of runs of numbers, in their order."""
+    """The law of each run of numbers, in their order."""
     sizes: tuple[int, ...]
     """How many numbers each law has."""
 

@@ -37,7 +37,7 @@ class AutomaticMarginals:
     kind: ClassVar[str] = "marginals"
     chooses: ClassVar[bool] = True
     solvable: ClassVar[tuple[str, ...]] = ("direct", "residuals")
-    """Of what it chooses among, those whose errors are known before the rows are."""
+    """The algorithms that it may choose and whose errors are known before any row is read."""
 
     @property
     def name(self) -> str:
