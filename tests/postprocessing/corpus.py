@@ -143,6 +143,7 @@ CORPUS: dict[str, list[str]] = {
         "SELECT town, n FROM (SELECT town, count(*) AS n FROM people GROUP BY town) t WHERE n > 500 ORDER BY n DESC",
         "SELECT median(n) FROM (SELECT age, count(*) AS n FROM people WHERE age IS NOT NULL GROUP BY age) t",
         "SELECT count(*) FROM (SELECT town FROM people GROUP BY town HAVING count(*) > 600) t",
+        "SELECT t.town, t.n FROM (SELECT town, count(*) AS n FROM people GROUP BY town) AS t ORDER BY t.n",
         "SELECT stddev(n) FROM (SELECT age, count(*) AS n FROM people GROUP BY age) t",
     ],
     "conditions": [

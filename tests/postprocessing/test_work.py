@@ -179,6 +179,7 @@ REFUSED = {
     "SELECT toun, count(*) FROM people GROUP BY toun": "'town'",
     "SELECT count(*) FROM (SELECT town FROM people LIMIT 5) t": "never shown",
     "SELECT n FROM (SELECT town, count(*) AS m FROM people GROUP BY town) t": "no column 'n'",
+    "SELECT u.n FROM (SELECT town, count(*) AS n FROM people GROUP BY town) t": "no table 'u'",
     "SELECT row_number() OVER (ORDER BY age) FROM people": "never shown",
     "SELECT count(*) FROM people EXCEPT SELECT 1": "UNION ALL",
 }

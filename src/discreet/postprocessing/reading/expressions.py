@@ -98,7 +98,7 @@ class ExpressionReader(CallReader):
         if not scope.keys or type(node) in (self.exp.Literal, self.exp.Null, self.exp.Boolean):
             return None
         try:
-            resolved = node if scope.rows is None else bare(scope.rows.resolved(node, self.schema))
+            resolved = node if scope.rows is None else bare(scope.rows.resolved(node))
         except BadQuestion:
             return None
         place = scope.keys.get(canonical(resolved))
@@ -113,7 +113,9 @@ class ExpressionReader(CallReader):
         exp = self.exp
         if type(node.this) is exp.Star:
             raise BadQuestion(ROWS_ARE_NOT_SHOWN)
-        name = folded(node.name)
+        name, table = folded(node.name), node.args.get("table")
+        if scope.rows is None and table is not None and folded(table.name) not in scope.tables:
+            raise BadQuestion(f"There is no table {table.name!r} in FROM.")
         if scope.rows is None and not scope.is_grouped:
             fields = [folded(each) for each in scope.fields]
             if name in fields:
@@ -138,7 +140,7 @@ class ExpressionReader(CallReader):
         raise BadQuestion(f"There is no column {node.name!r} in the subquery.{near}")
 
     def _checked_column(self, node: Any, rows: Rows) -> str:
-        resolved = rows.resolved(node, self.schema)
+        resolved = rows.resolved(node)
         if type(resolved) is self.exp.Column:
             try:
                 return self.schema.column(resolved.name).name
@@ -183,7 +185,7 @@ class ExpressionReader(CallReader):
             return self._measure(aggregate, condition, scope, scope.present)
 
         rewriter = AggregateRewriter(measured, self.schema, splits_sums=self.dialect.splits_sums)
-        return rewriter.rewritten(rows.resolved(node, self.schema))
+        return rewriter.rewritten(rows.resolved(node))
 
     def _of_values(self, node: Any, scope: Scope) -> Expression | None:
         """COUNT(DISTINCT column) and MODE(column) of a release: from the counts of the column's values."""
@@ -191,7 +193,7 @@ class ExpressionReader(CallReader):
         if not self.dialect.is_free or scope.rows is None:
             return None
         if type(node) is exp.Filter:
-            condition, node = scope.rows.resolved(node.expression.this, self.schema), node.this
+            condition, node = scope.rows.resolved(node.expression.this), node.this
         if type(node) is exp.WithinGroup and type(node.this) is exp.Mode:
             node = exp.Mode(this=node.expression.expressions[0].this)
         is_mode = type(node) is exp.Mode
@@ -204,7 +206,7 @@ class ExpressionReader(CallReader):
             (inside,) = inside.expressions
         elif not is_mode:
             return None
-        column = bare(scope.rows.resolved(inside, self.schema))
+        column = bare(scope.rows.resolved(inside))
         if type(column) is not exp.Column:
             raise BadQuestion("COUNT(DISTINCT ...) and MODE(...) take a plain column.")
         keys = [scope.key_nodes[place] for place in scope.present]

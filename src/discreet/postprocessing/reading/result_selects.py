@@ -23,7 +23,6 @@ class ResultSelectReader(ExpressionReader):
         select: Any,
         source: Table | OneRow,
         tables: tuple[str, ...],
-        known: dict[str, Any],
         *,
         grouped: bool,
     ) -> Table:

@@ -41,7 +41,7 @@ class RowSelectReader(ResultSelectReader):
         conditions = rows.conditions
         where = select.args.get("where")
         if where is not None:
-            conditions = (*conditions, rows.resolved(where.this, self.schema))
+            conditions = (*conditions, rows.resolved(where.this))
         columns: list[tuple[str, Any]] = []
         everything = False
         for each in select.expressions:
@@ -53,7 +53,7 @@ class RowSelectReader(ResultSelectReader):
                 raise BadQuestion(
                     f"A window function would number single rows. {ROWS_ARE_NOT_SHOWN}"
                 )
-            columns.append((each.alias_or_name or node.sql(), rows.resolved(node, self.schema)))
+            columns.append((each.alias_or_name or node.sql(), rows.resolved(node)))
         if everything:
             own = rows.columns
             if own is None:
@@ -66,7 +66,7 @@ class RowSelectReader(ResultSelectReader):
                 return Rows(rows.tables, conditions, None)
         return Rows(rows.tables, conditions, tuple(columns))
 
-    def _over_rows(self, select: Any, rows: Rows, known: dict[str, Any], *, is_top: bool) -> Table:
+    def _over_rows(self, select: Any, rows: Rows, *, is_top: bool) -> Table:
         exp = self.exp
         items = self._items(select)
         conditions = rows.conditions
@@ -78,12 +78,12 @@ class RowSelectReader(ResultSelectReader):
                 raise BadQuestion(
                     "WHERE takes no subquery: ask for the number first, and write it into the condition."
                 )
-            conditions = (*conditions, rows.resolved(where.this, self.schema))
+            conditions = (*conditions, rows.resolved(where.this))
         rows = replace(rows, conditions=conditions)
         sets, nodes = self._grouping(select, items, rows)
         aggregates = any(self._has_aggregate(node) for _, node in items)
         if select.args.get("group") is None and select.args.get("distinct") and not aggregates:
-            nodes = [bare(rows.resolved(node, self.schema)) for _, node in items]
+            nodes = [bare(rows.resolved(node)) for _, node in items]
             sets = [tuple(range(len(nodes)))]
         key_names = tuple(self._key_name(node, items, rows) for node in nodes)
         made = [
@@ -207,7 +207,7 @@ class RowSelectReader(ResultSelectReader):
                         break
         if self._has_aggregate(node):
             raise BadQuestion("GROUP BY takes no aggregate.")
-        return bare(rows.resolved(node, self.schema))
+        return bare(rows.resolved(node))
 
     def _key_name(self, node: Any, items: Items, rows: Rows) -> str:
         if type(node) is self.exp.Column:
@@ -219,7 +219,7 @@ class RowSelectReader(ResultSelectReader):
         for name, item in items:
             if name is not None and not self._has_aggregate(item):
                 try:
-                    if canonical(bare(rows.resolved(item, self.schema))) == text:
+                    if canonical(bare(rows.resolved(item))) == text:
                         return name
                 except BadQuestion:
                     continue

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import BadQuestion, did_you_mean
-from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
 
@@ -24,7 +23,7 @@ class Rows:
     columns: tuple[tuple[str, Any], ...] | None = None
     """Names and expressions; `None` for the dataset's own columns."""
 
-    def resolved(self, node: Any, schema: Schema) -> Any:
+    def resolved(self, node: Any) -> Any:
         """An expression over the dataset's own columns."""
         from sqlglot import exp
 

@@ -64,4 +64,3 @@ class Scope:
     has_having: bool = False
     questions: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
     resolving: set[str] = field(default_factory=set)
-    in_aggregate: bool = False

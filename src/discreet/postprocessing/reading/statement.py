@@ -242,9 +242,9 @@ class _Reader(RowSelectReader):
         self._known = known
         if isinstance(source, Rows):
             if grouped or distinct is not None:
-                return self._over_rows(select, source, known, is_top=is_top)
+                return self._over_rows(select, source, is_top=is_top)
             return self._filtered_rows(select, source)
-        return self._over_table(select, source, names, known, grouped=grouped)
+        return self._over_table(select, source, names, grouped=grouped)
 
 
 class _Named:

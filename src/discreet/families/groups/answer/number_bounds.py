@@ -10,6 +10,7 @@ from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.artifacts.release import Part
 from discreet.errors import NotAnswerable
+from discreet.families.groups.answer.measured_parts import measured_parts
 from discreet.families.groups.answer.noisy_columns import GroupedColumn, noisy_columns
 from discreet.families.groups.queries.classes import ByGroup, GroupedMeans
 from discreet.schema import Schema
@@ -44,13 +45,7 @@ def numbers_bound(
 ) -> tuple[float, str]:
     """For the registry: the bound from the release's parts."""
     schema = library.schema
-    groups, wanted = query_class.groups(schema), set(query_class.measured(schema))
-    for part in library.release.parts:
-        made = part.query_class
-        if not isinstance(made, ByGroup) or part.kind != "group-numbers":
-            continue
-        if made.groups(schema) != groups or not wanted <= set(made.measured(schema)):
-            continue
+    for part in measured_parts(library, query_class, "group-numbers"):
         if isinstance(query_class, GroupedMeans) and part.algorithm == "group-sums":
             continue  # it has no counts
         return number_bound(part, schema, query_class, delta), EACH_GROUP

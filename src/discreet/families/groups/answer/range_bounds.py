@@ -11,6 +11,7 @@ from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import NotAnswerable
+from discreet.families.groups.answer.measured_parts import measured_parts
 from discreet.families.groups.answer.noisy_ranges import GroupedRanges, noisy_ranges
 from discreet.families.groups.queries.classes import ByGroup
 from discreet.families.groups.queries.group_ranges import GroupBuckets, GroupStrategy
@@ -93,14 +94,8 @@ def ranges_bound(
     library: Library, asking: Asking, query_class: ByGroup, delta: Fraction
 ) -> tuple[float, str]:
     """For the registry: the bound from the release's parts."""
-    schema = library.schema
-    groups, wanted = query_class.groups(schema), set(query_class.measured(schema))
-    for part in library.release.parts:
-        made = part.query_class
-        if not isinstance(made, ByGroup) or part.kind != "group-ranges":
-            continue
-        if made.groups(schema) != groups or not wanted <= set(made.measured(schema)):
-            continue
+    schema, wanted = library.schema, set(query_class.measured(library.schema))
+    for part in measured_parts(library, query_class, "group-ranges"):
         columns = [each for each in noisy_ranges(part.noisy, schema) if each.column in wanted]
         bound = group_range_bound(columns, schema, float(delta))
         if bound is None:

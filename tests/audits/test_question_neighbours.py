@@ -1,0 +1,18 @@
+"""Random questions to tables that differ in one row: the row decides no error, and moves no tally too far."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness.question_neighbours import SOURCES, audit
+
+
+def test_one_row_decides_no_question() -> None:
+    """Parquet, whose statistics a database may plan by; the seed is fixed, so chance decides nothing."""
+    assert audit(10, 1, kinds=("parquet",)) == []
+
+
+@pytest.mark.trust
+@pytest.mark.parametrize("kind", SOURCES)
+def test_one_row_decides_no_question_of_many(kind: str) -> None:
+    assert audit(1_000, 2, kinds=(kind,)) == []
