@@ -33,7 +33,7 @@ import numpy as np
 
 from discreet.audits.progress import Progress
 from discreet.engines import SumRequest, open_engine
-from discreet.engines.duckdb.sql import render
+from discreet.engines.duckdb.dialect import render
 from discreet.errors import BadSource, DiscreetError
 from discreet.queries.tallies import Cells, Persons, Present, Rows, Tally, Total, Valued
 from discreet.questions.expression_bounds import over_clamped_columns

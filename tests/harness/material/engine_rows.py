@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.duckdb import sql as s
 from discreet.engines.protocol import checked_columns
+from discreet.engines.sql import syntax as s
 
 
 def encoded_rows(
@@ -26,7 +26,7 @@ def encoded_rows(
     chosen = checked_columns(engine._schema, columns)
     codes = [
         exp.alias_(
-            s.call("coalesce", s.cast(engine._rows.code(column), "BIGINT"), s.whole(-1)),
+            s.call("coalesce", s.cast(engine._layers.code(column), "BIGINT"), s.whole(-1)),
             f"b{axis}",
         )
         for axis, column in enumerate(chosen)
