@@ -250,7 +250,7 @@ class DuckDBDialect(Dialect):
         return s.choose([(s.is_null(value), s.null())], moment)
 
     def text_of_date(self, value: Sql) -> Sql:
-        return s.try_cast(value, "VARCHAR")
+        return s.try_cast(self.finite(value), "VARCHAR")
 
     def day(self, days: Sql) -> Sql:
         return s.add(_epoch(), s.cast(days, "INTEGER"))

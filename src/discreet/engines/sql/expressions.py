@@ -268,7 +268,8 @@ def _trimmed(function: str) -> Operation:
 
 
 def _substring(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
-    return s.call("substr", s.cast(arguments[0], "VARCHAR"), *arguments[1:])
+    places = [int(one.value) for one in node.arguments[1:]]  # type: ignore[union-attr, arg-type]
+    return s.call("substr", s.cast(arguments[0], "VARCHAR"), *map(s.whole, places))
 
 
 def _concatenated(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:

@@ -128,7 +128,7 @@ class _Reader:
         if type_.family in ("float", "decimal"):
             return self._double(value, type_)
         if type_.family == "date":
-            return self._dialect.text_of_date(self._dialect.finite(value))
+            return self._dialect.text_of_date(value)
         if type_.is_text or type_.family in ("integer", "huge", "boolean"):
             return self._dialect.text_of(value, "text" if type_.is_text else "integer")
         return s.null()
