@@ -405,20 +405,31 @@ _Generator.TRANSFORMS = {**PostgresGenerator.TRANSFORMS, _Quotient: _quotient_sq
 def place_of_texts(texts: Sequence[str], value: Sql) -> Sql:
     """The place of a text in a list; null where it is not there."""
     places = {text: place for place, text in reversed(list(enumerate(texts))) if "\0" not in text}
-    ordered = sorted(places.items(), key=lambda pair: pair[0].encode("utf-8", "surrogatepass"))
-    options = [(_by_bytes(s.text(_storable(text))), place) for text, place in ordered]
-    return _searched(value, options)
+    ordered = sorted(places.items(), key=lambda pair: _storable(pair[0]).encode())
+    return _searched(
+        value, [(_by_bytes(s.text(_storable(text))), place) for text, place in ordered]
+    )
 
 
 def _searched(value: Sql, options: Sequence[tuple[Sql, int]]) -> Sql:
-    """The number of the option that equals a value, by halves of halves; they are in order."""
-    if len(options) <= 2:
-        cases = [(s.equal(value, option), s.whole(place)) for option, place in options]
-        return s.choose(cases, s.null()) if cases else s.cast(s.null(), "BIGINT")
-    middle = len(options) // 2
-    below = _searched(value, options[:middle])
-    is_below = s.less(value, options[middle][0])
-    return s.choose([(is_below, below)], _searched(value, options[middle:]))
+    """The number of the option that equals a value, by halves of halves; they are in order.
+
+    Written as a text at once: thousands of options would be a tree that takes seconds to copy.
+    """
+    if not options:
+        return s.cast(s.null(), "BIGINT")
+    written = DIALECT.render(value)
+    listed = [(DIALECT.render(option), place) for option, place in options]
+
+    def search(low: int, high: int) -> str:
+        if high - low <= 2:
+            cases = "".join(f" WHEN {written} = {text} THEN {n}" for text, n in listed[low:high])
+            return f"CASE{cases} END"
+        middle = (low + high) // 2
+        is_below = f"{written} < {listed[middle][0]}"
+        return f"CASE WHEN {is_below} THEN {search(low, middle)} ELSE {search(middle, high)} END"
+
+    return exp.Paren(this=exp.Var(this=search(0, len(listed))))
 
 
 def _doubles(numbers: Sequence[float]) -> Sql:
