@@ -13,9 +13,9 @@ from typing import Any
 from discreet.errors import BadQuestion
 from discreet.postprocessing.plan import Call, Expression, Literal
 from discreet.postprocessing.reading.syntax import QUANTILES
+from discreet.questions.dialects.sql import MOMENT
+from discreet.questions.dialects.statement import bare, number
 from discreet.questions.question import middle_of
-from discreet.questions.sql import MOMENT
-from discreet.questions.statement import bare, number
 from discreet.schema import Schema
 
 Measured = Callable[[Any, Any], Expression]

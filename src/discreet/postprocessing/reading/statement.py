@@ -18,7 +18,7 @@ from discreet.postprocessing.reading.row_selects import RowSelectReader
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending
 from discreet.postprocessing.reading.syntax import QUANTILES, is_known_column, without_alias
-from discreet.questions.statement import construct, parsed, sql_name
+from discreet.questions.dialects.statement import construct, parsed, sql_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 

@@ -15,11 +15,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.errors import BadInput, BadQuestion
-from discreet.questions.aggregates import AGGREGATES
-from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
-from discreet.questions.expressions import TRUE, Call, Constant, Expression, canonical
-from discreet.questions.keys import ComputedKey, Key, key_size
-from discreet.questions.statement import (
+from discreet.questions.dialects.aggregates import AGGREGATES
+from discreet.questions.dialects.statement import (
     StatementReader,
     bare,
     construct,
@@ -27,6 +24,9 @@ from discreet.questions.statement import (
     number,
     parsed,
 )
+from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
+from discreet.questions.expressions import TRUE, Call, Constant, Expression, canonical
+from discreet.questions.keys import ComputedKey, Key, key_size
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 from discreet.schema.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
