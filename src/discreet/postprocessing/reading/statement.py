@@ -17,10 +17,6 @@ from discreet.postprocessing.reading.result_selects import names_of
 from discreet.postprocessing.reading.row_selects import RowSelectReader
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending
-<<<<<<< HEAD
-from discreet.postprocessing.reading.syntax import QUANTILES, is_known_column, without_alias
-from discreet.questions.dialects.statement import construct, parsed, sql_name
-=======
 from discreet.postprocessing.reading.syntax import (
     QUANTILES,
     is_known_column,
@@ -28,7 +24,6 @@ from discreet.postprocessing.reading.syntax import (
     without_alias,
 )
 from discreet.questions.dialects.statement import construct, parsed, sql_name
->>>>>>> part-sql14
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
