@@ -270,6 +270,11 @@ ALIKE = {
     "SELECT var(age) FROM people": "SELECT variance(age) FROM people",
     "SELECT sex, std(age) AS x FROM people GROUP BY sex": "SELECT sex, stddev(age) AS x FROM people GROUP BY sex",
     "SELECT varp(score) FROM people": "SELECT var_pop(score) FROM people",
+    "SELECT width_bucket(age, 1, 7, 3) AS x, count(*) FROM people GROUP BY x": "SELECT CASE WHEN age < 1 THEN 0 "
+    "WHEN age < 3 THEN 1 WHEN age < 5 THEN 2 WHEN age < 7 THEN 3 WHEN age >= 7 THEN 4 END AS x, count(*) "
+    "FROM people GROUP BY x",
+    "SELECT date_trunc('month', day) AS score, count(*) FROM people GROUP BY score": "SELECT "
+    "date_trunc('month', day) AS score, count(*) FROM people GROUP BY 1",
     "SELECT count(ALL age) FROM people": "SELECT count(age) FROM people",
     "SELECT count(*) FROM (people) AS p WHERE p.age > 3": "SELECT count(*) FROM people WHERE age > 3",
     "SELECT sum(power(score, 2)) FROM people": "SELECT sum(score * score) FROM people",

@@ -63,6 +63,9 @@ def is_plain(select: Any, schema: Schema, *, spreads: bool = False) -> bool:
         return False
     if any(value for clause, value in select.args.items() if clause not in _PLAIN_CLAUSES):
         return False
+    where = select.args.get("where")
+    if where is not None and where.find(exp.Select) is not None:
+        return False
     source = select.args.get("from_")
     if source is not None and (type(source.this) is not exp.Table or source.this.args.get("db")):
         return False

@@ -32,6 +32,11 @@ def usual_names(tree: Any) -> Any:
         ):
             usual = _OTHER_NAMES.get(node.this.lower())
             return node if usual is None else getattr(exp, usual)(this=node.expressions[0])
+        if type(node) is exp.RegrR2:
+            return exp.Pow(
+                this=exp.Corr(this=node.this, expression=node.expression),
+                expression=exp.Literal.number(2),
+            )
         if type(node) is exp.ApproxDistinct:
             return exp.Count(this=exp.Distinct(expressions=[node.this]))
         return node
