@@ -32,6 +32,7 @@ epsilon = "10"
 [columns.age]
 kind = "integer"
 range = [0, 99]
+width = 5
 [columns.sex]
 kind = "category"
 values = ["F", "M"]
@@ -204,3 +205,18 @@ def running(folder: Path, *, release: bool = True, **limits: int) -> Iterator[Ru
         server.should_exit = True
         thread.join()
         sock.close()
+
+
+def settings_again(folder: Path) -> Settings:
+    """The settings that `make_settings` made in a folder before."""
+    return Settings(
+        folder=folder / "state",
+        ledger=folder / "state" / "ledger.db",
+        port=0,
+        limits=Limits(quantum_ms=0, requests_a_minute=1_000_000),
+        datasets=(
+            DatasetSettings(
+                source=str(folder / "people.csv"), schema=folder / "people.toml", data_version="1"
+            ),
+        ),
+    )

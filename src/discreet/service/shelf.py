@@ -6,12 +6,15 @@ import re
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from discreet.answering import ReleaseReader, open_release
+from discreet.answering.synthesis.synthetic import SyntheticTable
 from discreet.answering.verification.verify import Verification
 from discreet.releases.verifying import verify
 from discreet.service.settings import ReleaseSettings
 
+KEPT_ROWS = 1000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -26,6 +29,7 @@ class ShelvedRelease:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _reader: ReleaseReader | None = None
     _verification: Verification | None = None
+    _drawn: SyntheticTable | None = None
 
     @property
     def reader(self) -> ReleaseReader:
@@ -40,6 +44,17 @@ class ShelvedRelease:
             if self._verification is None:
                 self._verification = verify(self.path)
             return self._verification
+
+    def synthetic(self, rows: int, seed: int | None) -> dict[str, list[Any]]:
+        """Synthetic rows by columns. Without a seed they are drawn once and kept: fitting them takes seconds."""
+        if seed is not None:
+            return self.reader.synthesize(rows, seed=seed).to_dict()
+        reader = self.reader
+        with self._lock:
+            if self._drawn is None or len(self._drawn) < rows:
+                self._drawn = reader.synthesize(max(rows, KEPT_ROWS), seed=0)
+            drawn = self._drawn.to_dict()
+        return {name: values[:rows] for name, values in drawn.items()}
 
 
 class Shelf:

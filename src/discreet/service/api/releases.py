@@ -114,8 +114,7 @@ async def sample(
 
 def synthetic_csv(release: ShelvedRelease, rows: int, seed: int | None) -> str:
     """A synthetic table, as CSV."""
-    table = release.reader.synthesize(rows, seed=seed)
-    columns = table.to_dict()
+    columns = release.synthetic(rows, seed)
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(columns)
