@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "synthesize": ("reading.synthesizing", "Draw synthetic rows from a release."),
     "compare": ("reading.comparing", "Compare a release with the true table. NOT PRIVATE."),
     "curator": ("curator", "Ask a table live questions, each charged to the ledger."),
+    "serve": ("service.serving", "Serve live questions and releases over HTTP, with a web page."),
     "report": ("reading.report", "Write a release's report: one HTML file."),
     "verify": (
         "reading.verify",
