@@ -54,6 +54,16 @@ CORPUS: dict[str, list[str]] = {
         "SELECT sum(age) - sum(score) AS difference FROM people",
         "SELECT town, avg(age) - avg(score) AS gap FROM people GROUP BY town ORDER BY town NULLS LAST",
     ],
+    "functions of results": [
+        "SELECT sin(count(*) / 1000.0), cos(count(*) / 1000.0), tan(count(*) / 1000.0) FROM people",
+        "SELECT atan(avg(age)), degrees(avg(age)), radians(count(*)), cbrt(count(*)) FROM people",
+        "SELECT asin(avg(score) / 10), acos(avg(score) / 10), atanh(avg(score) / 10), tanh(avg(score)) FROM people",
+        "SELECT pi() * count(*) AS area FROM people",
+        "SELECT left(town, 2) AS l, right(town, 2) AS r, count(*) FROM people WHERE town IN ('ash', 'elm') GROUP BY town",
+        "SELECT replace(town, 'a', 'e') AS t, strpos(town, 'k') AS k, count(*) FROM people GROUP BY town HAVING town = 'oak'",
+        "SELECT log(2, count(*)), log(count(*)) FROM people",
+        "SELECT mean(age) FROM people",
+    ],
     "filter": [
         "SELECT count(*) FILTER (WHERE sex = 'f') AS women, count(*) AS everyone FROM people",
         "SELECT town, count(*) FILTER (WHERE age >= 5) AS old FROM people GROUP BY town",
@@ -178,6 +188,10 @@ CORPUS: dict[str, list[str]] = {
         "SELECT count(*) FROM people WHERE floor(age / 2) = 1",
         "SELECT count(*) FROM people WHERE greatest(age, score) > 6",
         "SELECT count(*) FROM people WHERE year(day) = 2020",
+        "SELECT count(*) FROM people WHERE sqrt(age) >= 2",
+        "SELECT count(*) FROM people WHERE ln(age) > 1.5",
+        "SELECT count(*) FROM people WHERE log(age + 1) <= 0.5 OR log(2, score + 1) > 2",
+        "SELECT count(*) FROM people WHERE power(age, 2) + power(score, 2) < 25",
     ],
     "computed groups": [
         "SELECT date_trunc('month', day) AS month, count(*) FROM people GROUP BY 1",
@@ -188,10 +202,15 @@ CORPUS: dict[str, list[str]] = {
         "SELECT age % 2 AS odd, count(*) FROM people WHERE age IS NOT NULL GROUP BY age % 2",
         "SELECT month(day) AS m, sex, count(*) FROM people GROUP BY m, sex",
         "SELECT age > 5 AS is_old, count(*) FROM people GROUP BY is_old",
+        "SELECT floor(sqrt(age)) AS root, count(*) FROM people WHERE age IS NOT NULL GROUP BY 1",
     ],
     "values of a column": [
         "SELECT count(DISTINCT score) FROM people",
         "SELECT count(DISTINCT age) FILTER (WHERE score > 2) FROM people",
+        "SELECT sum(DISTINCT score), avg(DISTINCT score), variance(DISTINCT score), stddev(DISTINCT score) FROM people",
+        "SELECT sum(DISTINCT age) FROM people WHERE town = 'oak'",
+        "SELECT sex, sum(DISTINCT score), count(DISTINCT score), sum(age) FROM people GROUP BY sex",
+        "SELECT avg(s) FROM (SELECT town, sum(DISTINCT score) AS s FROM people GROUP BY town HAVING count(*) > 5) t",
     ],
     "quantiles": [
         "SELECT median(age) FROM people",

@@ -18,7 +18,7 @@ from discreet.core.mechanisms import AboveThreshold, PartitionSelection
 from discreet.core.vault import Grant, Vault
 from discreet.curator.accuracy import Accuracy, budget_for
 from discreet.curator.alerts import CuratorAlert
-from discreet.curator.answering import Measured, answers_from, rehearsed
+from discreet.curator.answers.answering import Measured, answers_from, rehearsed
 from discreet.curator.choosing import (
     Choice,
     Discovery,
@@ -47,7 +47,7 @@ from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
-from discreet.questions.curator_sql import NOTHING, CuratorDialect
+from discreet.questions.dialects.curator_sql import NOTHING, CuratorDialect
 from discreet.questions.expressions import TRUE
 from discreet.questions.notes import undeclared_values
 from discreet.releases.large_caps import warn_of_large_cap

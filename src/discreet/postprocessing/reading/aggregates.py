@@ -12,10 +12,10 @@ from typing import Any
 
 from discreet.errors import BadQuestion
 from discreet.postprocessing.plan import Call, Expression, Literal
-from discreet.postprocessing.reading.syntax import QUANTILES
+from discreet.postprocessing.reading.syntax import QUANTILES, is_identifier
+from discreet.questions.dialects.sql import MOMENT
+from discreet.questions.dialects.statement import bare, number
 from discreet.questions.question import middle_of
-from discreet.questions.sql import MOMENT
-from discreet.questions.statement import bare, number
 from discreet.schema import Schema
 
 Measured = Callable[[Any, Any], Expression]
@@ -96,6 +96,10 @@ class AggregateRewriter:
         if type(inside) is exp.Star:
             return self.rows(condition)
         if type(inside) in (exp.Literal, exp.Boolean) and not node.expressions:
+            return self.rows(condition)
+        if is_identifier(
+            inside, self._schema
+        ):  # a row without one belongs to nobody, and is not counted
             return self.rows(condition)
         branches = self._branches(inside)
         if branches is not None:

@@ -11,11 +11,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from discreet.errors import BadQuestion
-from discreet.questions.expressions import TRUE
-from discreet.questions.keys import Key
-from discreet.questions.question import Aggregate, Question
-from discreet.questions.reading import ExpressionReader
-from discreet.questions.statement import (
+from discreet.questions.dialects.statement import (
     SUMMED_KINDS,
     StatementReader,
     bare,
@@ -24,6 +20,10 @@ from discreet.questions.statement import (
     number,
     parsed,
 )
+from discreet.questions.expressions import TRUE
+from discreet.questions.keys import Key
+from discreet.questions.question import Aggregate, Question
+from discreet.questions.reading import ExpressionReader
 from discreet.schema import Schema
 
 MOST_LITERALS = 100_000

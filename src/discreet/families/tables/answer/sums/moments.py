@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.answering.selecting import Selection
+from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Floats
 from discreet.questions.question import middle_of
 

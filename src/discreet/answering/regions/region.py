@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answering.ends import whole_codes
+from discreet.answering.regions.ends import whole_codes
 from discreet.errors import BadInput, BadQuestion
 from discreet.questions.conditions import both, columns_named, normal_form, null_test, opposite
 from discreet.questions.expressions import (
