@@ -8,21 +8,25 @@ Let h(r) be half the width of the noise of X - r Y, at the confidence, and X, Y 
 turned). Draws are symmetric and unimodal, so a larger weight only spreads the noise (Birnbaum 1948).
 Hence h grows with |r|, and h(r) / r falls for r > 0. So among positive r there is just one end on either
 side of X / Y. If 0 is in the interval, its end beyond 0 is that of a union bound, which is never nearer.
-If Y alone is within its noise there is no end.
+If Y alone is within its noise there is no end. Numbers that share a draw are left to the union bound.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
+from discreet.families.shared.estimate.combination import Terms, half_width, scaled
 from discreet.postprocessing.values import Floats, Levels, Noise, Numbers
 
 MOST_ROWS = 64
 """Rows of a result of which each gets such an interval: every one takes some convolutions of laws."""
 STEPS = 12
+GRID = 1.004
 CLOSE = 0.01
 """How near to its end an interval is drawn, as a part of its length; always outside."""
 
@@ -31,8 +35,8 @@ def ratio_ends(left: Numbers, right: Numbers, levels: Levels) -> tuple[Floats, F
     """The ends of left / right at every level; `None` where their joint noise is not known."""
     if left.noise is None or right.noise is None or len(left) > MOST_ROWS:
         return None
-    if left.noise.plus(right.noise) is None:
-        return None
+    if {place[:2] for place in left.noise.terms} & {place[:2] for place in right.noise.terms}:
+        return None  # they share a draw
     shape = (len(levels), len(left))
     lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
     never_below = (left.lower >= 0) & (right.lower >= 0)
@@ -59,10 +63,11 @@ def _ends(top: Noise, bottom: Noise, row: int, confidence: Fraction) -> tuple[fl
     if not (np.isfinite(x) and np.isfinite(y)) or y <= bottom.width(confidence):
         return None
 
+    above, below = (tuple(each.terms.values()) for each in (top, bottom))
+
     def width(ratio: float) -> float:
-        joint = top.plus(bottom.times(-ratio))
-        assert joint is not None
-        return joint.width(confidence)
+        slack = top.slack + ratio * bottom.slack
+        return _joint_width(above, below, _rounded_up(ratio), confidence) + slack
 
     high = _upper(x, y, width)
     at_zero = width(0.0)
@@ -70,9 +75,20 @@ def _ends(top: Noise, bottom: Noise, row: int, confidence: Fraction) -> tuple[fl
         low = _lower(x, y, width)
     else:
         both = 1 - (1 - confidence) / 2
-        above, below = top.width(both), bottom.width(both)
-        low = -(above - x) / (y - below) if y > below else -np.inf
+        most, least = x - top.width(both), y - bottom.width(both)
+        low = most / least if least > 0 else -np.inf
     return (low, high) if sign > 0 else (-high, -low)
+
+
+@lru_cache(maxsize=4096)
+def _joint_width(top: Terms, bottom: Terms, ratio: float, confidence: Fraction) -> float:
+    """Half the width of the noise of X - ratio * Y. Kept: rows of a result ask again."""
+    return half_width((*top, *scaled(bottom, ratio)), confidence)
+
+
+def _rounded_up(ratio: float) -> float:
+    """A little more than a ratio, of few: the noise is only wider, by no more than the same part."""
+    return GRID ** math.ceil(math.log(ratio) / math.log(GRID)) if ratio > 0 else 0.0
 
 
 def _upper(x: float, y: float, width: Callable[[float], float]) -> float:
