@@ -67,7 +67,7 @@ def _bar(answers: Answers, column: AnswerColumn, place: int) -> Bar:
         estimate=float(column.estimate[place]),
         lower=float(column.lower[place]),
         upper=float(column.upper[place]),
-        special=label.startswith("("),
+        special=label == "null" or label.startswith("("),
     )
 
 
