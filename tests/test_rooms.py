@@ -16,6 +16,7 @@ CANNOT_REACH_ROWS = (
     "queries",
     "artifacts",
     "answering",
+    "attacks",
     "families/*/answer",
     "families/*/queries",
     "families/*/estimate",

@@ -77,6 +77,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (directory / "custodian.pub").write_text(sign_release(directory / "people.release", key))
     shutil.copy(directory / "people.release", directory / "mine.release")
     (directory / "questions.sql").write_text("SELECT avg(income) FROM people\n")
+    (directory / "aggregates.csv").write_text(
+        "name,statistic,people,value\nbefore,mean,1-25,500000\nafter,mean,1-26,505000\n"
+    )
     town = re.search(r"```toml\n(dataset = \"town\".*?)```", PAGES["releases.md"], re.DOTALL)
     assert town is not None
     (directory / "town.toml").write_text(town[1], encoding="utf-8")

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.curator.answer_columns import noise_of_total
+from discreet.curator.answers.answer_columns import noise_of_total
 from discreet.curator.needed import Needed
 from discreet.curator.planning import Planned, plan_question
 from discreet.errors import BadInput, BadQuestion
 from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.budget import Budget, Notion
 from discreet.queries.tallies import Total
-from discreet.questions.aggregates import AGGREGATES
-from discreet.questions.curator_sql import CuratorQuestion
+from discreet.questions.dialects.aggregates import AGGREGATES
+from discreet.questions.dialects.curator_sql import CuratorQuestion
 from discreet.schema import Schema
 
 _PATTERN = re.compile(

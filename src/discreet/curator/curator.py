@@ -20,7 +20,7 @@ from discreet.core.mechanisms import AboveThreshold, PartitionSelection
 from discreet.core.vault import Grant, Vault
 from discreet.curator.accuracy import Accuracy, Preview, budget_for, margins_of
 from discreet.curator.alerts import CuratorAlert
-from discreet.curator.answering import Measured, answers_from, rehearsed
+from discreet.curator.answers.answering import Measured, answers_from, rehearsed
 from discreet.curator.choosing import (
     Choice,
     Discovery,
@@ -50,7 +50,7 @@ from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
-from discreet.questions.curator_sql import NOTHING, CuratorDialect
+from discreet.questions.dialects.curator_sql import NOTHING, CuratorDialect
 from discreet.questions.expressions import TRUE
 from discreet.questions.keys import key_size
 from discreet.questions.notes import undeclared_values

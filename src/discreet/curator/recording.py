@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from discreet.core.vault import Grant, Vault
-from discreet.curator.answering import Measured
+from discreet.curator.answers.answering import Measured
 from discreet.errors import AlreadyAsked, AnswerLost, EntryTaken
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget

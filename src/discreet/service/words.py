@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import DiscreetError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.questions.statement import sql_name
+from discreet.questions.dialects.statement import sql_name
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
