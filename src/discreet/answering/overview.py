@@ -15,7 +15,7 @@ from discreet.artifacts.release import Release
 from discreet.artifacts.statement import privacy_statement
 from discreet.errors import BadQuestion, NotAnswerable
 from discreet.questions.cells.values import LAST
-from discreet.questions.statement import sql_name
+from discreet.questions.dialects.statement import sql_name
 from discreet.schema import Column, OrderedColumn, Schema
 
 MOST_VALUES = 6

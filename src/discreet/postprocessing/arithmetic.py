@@ -26,6 +26,8 @@ from discreet.postprocessing.values import (
     joined_origins,
 )
 from discreet.questions.cells.values import Span
+from discreet.schema.columns.column import OTHER_LABEL
+from discreet.schema.columns.values import double_of
 
 Function = Callable[[Floats], Floats]
 
@@ -38,8 +40,10 @@ def numbers_of(value: Value, levels: Levels, what: str = "Arithmetic") -> Number
     found, low, high = np.empty(rows), np.empty(rows), np.empty(rows)
     for place, each in enumerate(value.values):
         ends = (each.first, each.last) if isinstance(each, Span) else (each, each)
-        if each is None:
+        if each is None or each == OTHER_LABEL:
             ends = (np.nan, np.nan)
+        elif isinstance(each, str) and (numeral := double_of(each)) is not None:
+            ends = (numeral, numeral)
         if not all(isinstance(end, (int, float)) for end in ends):
             raise BadQuestion(f"{what} takes numbers, and a value here is {str(each)!r}.")
         low[place], high[place] = map(float, ends)

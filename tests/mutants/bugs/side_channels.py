@@ -193,7 +193,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="stacked-statements-accepted",
         trap=37,
-        file="src/discreet/questions/statement.py",
+        file="src/discreet/questions/dialects/statement.py",
         old="        if any(token.token_type is TokenType.SEMICOLON for token in tokens):\n",
         new="        if any(token.token_type is TokenType.SEMICOLON for token in ()):\n",
         more=(
@@ -207,7 +207,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="clauses-that-are-not-understood-are-dropped",
         trap=37,
-        file="src/discreet/questions/statement.py",
+        file="src/discreet/questions/dialects/statement.py",
         old="            if value and clause not in _READ:\n",
         new='            if value and clause in ("with_", "joins"):\n',
         tests=("tests/queries/test_refused_sql.py::test_sql_outside_the_allow_list_is_refused",),

@@ -15,17 +15,29 @@ import numpy as np
 
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn
-from discreet.curator.answer_columns import Floats, centred_mean, denominator, parted, sample_factor
-from discreet.curator.intervals import Ends, divided, product_of, ratio_interval, variance_interval
+from discreet.curator.answers.answer_columns import (
+    Floats,
+    centred_mean,
+    denominator,
+    parted,
+    sample_factor,
+)
+from discreet.curator.answers.intervals import (
+    Ends,
+    divided,
+    product_of,
+    ratio_interval,
+    variance_interval,
+)
 from discreet.curator.needed import Needed, Paid, center_of
 from discreet.curator.summing import squares_of, total_of
 from discreet.queries.tallies import Squares, Term, Total, Valued, summand_bounds
-from discreet.questions.curator_sql import Aggregate, CuratorQuestion
+from discreet.questions.dialects.curator_sql import Aggregate, CuratorQuestion
 from discreet.questions.expressions import Call, Constant, Expression
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
-    from discreet.curator.answering import AnswerReader
+    from discreet.curator.answers.answering import AnswerReader
 
 
 def _beside(value: Expression, other: Expression) -> Expression:

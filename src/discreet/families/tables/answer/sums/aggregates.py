@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.selecting import Selection
+from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Bools
 from discreet.families.shared.estimate.combination import halved
 from discreet.families.tables.answer.counting import count_rows
 from discreet.families.tables.answer.linear_tables import ModelTable, WeightedTable
-from discreet.families.tables.answer.model_sums import (
+from discreet.families.tables.answer.sums.model_sums import (
     level_beside,
     level_of_count,
     narrowed_mean,
     narrowed_sum,
 )
-from discreet.families.tables.answer.summing import quotient, sum_rows
+from discreet.families.tables.answer.sums.summing import quotient, sum_rows
 from discreet.privacy.exact import Exactable
 
 

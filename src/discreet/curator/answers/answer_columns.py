@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AddedNoise, AnswerColumn
-from discreet.curator.intervals import (
+from discreet.curator.answers.intervals import (
     Ends,
     QuantileBand,
     mean_std,
@@ -28,7 +28,7 @@ from discreet.schema.columns.ordered import OrderedColumn
 from discreet.schema.columns.temporal import TemporalColumn
 
 if TYPE_CHECKING:
-    from discreet.curator.answering import AnswerReader
+    from discreet.curator.answers.answering import AnswerReader
 
 Floats = npt.NDArray[np.float64]
 

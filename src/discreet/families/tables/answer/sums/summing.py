@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import NoisySum
-from discreet.answering.selecting import Selection
+from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Bools, Floats
 from discreet.errors import NotAnswerable
 from discreet.families.shared.estimate.combination import (

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from discreet.errors import BadInput
-from discreet.questions.statement import SUMMED_KINDS
+from discreet.questions.dialects.statement import SUMMED_KINDS
 from discreet.schema import Column, OrderedColumn
 
 
@@ -83,8 +83,8 @@ def _of_single_values(column: Column) -> str | None:
     return None
 
 
-_NEEDED, _ANSWERS = "discreet.curator.needed", "discreet.curator.answer_columns"
-_PAIRS = "discreet.curator.pairs"
+_NEEDED, _ANSWERS = "discreet.curator.needed", "discreet.curator.answers.answer_columns"
+_PAIRS = "discreet.curator.answers.pairs"
 _SAMPLE = "As in SQL, variance and stddev are those of a sample (divided by n - 1); var_pop and stddev_pop divide by n."
 _DISTINCT = (
     "count(DISTINCT ...) is the number of declared values that some row holds; those that are not "

@@ -15,11 +15,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.errors import BadInput, BadQuestion
-from discreet.questions.aggregates import AGGREGATES
-from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
-from discreet.questions.expressions import TRUE, Call, Constant, Expression, canonical
-from discreet.questions.keys import ComputedKey, Key, key_size
-from discreet.questions.statement import (
+from discreet.questions.dialects.aggregates import AGGREGATES
+from discreet.questions.dialects.statement import (
     StatementReader,
     bare,
     construct,
@@ -27,6 +24,9 @@ from discreet.questions.statement import (
     number,
     parsed,
 )
+from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
+from discreet.questions.expressions import TRUE, Call, Constant, Expression, canonical
+from discreet.questions.keys import ComputedKey, Key, key_size
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 from discreet.schema.limits import MOST_GROUP_COLUMNS, MOST_GROUPS
@@ -178,8 +178,10 @@ class _Reader(StatementReader):
             raise BadQuestion(f"The question has more than {MOST_AGGREGATES} aggregates.")
         alone = [one for one in found if AGGREGATES[one.kind].stands_alone]
         if alone and len(found) > 1:
+            column = alone[0].column
             raise BadQuestion(
-                f"{alone[0].name} must be alone in its SELECT. Ask the rest in another question."
+                f"{alone[0].name} gives rows of its own, so it stands alone in its SELECT. For other numbers "
+                f"beside the values of {column}, write SELECT {column}, count(*), ... GROUP BY {column}."
             )
         if alone and AGGREGATES[alone[0].kind].chooses and unlisted:
             raise BadQuestion("mode and top take groups whose values are declared, and no others.")
@@ -306,6 +308,9 @@ class _Reader(StatementReader):
             return self._distinct(inside, alias)
         if type(inside) is not exp.Column:
             return self._of_expression("present", inside, alias)
+        identifier = self.schema.unit.identifier
+        if identifier is not None and folded(inside.name) == folded(identifier):
+            return Aggregate("count", None, alias or f"count({identifier})")
         column = self.column(inside)
         return Aggregate("present", column, alias or f"count({column})")
 

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.selecting import Selection
+from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Floats
 from discreet.families.tables.answer.linear_tables import ModelTable
 from discreet.privacy.exact import Exactable, at_part_of_risk

@@ -24,8 +24,8 @@ from discreet.errors import LedgerDamaged
 from discreet.privacy.laws import NoiseLaw, law_from_dict
 from discreet.queries.registry import loaded
 from discreet.queries.tallies import Key, keys_touched
-from discreet.questions.aggregates import AGGREGATES
 from discreet.questions.counted_rows import counted_rows_note
+from discreet.questions.dialects.aggregates import AGGREGATES
 from discreet.questions.keys import key_label, key_name, key_size, key_value, possible_codes
 
 Floats = npt.NDArray[np.float64]
