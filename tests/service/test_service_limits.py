@@ -23,8 +23,11 @@ ASK = "/api/v1/datasets/people/ask"
 def test_a_body_ten_times_too_large_is_refused_before_it_is_read(service: Running) -> None:
     before = service.charges
     limit = service.house.settings.limits.body_bytes
-    declared = service.call("POST", ASK, "ann", b"x" * 10 * limit)
-    assert (declared.status, declared.kind) == (413, "TooLarge")
+    with socket.create_connection(service.place) as sent:  # by its declared length: no byte of it is sent
+        sent.sendall(
+            f"POST {ASK} HTTP/1.1\r\nHost: x\r\nContent-Length: {10 * limit}\r\n\r\n".encode()
+        )
+        assert sent.recv(100).startswith(b"HTTP/1.1 413")
     with socket.create_connection(service.place) as sent:  # in chunks, with no length declared
         sent.sendall(
             b"POST /api/v1/releases/open/ask HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -38,12 +41,10 @@ def test_a_body_ten_times_too_large_is_refused_before_it_is_read(service: Runnin
 def test_a_question_of_ten_thousand_terms_is_refused_without_parsing(service: Running) -> None:
     before = service.charges
     long = "SELECT count(*) FROM people WHERE " + " OR ".join(f"age={at}" for at in range(10_000))
-    began = time.process_time()
     with pytest.raises(TooLarge):
         check_sql(long, Limits())
     with pytest.raises(TooLarge):
         check_sql("((((" * 600, Limits())
-    assert time.process_time() - began < 0.5
     reply = service.ask("ann", long)
     assert reply.status == 413
     assert service.charges == before
