@@ -6,10 +6,15 @@ import pytest
 
 from tests.harness.question_neighbours import SOURCES, audit
 
+SEED = 1
+
 
 def test_one_row_decides_no_question() -> None:
-    """Parquet, whose statistics a database may plan by; the seed is fixed, so chance decides nothing."""
-    assert audit(10, 1, kinds=("parquet",)) == []
+    """Parquet, whose statistics a database may plan by; the seed is fixed, so chance decides nothing.
+
+    With this seed it finds the hole of `a-files-statistics-plan-another-query`, for which it was not written.
+    """
+    assert audit(100, SEED, kinds=("parquet",), nulls_alone=True) == []
 
 
 @pytest.mark.trust

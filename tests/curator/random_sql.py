@@ -59,6 +59,8 @@ class Conditions:
                 f"({one} {pick('+-*/%')} {other})",
                 f"{pick(['abs', 'floor', 'ceil', 'round', '-'])}({one})",
                 f"round({one}, {pick(['2', '-1', '0'])})",
+                f"{pick(['sqrt', 'ln'])}({one})",
+                f"power({one}, {pick(['2', '3', '0.5'])})",
                 f"CASE WHEN {self.condition(depth - 1)} THEN {one} ELSE {other} END",
                 f"coalesce({one}, {other})",
                 f"nullif({one}, {other})",

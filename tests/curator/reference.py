@@ -133,6 +133,10 @@ def _call(node: Call, values: list[Any]) -> Any:
             return _truncated(*values, node.type)
         case "length":
             return len(values[0])
+        case "sqrt" | "ln":
+            least = 0.0 if name == "sqrt" else 5e-324
+            real = {"sqrt": math.sqrt, "ln": math.log}[name]
+            return real(float(values[0])) if float(values[0]) >= least else None
         case "floor" | "ceil" if node.type == "number":
             return float(getattr(math, name)(values[0]))
         case "floor" | "ceil":

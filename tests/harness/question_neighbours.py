@@ -33,7 +33,7 @@ from discreet.engines import open_engine
 from discreet.errors import DiscreetError
 from discreet.postprocessing.reading.statement import read_statement
 from discreet.privacy.budget import Budget, Notion
-from discreet.questions.curator_sql import CuratorDialect
+from discreet.questions.dialects.curator_sql import CuratorDialect
 from discreet.schema import Schema
 from tests.curator.random_sql import Conditions
 
@@ -88,10 +88,13 @@ SOURCES = ("parquet", "duckdb", "csv", "arrow")
 AGGREGATES = ("count", "sum", "avg", "variance")
 
 
-def tables() -> Iterator[tuple[str, pa.Table]]:
-    """The plain table, then its neighbours, each with a name."""
+def tables(*, nulls_alone: bool = False) -> Iterator[tuple[str, pa.Table]]:
+    """The plain table, then its neighbours, each with a name; `nulls_alone`: only the one whose new row is empty."""
     rows = [PLAIN | {"age": 40 + k % 3} for k in range(ROWS)]
     yield "plain", pa.Table.from_pylist(rows, TYPES)
+    yield "nulls", pa.Table.from_pylist([*rows, dict.fromkeys(PLAIN)], TYPES)
+    if nulls_alone:
+        return
     for name, values in ODD.items():
         for value in values:
             yield f"{name} = {value}", pa.Table.from_pylist([*rows, PLAIN | {name: value}], TYPES)
@@ -148,7 +151,12 @@ def outcome(engine: Any, parts: Sequence[Planned]) -> tuple[str, list[Any]]:
 
 
 def audit(
-    count: int, seed: int, *, kinds: Sequence[str] = SOURCES, progress: Progress | None = None
+    count: int,
+    seed: int,
+    *,
+    kinds: Sequence[str] = SOURCES,
+    nulls_alone: bool = False,
+    progress: Progress | None = None,
 ) -> list[str]:
     """What tells a table from its neighbours."""
     found: list[str] = []
@@ -156,7 +164,7 @@ def audit(
         opened = [
             (kind, [
                 (name, engines.enter_context(open_engine(written(table, kind, Path(folder), f"{place}"), SCHEMA, threads=1)))
-                for place, (name, table) in enumerate(tables())
+                for place, (name, table) in enumerate(tables(nulls_alone=nulls_alone))
             ])
             for kind in kinds
         ]  # fmt: skip

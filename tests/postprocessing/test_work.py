@@ -67,7 +67,28 @@ def test_interval_arithmetic_holds_whatever_the_numbers_are(
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.sampled_from(["abs", "floor", "ceil", "sqrt", "exp", "ln", "sign", "trunc", "round"]),
+    st.sampled_from(
+        [
+            "abs",
+            "floor",
+            "ceil",
+            "sqrt",
+            "exp",
+            "ln",
+            "sign",
+            "trunc",
+            "round",
+            "sin",
+            "cos",
+            "tan",
+            "atan",
+            "tanh",
+            "sinh",
+            "cbrt",
+            "degrees",
+            "square",
+        ]
+    ),
     ENDS,
     ENDS,
     st.floats(0, 1),
@@ -182,6 +203,8 @@ REFUSED = {
     "SELECT u.n FROM (SELECT town, count(*) AS n FROM people GROUP BY town) t": "no table 'u'",
     "SELECT row_number() OVER (ORDER BY age) FROM people": "never shown",
     "SELECT count(*) FROM people EXCEPT SELECT 1": "UNION ALL",
+    "SELECT rand(), count(*) FROM people": "nothing to do with the data",
+    "SELECT sum(DISTINCT town) FROM people": "kind category",
 }
 
 
@@ -241,6 +264,81 @@ def test_values_of_a_column_by_group_come_with_intervals_that_hold(
     modes = exact_release("SELECT sex, mode(town) AS town FROM people GROUP BY sex")
     assert [row.group["town"] for row in modes] == ["ash"] * 4
     assert exact_release("SELECT mode(town) AS town FROM people")[0].group["town"] == "ash"
+
+
+ALIKE = {
+    "SELECT var(age) FROM people": "SELECT variance(age) FROM people",
+    "SELECT sex, std(age) AS x FROM people GROUP BY sex": "SELECT sex, stddev(age) AS x FROM people GROUP BY sex",
+    "SELECT varp(score) FROM people": "SELECT var_pop(score) FROM people",
+    "SELECT width_bucket(age, 1, 7, 3) AS x, count(*) FROM people GROUP BY x": "SELECT CASE WHEN age < 1 THEN 0 "
+    "WHEN age < 3 THEN 1 WHEN age < 5 THEN 2 WHEN age < 7 THEN 3 WHEN age >= 7 THEN 4 END AS x, count(*) "
+    "FROM people GROUP BY x",
+    "SELECT date_trunc('month', day) AS score, count(*) FROM people GROUP BY score": "SELECT "
+    "date_trunc('month', day) AS score, count(*) FROM people GROUP BY 1",
+    "SELECT count(ALL age) FROM people": "SELECT count(age) FROM people",
+    "SELECT count(*) FROM (people) AS p WHERE p.age > 3": "SELECT count(*) FROM people WHERE age > 3",
+    "SELECT sum(power(score, 2)) FROM people": "SELECT sum(score * score) FROM people",
+    "SELECT sum(log(10, age + 1)) FROM people": "SELECT sum(log(age + 1)) FROM people",
+}
+
+
+@pytest.mark.parametrize("sql", ALIKE)
+def test_other_spellings_ask_the_same(sql: str, exact_curator: Callable[[str], Answers]) -> None:
+    found, usual = exact_curator(sql), exact_curator(ALIKE[sql])
+    assert [row.group for row in found] == [row.group for row in usual]
+    for one, other in zip(found.columns, usual.columns, strict=True):
+        np.testing.assert_allclose(one.estimate, other.estimate)
+        np.testing.assert_allclose(one.upper, other.upper)
+
+
+def test_a_mode_stands_beside_other_numbers(exact_curator: Callable[[str], Answers]) -> None:
+    found = exact_curator("SELECT sex, mode(town) AS town, count(*) AS n FROM people GROUP BY sex")
+    assert [row.group["town"] for row in found] == ["ash"] * 4
+
+
+NUMERALS = """
+dataset = "pupils"
+[unit]
+identifier = "pid"
+max_rows = 1
+[columns.grade]
+kind = "category"
+values = ["1", "2", "9", "10", "11"]
+"""
+
+
+@pytest.fixture(scope="module")
+def pupils(tmp_path_factory: pytest.TempPathFactory):
+    place = tmp_path_factory.mktemp("pupils")
+    rows = [
+        f"{pid},{grade}" for pid, grade in enumerate(["1", "2", "2", "9", "10", "10", "11", ""])
+    ]
+    (place / "pupils.csv").write_text("pid,grade\n" + "\n".join(rows) + "\n")
+    schema = dc.Schema.loads(NUMERALS)
+    with (
+        without_noise(),
+        pytest.warns(UserWarning),
+        dc.Curator(
+            place / "pupils.csv", schema, ledger=place / "l.db", cap=dc.Budget(epsilon=1000)
+        ) as curator,
+    ):
+        yield lambda sql: curator.ask(sql, budget=dc.Budget(epsilon=1))
+
+
+def test_a_category_of_numerals_has_the_order_of_its_numbers(pupils) -> None:
+    """As texts '10' stands before '9'. Compared with a number, it is one."""
+    assert pupils("SELECT count(*) AS n FROM pupils WHERE grade > 9")[0]["n"].estimate == 3
+    assert pupils("SELECT count(*) AS n FROM pupils WHERE grade <= 9")[0]["n"].estimate == 4
+    kept = pupils("SELECT grade, count(*) FROM pupils GROUP BY grade HAVING grade >= 9")
+    assert [row.group["grade"] for row in kept] == ["9", "10", "11"]
+    listed = pupils("SELECT grade FROM pupils GROUP BY grade ORDER BY CAST(grade AS INTEGER) DESC")
+    assert [row.group["grade"] for row in listed][:3] == ["11", "10", "9"]
+
+
+def test_a_count_of_the_identifier_counts_rows(pupils) -> None:
+    assert pupils("SELECT count(pid) AS n FROM pupils")[0]["n"].estimate == 8
+    within = "SELECT grade, count(pid) AS n FROM (SELECT pid, grade FROM pupils) t GROUP BY grade HAVING n > 1"
+    assert [row["n"].estimate for row in pupils(within)] == [2, 2]
 
 
 CANNOT_BE_WORKED = {

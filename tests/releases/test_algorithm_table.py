@@ -24,8 +24,8 @@ from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.conversion import gaussian_delta
 from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
+from discreet.queries.class_tables import example_texts
 from discreet.queries.classes import QueryClass, parse_class
-from discreet.queries.registry import example_texts
 from discreet.releases.algorithms import algorithm_for, all_algorithms
 from discreet.releases.preparing import prepare
 from discreet.schema import Schema

@@ -11,8 +11,9 @@ from discreet.answering.library import Library
 from discreet.artifacts.release import ErrorClaim
 from discreet.errors import BadInput, NotAnswerable
 from discreet.privacy.exact import Exactable, exact
+from discreet.queries.class_tables import counts_rows
 from discreet.queries.classes import QueryClass
-from discreet.queries.registry import counts_rows, loaded, merged
+from discreet.queries.registry import loaded, merged
 
 TRIVIAL = "counts lie between 0 and the number of rows, so that none is off by more"
 UNION = "exact noise laws of the single queries, and the union bound over the class"

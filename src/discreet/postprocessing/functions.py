@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.errors import BadQuestion
 from discreet.postprocessing import arithmetic, logic
@@ -87,6 +89,72 @@ def _log(base: float) -> Work:
         return arithmetic.chosen(none, None, nothing, made, levels)
 
     return applied
+
+
+def _within(function: Callable[[Floats], Floats], low: float, high: float) -> Work:
+    """A rising function that only numbers from `low` to `high` have a value of; of others it is null."""
+
+    def inside(x: Floats) -> Floats:
+        return function(np.clip(x, low, high))
+
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        value = numbers_of(arguments[0], levels)
+        made = increasing(value, inside)
+        outside = (value.estimate < low) | (value.estimate > high)
+        nothing = Numbers.exact(np.full(len(made), np.nan), len(levels))
+        return arithmetic.chosen(outside, None, nothing, made, levels) if outside.any() else made
+
+    return applied
+
+
+def _wave(shift: float) -> Work:
+    """sin(x + shift): its ends are at the ends of the interval, or at a crest or trough between them."""
+
+    def applied(arguments: Sequence[Value], levels: Levels) -> Value:
+        value = numbers_of(arguments[0], levels)
+        estimate, low, high = (each + shift for each in (value.estimate, value.lower, value.upper))
+
+        def passes(place: float) -> npt.NDArray[np.bool_]:
+            turns = np.floor((high - place) / math.tau) >= np.ceil((low - place) / math.tau)
+            return turns | ~np.isfinite(high - low)
+
+        ends = np.sin(low), np.sin(high)
+        lower = np.where(passes(-math.pi / 2), -1.0, np.minimum(*ends))
+        upper = np.where(passes(math.pi / 2), 1.0, np.maximum(*ends))
+        return replace(
+            increasing(value, lambda x: x),
+            estimate=np.sin(estimate),
+            lower=np.where(np.isnan(low), np.nan, lower),
+            upper=np.where(np.isnan(low), np.nan, upper),
+            std=np.minimum(value.std, 1.0),
+        )
+
+    return applied
+
+
+def _tangent(arguments: Sequence[Value], levels: Levels) -> Value:
+    return arithmetic.divide(
+        numbers_of(_wave(0.0)(arguments, levels), levels),
+        numbers_of(_wave(math.pi / 2)(arguments, levels), levels),
+        levels,
+    )
+
+
+def _present(arguments: Sequence[Value], levels: Levels) -> Value:
+    """1 where a noisy count is above 0, else 0; between them where its interval leaves it open.
+
+    The estimate is 1 where the count is above 0 by more than a standard deviation of its noise.
+    """
+    value = numbers_of(arguments[0], levels)
+    lower, upper = (value.lower > 0).astype(float), (value.upper > 0).astype(float)
+    likely = value.estimate > np.where(np.isfinite(value.std), value.std, 0.0)
+    return replace(
+        increasing(value, lambda x: x),
+        estimate=np.clip(likely.astype(float), lower[0], upper[0]),
+        lower=lower,
+        upper=upper,
+        std=(upper[0] - lower[0]) / 4,
+    )
 
 
 def _coalesced(arguments: Sequence[Value], levels: Levels) -> Value:
@@ -171,6 +239,11 @@ FUNCTIONS: dict[str, Work] = {
     ),
     "%": _of_two(arithmetic.remainder),
     "power": _of_two(arithmetic.power),
+    "square": lambda arguments, levels: arithmetic.power(
+        numbers_of(arguments[0], levels),
+        Numbers.exact(np.full(len(arguments[0]), 2.0), len(levels)),
+        levels,
+    ),
     "negative": lambda arguments, levels: arithmetic.negative(
         numbers_of(arguments[0], levels), levels
     ),
@@ -181,6 +254,23 @@ FUNCTIONS: dict[str, Work] = {
     "sign": _rising(np.sign),
     "sqrt": _rising(_root, lambda x: 0.5 / np.sqrt(x)),
     "exp": _rising(np.exp, np.exp),
+    "cbrt": _rising(np.cbrt),
+    "atan": _rising(np.arctan),
+    "sinh": _rising(np.sinh),
+    "tanh": _rising(np.tanh),
+    "degrees": _rising(np.degrees),
+    "radians": _rising(np.radians),
+    "asin": _within(np.arcsin, -1.0, 1.0),
+    "atanh": _within(np.arctanh, -1.0, 1.0),
+    "acos": lambda arguments, levels: arithmetic.subtract(
+        Numbers.exact(np.full(len(arguments[0]), math.pi / 2), len(levels)),
+        numbers_of(_within(np.arcsin, -1.0, 1.0)(arguments, levels), levels),
+        levels,
+    ),
+    "sin": _wave(0.0),
+    "cos": _wave(math.pi / 2),
+    "tan": _tangent,
+    "present": _present,
     "ln": _log(math.e),
     "log10": _log(10.0),
     "log2": _log(2.0),
@@ -197,6 +287,10 @@ FUNCTIONS: dict[str, Work] = {
     "length": _texts(len),
     "concat": _texts(lambda *texts: "".join(map(str, texts))),
     "substring": _texts(_part_of_text),
+    "left": _texts(lambda text, length: text[: int(length)]),
+    "right": _texts(lambda text, length: text[max(0, len(text) - int(length)) :]),
+    "replace": _texts(lambda text, old, new: text.replace(old, new) if old else text),
+    "position": _texts(lambda text, part: text.find(part) + 1),
     "like": _like(False),
     "ilike": _like(True),
     "and": lambda arguments, levels: logic.every([logic.truths(each) for each in arguments]),

@@ -386,8 +386,21 @@ class Work:
                 zip(*(_plain(each) for each in found.values[:-1]), strict=True)
             )
         }
-        places = [known[key] for key in zip(*(_plain(each) for each in keys), strict=True)]
-        return found.values[-1].taken(np.array(places, dtype=np.int64))
+        wanted = zip(*(_plain(each) for each in keys), strict=True)
+        places = np.array([known.get(key, -1) for key in wanted], dtype=np.int64)
+        missing = (
+            places < 0
+        )  # a group of which the other table has none, as while a question is rehearsed
+        last = found.values[-1]
+        if not missing.any():
+            return last.taken(places)
+        nothing: Value = Numbers.exact(np.full(rows, np.nan), len(self._levels))
+        if isinstance(last, Labels):
+            nothing = logic.literal(None, rows, self._levels)
+        if missing.all():
+            return nothing
+        value = last.taken(np.maximum(places, 0))
+        return chosen(missing, None, nothing, value, self._levels)
 
     def _across(self, asked: Across, frame: _Frame) -> Value:
         inner, groups = frame.inner, frame.groups

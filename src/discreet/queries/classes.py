@@ -11,7 +11,8 @@ from typing import ClassVar, Protocol
 
 from discreet.errors import BadInput, did_you_mean
 from discreet.queries.class_arguments import arguments_in, halves_at_by, plain_names
-from discreet.queries.registry import ClassReader, class_readers
+from discreet.queries.class_tables import class_readers
+from discreet.queries.registry import ClassReader
 from discreet.questions.spelling import checked_weight
 from discreet.schema import Schema
 

@@ -117,31 +117,6 @@ def merged(what: str) -> dict[str, Any]:
     return {key: each for family in families() for key, each in getattr(family, what).items()}
 
 
-def class_readers() -> dict[str, ClassReader]:
-    """The reader of every class, by the class's name."""
-    return merged("readers")
-
-
 def query_kinds() -> dict[str, Any]:
     """The families' own query types, by kind."""
     return {query.kind: query for family in families() for query in family.queries}
-
-
-def algorithm_places(class_name: str) -> tuple[str, ...]:
-    """Where the algorithms that release a class stand, the preferred one first."""
-    return tuple(place for family in families() for place in family.algorithms.get(class_name, ()))
-
-
-def released_classes() -> tuple[str, ...]:
-    """The names of all classes that some algorithm releases."""
-    return tuple(dict.fromkeys(name for family in families() for name in family.algorithms))
-
-
-def example_texts(schema: Schema) -> tuple[str, ...]:
-    """Texts of all families' classes over a schema's columns; the schema may refuse some."""
-    return tuple(dict.fromkeys(text for family in families() for text in family.examples(schema)))
-
-
-def counts_rows(class_name: str) -> bool:
-    """Whether every query of the class is a number of rows."""
-    return any(class_name in family.counts for family in families())

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, log, sqrt
 
 from discreet.errors import BadQuestion
 from discreet.questions.expressions import (
@@ -91,7 +91,7 @@ def expression_bounds(expression: Expression, schema: Schema) -> Ends:
     if operation is None:
         raise BadQuestion(
             f"The schema gives no bounds for {name}(...) inside an aggregate. Write numbers, columns, "
-            "+ - * / %, abs, floor, ceil, round, least, greatest, coalesce or CASE."
+            "+ - * / %, abs, sqrt, ln, floor, ceil, round, least, greatest, coalesce or CASE."
         )
     if name == "*" and arguments[0] == arguments[1]:
         return _square(expression_bounds(arguments[0], schema))
@@ -196,6 +196,24 @@ def _absolute(parts: Sequence[Ends]) -> Ends:
     return least, max(abs(low), abs(high))
 
 
+def _root(parts: Sequence[Ends]) -> Ends:
+    return _outward(*(sqrt(max(end, Fraction(0))) for end in parts[0]))
+
+
+def _logarithm(parts: Sequence[Ends]) -> Ends:
+    if parts[0][0] <= 0:
+        raise BadQuestion(
+            "What ln() or log() is taken of inside an aggregate can be 0 or less by the schema, so it has "
+            "no bounds. Keep it above 0, as in ln(greatest(x, 1))."
+        )
+    return _outward(*(log(end) for end in parts[0]))
+
+
+def _outward(low: float, high: float) -> Ends:
+    """A little more than both ends: a double is rounded."""
+    return Fraction(low) - Fraction(abs(low)) / 2**40, Fraction(high) + Fraction(abs(high)) / 2**40
+
+
 def _half_away(value: Fraction) -> Fraction:
     whole = floor(abs(value) + Fraction(1, 2))
     return Fraction(whole if value >= 0 else -whole)
@@ -214,6 +232,8 @@ _OPERATIONS: dict[str, Callable[[Sequence[Ends]], Ends]] = {
     "%": _remainder,
     "negative": lambda parts: (-parts[0][1], -parts[0][0]),
     "abs": _absolute,
+    "sqrt": _root,
+    "ln": _logarithm,
     "floor": _each_end(floor),
     "ceil": _each_end(ceil),
     "round": _each_end(_half_away),

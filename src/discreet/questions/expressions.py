@@ -11,6 +11,7 @@ the cells of a release:
   number    IEEE doubles; null where the result is not finite
   date      days since 1970-01-01; + and - of whole numbers, and the difference of two dates, in days
   / and %   null where the divisor is 0; / divides in doubles; % has the sign of the dividend
+  sqrt, ln  in doubles; null where the number has none
   round     half away from zero; with digits, round(x * 10^d) / 10^d in doubles
   cast      its target is the call's type; a number becomes the nearest integer, half to even; a text
             that does not read as the type is null
@@ -49,6 +50,7 @@ TRUNCATED = ("year", "quarter", "month", "week", "day", "hour", "minute", "secon
 """What `date_trunc` takes as its first argument, a text."""
 DATE_PARTS = (*TRUNCATED, "dayofweek", "isodow", "dayofyear")
 SMALLEST_INTEGER, LARGEST_INTEGER = -(2**63), 2**63 - 1
+SMALLEST_POSITIVE = 5e-324
 
 
 @dataclass(frozen=True, slots=True)

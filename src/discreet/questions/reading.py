@@ -6,13 +6,16 @@ here too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from discreet.errors import BadQuestion
+from discreet.questions.dialects.statement import bare, column_name, construct, number, unrolled
 from discreet.questions.expressions import (
     DATE_PARTS,
     LARGEST_INTEGER,
+    MIRRORED,
     NUMERIC,
     SMALLEST_INTEGER,
     TEMPORAL,
@@ -37,13 +40,13 @@ from discreet.questions.literals import (
     text_of,
     type_named,
 )
-from discreet.questions.statement import bare, column_name, construct, number, unrolled
 from discreet.schema import CategoryColumn, Schema
 from discreet.schema.columns.values import (
     MICROSECONDS_PER_DAY,
     boolean_of,
     category_text_of,
     day_of,
+    double_of,
 )
 
 MOST_TERMS = 1_000
@@ -51,6 +54,8 @@ MOST_TERMS = 1_000
 MOST_LISTED = 10_000
 """Literals in all its lists."""
 DEEPEST = 40
+POWERS = range(1, 9)
+"""Whole powers that are written out as products."""
 LONGEST_ROUNDING = 15
 """Digits after the point that `round` keeps, or before it."""
 
@@ -61,7 +66,7 @@ _CLOCKS = ("CurrentDate", "CurrentTimestamp", "CurrentTime", "CurrentDatetime", 
 _CLOCK_NAMES = ("now", "today", "getdate", "sysdate")
 _USED = (
     "Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, + - * / %, abs, floor, ceil, round, "
-    "lower, upper, trim, substr, length, concat, coalesce, nullif, greatest, least, CAST, extract and "
+    "sqrt, ln, log, power, lower, upper, trim, substr, length, concat, coalesce, nullif, greatest, least, CAST, extract and "
     "date_trunc."
 )
 _PART_NAMES = {"dow": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "weekofyear": "week"}
@@ -130,6 +135,11 @@ class ExpressionReader:
             exp.Case: self._case,
             exp.If: self._if,
             exp.Round: self._round,
+            exp.Sqrt: lambda node, depth: self._real("sqrt", node.this, depth),
+            exp.Ln: lambda node, depth: self._real("ln", node.this, depth),
+            exp.Log: self._logarithm,
+            exp.Pow: self._power,
+            exp.WidthBucket: self._bucket,
             exp.Trim: self._trim,
             exp.Substring: self._substring,
             exp.Left: self._left,
@@ -146,7 +156,7 @@ class ExpressionReader:
         self.own_parts = {
             exp.Cast, exp.TryCast, exp.Column, exp.Literal, exp.Case, exp.If, exp.Round, exp.Trim,
             exp.Substring, exp.Concat, exp.DateTrunc, exp.TimestampTrunc, exp.Greatest, exp.Least,
-            exp.Anonymous, exp.Date,
+            exp.Anonymous, exp.Date, exp.WidthBucket,
         }  # fmt: skip
 
     def condition(self, node: Any) -> Expression:
@@ -224,10 +234,31 @@ class ExpressionReader:
         )
 
     def _compared(self, name: str, parts: list[Expression]) -> Expression:
-        alike = self._alike(parts)
+        alike = self._alike(self._as_numerals(name, parts))
         if alike[0].type == "boolean" and name not in ("=", "!=", "in", "distinct"):
             raise BadQuestion("True and false have no order; compare them by = or <>.")
         return Call(name, tuple(alike), "boolean")
+
+    def _as_numerals(self, name: str, parts: list[Expression]) -> list[Expression]:
+        """A category of numerals has the order of its numbers where it is compared with one: '10' > 9."""
+        if name not in MIRRORED or not any(
+            isinstance(each, Constant) and each.type in NUMERIC for each in parts
+        ):
+            return parts
+        return [
+            Call("cast", (each,), "number")
+            if isinstance(each, ColumnValue) and self._has_numerals(each.column)
+            else each
+            for each in parts
+        ]
+
+    def _has_numerals(self, name: str) -> bool:
+        column = self.schema.column(name)
+        return (
+            isinstance(column, CategoryColumn)
+            and bool(column.values)
+            and all(double_of(value) is not None for value in column.values)
+        )
 
     def _distinct(self, node: Any, depth: int) -> Expression:
         left, right = self.read(node.this, depth), self.read(node.expression, depth)
@@ -364,6 +395,79 @@ class ExpressionReader:
                 return value
             value = Call("cast", (value,), "number")
         return Call("round", (value, digits), "number")
+
+    def _real(self, name: str, inside: Any, depth: int) -> Expression:
+        value = self.read(inside, depth)
+        self._check(name, value, NUMERIC)
+        return folded_constant(Call(name, (value,), "number"))
+
+    def _logarithm(self, node: Any, depth: int) -> Expression:
+        """log(x) is to base 10, as in most databases; log(b, x) to base b."""
+        base: Expression = Constant(10, "integer")
+        inside = node.this
+        if node.expression is not None:
+            base, inside = self.read(node.this, depth), node.expression
+        if (
+            not isinstance(base, Constant)
+            or base.type not in NUMERIC
+            or float(base.value or 0) <= 1
+        ):
+            raise BadQuestion("log(base, x) takes a base above 1, which is a number.")
+        divisor = Constant(math.log(float(base.value or 0)), "number")
+        return Call("/", (self._real("ln", inside, depth), divisor), "number")
+
+    def _power(self, node: Any, depth: int) -> Expression:
+        """A whole power is a product; a power of one half is a root."""
+        raised, before = self.read(node.expression, depth), self.terms
+        value = self.read(node.this, depth)
+        self._check("power", value, NUMERIC)
+        known = raised.value if isinstance(raised, Constant) else None
+        if known == 0.5:
+            return self._real("sqrt", node.this, depth)
+        if isinstance(known, bool) or not isinstance(known, (int, float)) or known not in POWERS:
+            raise BadQuestion(
+                f"{self.clause} takes power(x, p) with p of 0.5 or a whole number from 1 to {POWERS[-1]}."
+            )
+        self.terms += (int(known) - 1) * (self.terms - before)  # it is written out so often
+        made = value
+        for _ in range(int(known) - 1):
+            made = Call("*", (made, value), value.type)
+        return made
+
+    def _bucket(self, node: Any, depth: int) -> Expression:
+        """width_bucket(x, low, high, n): 1 to n, 0 below `low`, and n + 1 from `high` on."""
+        self._plain(node, "this", "min_value", "max_value", "num_buckets")
+        parts = [
+            self.read(node.args[each], depth) for each in ("min_value", "max_value", "num_buckets")
+        ]
+        before = self.terms
+        value = self.read(node.this, depth)
+        self.terms += 3 * (self.terms - before)  # it is written out so often
+        self._check("width_bucket", value, NUMERIC)
+        low, high, many = parts
+        ends = [_number_in(each) for each in parts]
+        if not (
+            ends[0] < ends[1] and ends[2] >= 1 and isinstance(getattr(many, "value", 0.5), int)
+        ):
+            raise BadQuestion(
+                "width_bucket(x, low, high, n) takes two numbers, low below high, and a whole number n."
+            )
+        width = Constant((ends[1] - ends[0]) / ends[2], "number")
+        steps = Call("/", (Call("-", (value, low), "number"), width), "number")
+        place = Call("cast", (Call("floor", (steps,), "number"),), "integer")
+        one, beyond = Constant(1, "integer"), Constant(int(ends[2]) + 1, "integer")
+        inside = Call("least", (Call("+", (place, one), "integer"), many), "integer")
+        below, above = (
+            self._compared("<", [value, low]),
+            self._compared(">=", [value, high]),
+        )
+        unknown = Call("is null", (value,), "boolean")
+        nothing = Constant(None, "null")
+        return Call(
+            "case",
+            (unknown, nothing, below, Constant(0, "integer"), above, beyond, inside),
+            "integer",
+        )
 
     def _trim(self, node: Any, depth: int) -> Expression:
         self._plain(node, "this", "position")
@@ -586,3 +690,10 @@ class ExpressionReader:
             ):
                 return column.values[code]
         return f"{value:g}"
+
+
+def _number_in(part: Expression) -> float:
+    """The number that a part is; NaN, which is neither below nor above any, of any other part."""
+    if isinstance(part, Constant) and part.type in NUMERIC and isinstance(part.value, (int, float)):
+        return float(part.value)
+    return math.nan

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet.privacy.budget import Budget
+from discreet.queries.class_tables import example_texts
 from discreet.queries.classes import QueryClass, parse_class
-from discreet.queries.registry import example_texts
 from discreet.releases.algorithms import algorithms_of
 from discreet.releases.preparing import prepare
 from discreet.schema import Schema

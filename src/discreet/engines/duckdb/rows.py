@@ -1,6 +1,8 @@
 """The rows of a source in DuckDB: scanned anew by each verb, or kept once in a table of codes.
 
-Where rows must be bounded or parsed, every verb reads one kept table, made once.
+Where rows must be bounded or parsed, verbs read kept tables; else each verb scans the source anew. The
+rows of people are bounded once, with all columns. A CSV file is parsed for the columns that the first verb
+asks for, and once more, for all columns, when a later verb asks for another one.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 
 from sqlglot import exp
@@ -28,6 +31,18 @@ _ENCODED = "encoded_rows"
 _TALLIED = "tallied_rows"
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A table in memory, and what it holds of each row."""
+
+    name: str
+    columns: frozenset[str]
+    with_values: bool
+
+    def serves(self, columns: frozenset[str], with_values: bool) -> bool:
+        return columns <= self.columns and (self.with_values or not with_values)
+
+
 class EncodedRows(Rows):
     """The rows of one source, as its schema reads them. Thread safe: kept tables are made under a lock."""
 
@@ -37,7 +52,7 @@ class EncodedRows(Rows):
         self._scan = scan
         self._kept_once = scan.csv is not None or schema.unit.identifier is not None
         self._making = threading.Lock()
-        self._made: set[str] = set()
+        self._made: dict[str, _Kept] = {}
         self.layers = Layers(schema, scan.fields, DIALECT, is_csv=scan.csv is not None)
         for column in schema.columns:
             name = self.layers.declared(column)
@@ -47,8 +62,9 @@ class EncodedRows(Rows):
             if variable is not None:
                 session.set_variable(name, variable)
 
-    def count(self) -> int:
-        table = self._kept_table() if self._kept_once else self._scanned()
+    def count(self, columns: Iterable[Column] | None = None) -> int:
+        columns = self._schema.columns if columns is None else columns
+        table = self._kept_table(columns) if self._kept_once else self._scanned()
         ((rows,),) = self._session.rows(exp.select("count(*)").from_(table))
         return int(rows)
 
@@ -60,12 +76,12 @@ class EncodedRows(Rows):
 
     def encoded(self, columns: Iterable[Column], with_values: bool = False) -> Sql:
         if self._kept_once:
-            return self._kept_table()
+            return self._kept_table(columns, with_values=with_values)
         return self._layers(list(columns), with_values=with_values).subquery("encoded", copy=False)
 
     def with_places(self, columns: Sequence[Column]) -> Sql:
         if self._kept_once:
-            return self.places_of_codes(columns, self._kept_table())
+            return self.places_of_codes(columns, self._kept_table(columns))
         return self._layers(list(columns), only_places=True).subquery("placed", copy=False)
 
     def integer_units(self, column: Column) -> exp.Select | None:
@@ -75,32 +91,46 @@ class EncodedRows(Rows):
         known = exp.Not(this=s.is_null(self.layers.unit(column)))
         return self._layers([column], only_units=True).where(known)
 
-    def _kept_table(self) -> Sql:
-        return self._made_once(_ENCODED, with_units=False)
+    def _kept_table(self, columns: Iterable[Column], *, with_values: bool = False) -> Sql:
+        return self._made_once(_ENCODED, columns, with_values=with_values, with_units=False)
 
-    def _made_once(self, table: str, *, with_units: bool) -> Sql:
-        """A table that the first to need it makes, while others wait for it."""
+    def _made_once(
+        self, table: str, columns: Iterable[Column], *, with_values: bool, with_units: bool
+    ) -> Sql:
+        """A table that the first to need it makes, while others wait for it.
+
+        One that does not serve stays as it is, for another thread may be reading it; the next one has
+        all columns and gets another name. Which columns are asked for is public, so that this may show.
+        """
+        asked = frozenset(column.name for column in columns) or frozenset(self._schema.names[:1])
         with self._making:
-            if table not in self._made:
-                self._keep(table, with_units)
-                self._made.add(table)
-        return exp.table_(table)
+            kept = self._made.get(table)
+            if kept is None or not kept.serves(asked, with_values):
+                bounded = self._schema.unit.identifier is not None
+                if bounded or kept is not None:
+                    asked, with_values = frozenset(self._schema.names), not with_units
+                name = table if kept is None else f"{table}_with_all_columns"
+                kept = _Kept(name, asked, with_values)
+                self._keep(kept, with_units)
+                self._made[table] = kept
+        return exp.table_(kept.name)
 
     def tally_rows(self, columns: Sequence[Column]) -> Sql:
         """Kept apart from the table of codes, which is smaller and serves every other verb."""
         if not self._kept_once:
             layers = self._layers(list(columns), with_units=True)
             return layers.subquery("tallied", copy=False)
-        return self._made_once(_TALLIED, with_units=True)
+        return self._made_once(_TALLIED, columns, with_values=False, with_units=True)
 
-    def _keep(self, name: str, with_units: bool) -> None:
-        """Makes a table of every code and value (or unit); with an identifier, of the rows that are kept."""
-        columns = list(self._schema.columns)
+    def _keep(self, kept: _Kept, with_units: bool) -> None:
+        """Makes a table of codes and values (or units); with an identifier, of the rows that are kept."""
+        name = kept.name
+        columns = [column for column in self._schema.columns if column.name in kept.columns]
         bounded = self._schema.unit.identifier is not None
         layers = partial(
             self._layers,
             columns,
-            with_values=bounded or not with_units,
+            with_values=bounded or kept.with_values,
             with_identifier=bounded,
             with_units=with_units,
         )

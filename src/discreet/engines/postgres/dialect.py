@@ -100,7 +100,7 @@ class PostgresDialect(Dialect):
         if not type_.is_text:
             return raw.copy()
         value = _by_bytes(s.cast(raw, "VARCHAR"))
-        return value if kind == "category" else self.trimmed(value, WHITESPACE)
+        return value if kind in ("category", "integer") else self.trimmed(value, WHITESPACE)
 
     def identifier(self, raw: Sql, type_: FieldType) -> Sql:
         if type_.family == "float":
@@ -175,6 +175,14 @@ class PostgresDialect(Dialect):
     def remainder(self, left: Sql, right: Sql) -> Sql:
         return arithmetic.remainder(left, right)
 
+    def real_function(self, function: str, value: Sql, least: float) -> Sql:
+        def there(number: Sql) -> Sql:
+            return s.choose(
+                [(s.at_most(s.double(least), number), s.call(function, number))], s.null()
+            )
+
+        return used(value, there)
+
     def rounded_away(self, value: Sql) -> Sql:
         def away(number: Sql) -> Sql:
             whole = s.call("trunc", number)
@@ -238,6 +246,9 @@ class PostgresDialect(Dialect):
             return s.choose([(_is_number(text, WHOLE_PATTERN, self), number)], s.null())
 
         return used(value, read)
+
+    def usual_integer(self, value: Sql) -> tuple[Sql, Sql]:
+        return self.matches(value, "-?[0-9]{1,18}"), s.cast(value, "HUGEINT")
 
     def digits_of(self, value: Sql) -> Sql:
         def read(text: Sql) -> Sql:

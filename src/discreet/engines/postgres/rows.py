@@ -30,7 +30,7 @@ class TableRows(Rows):
         self._table = table
         self.layers = Layers(schema, fields, DIALECT)
 
-    def count(self) -> int:
+    def count(self, columns: Iterable[Column] | None = None) -> int:
         bounded = self._schema.unit.identifier is not None
         table = self._bounded(with_units=False) if bounded else self._table.copy()
         ((rows,),) = self._session.rows(exp.select("count(*)").from_(table))

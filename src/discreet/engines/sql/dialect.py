@@ -34,7 +34,8 @@ class Dialect(ABC):
 
     @abstractmethod
     def field(self, raw: Sql, type_: FieldType, kind: str) -> Sql:
-        """The field as `units.unit` expects it: texts lose white space, except those of categories."""
+        """The field as `units.unit` expects it: texts lose white space at their ends, except those of
+        categories, and those of integers, which lose it later where they have any."""
 
     @abstractmethod
     def identifier(self, raw: Sql, type_: FieldType) -> Sql:
@@ -91,6 +92,10 @@ class Dialect(ABC):
         """The same of 64-bit numbers."""
 
     @abstractmethod
+    def real_function(self, function: str, value: Sql, least: float) -> Sql:
+        """sqrt or ln of a double; null of one below `least`."""
+
+    @abstractmethod
     def rounded_away(self, value: Sql) -> Sql:
         """A double, rounded to a whole number, halves away from zero."""
 
@@ -119,6 +124,10 @@ class Dialect(ABC):
     @abstractmethod
     def wide_of_text(self, value: Sql) -> Sql:
         """A text that fits `WHOLE_PATTERN`; null for any other, and where it is too long to read."""
+
+    @abstractmethod
+    def usual_integer(self, value: Sql) -> tuple[Sql, Sql]:
+        """Whether a text is the usual spelling of a 64-bit number, and that number as a wide one."""
 
     @abstractmethod
     def digits_of(self, value: Sql) -> Sql:

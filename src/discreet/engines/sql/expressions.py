@@ -19,6 +19,7 @@ from discreet.questions.expression_bounds import CLAMPED
 from discreet.questions.expressions import (
     COMPARED,
     DATE_PARTS,
+    SMALLEST_POSITIVE,
     Call,
     ColumnValue,
     Constant,
@@ -31,13 +32,8 @@ from discreet.schema.columns.values import MICROSECONDS_PER_DAY, double_of
 from discreet.schema.schema import Schema
 
 _COMPARISONS: dict[str, type[exp.Binary]] = {
-    "=": exp.EQ,
-    "!=": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
+    "=": exp.EQ, "!=": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
+}  # fmt: skip
 _ARITHMETIC: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _TYPES = {"text": "VARCHAR", "boolean": "BOOLEAN", "number": "DOUBLE"}
 _CLOCK = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
@@ -186,6 +182,13 @@ def _absolute(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
 def _rounded(function: str) -> Operation:
     return lambda node, arguments, dialect: (
         arguments[0] if node.type == "integer" else s.call(function, arguments[0])
+    )
+
+
+def _real(function: str, least: float) -> Operation:
+    """A function that has a value from `least` on: of smaller numbers it is null, and never asked for."""
+    return lambda node, arguments, dialect: dialect.real_function(
+        function, _doubles(arguments)[0], least
     )
 
 
@@ -373,20 +376,16 @@ _OPERATIONS: dict[str, Operation] = {
     "%": _modulo,
     "negative": _negative,
     "abs": _absolute,
-    "floor": _rounded("floor"),
-    "ceil": _rounded("ceil"),
-    "lower": _cased("lower"),
-    "upper": _cased("upper"),
+    "sqrt": _real("sqrt", 0.0),
+    "ln": _real("ln", SMALLEST_POSITIVE),
+    **{name: _rounded(name) for name in ("floor", "ceil")},
+    **{name: _cased(name) for name in ("lower", "upper")},
     "length": _length,
-    "trim": _trimmed("trim"),
-    "ltrim": _trimmed("ltrim"),
-    "rtrim": _trimmed("rtrim"),
+    **{name: _trimmed(name) for name in ("trim", "ltrim", "rtrim")},
     "substr": _substring,
     "concat": _concatenated,
     "round": _rounded_to,
-    "coalesce": _of_several("coalesce"),
-    "greatest": _of_several("greatest"),
-    "least": _of_several("least"),
+    **{name: _of_several(name) for name in ("coalesce", "greatest", "least")},
     "case": _case,
     "cast": _converted,
     "date_trunc": _truncated,

@@ -21,8 +21,8 @@ class Rows(ABC):
     layers: Layers
 
     @abstractmethod
-    def count(self) -> int:
-        """How many rows the (bounded) table has."""
+    def count(self, columns: Iterable[Column] | None = None) -> int:
+        """How many rows the (bounded) table has; `columns` are those that will be read next, if known."""
 
     @abstractmethod
     def encoded(self, columns: Iterable[Column], with_values: bool = False) -> Sql:

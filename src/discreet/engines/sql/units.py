@@ -99,9 +99,14 @@ class _Reader:
             return s.cast(value, "HUGEINT")
         if type_.family == "decimal":
             return self._dialect.floor_of_decimal(value)
-        number = self._double(value, type_)
         if not type_.is_text:
-            return self._floor(number)
+            return self._floor(self._double(value, type_))
+        # Most texts are the usual spelling of their number: then nothing else has to be looked at.
+        return s.choose([self._dialect.usual_integer(value)], self._unusual_integer(value, type_))
+
+    def _unusual_integer(self, text: Sql, type_: FieldType) -> Sql:
+        value = self._dialect.trimmed(text, WHITESPACE)
+        number = self._double(value, type_)
         exact = self._dialect.wide_of_text(value)
         below = self._floor(
             number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date, datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ from discreet.errors import BadQuestion
 from discreet.postprocessing.plan import Call, Case, Expression, Literal
 from discreet.postprocessing.reading.scope import Dialect, Scope
 from discreet.postprocessing.reading.syntax import nodes_in, spoken
-from discreet.questions.statement import number
+from discreet.questions.dialects.statement import number
 from discreet.schema import Schema
 
 
@@ -66,6 +67,8 @@ class CallReader:
             if type(node.expression) is exp.Boolean:
                 truth = bool(node.expression.this)
                 return Call("=", (read(node.this), Literal(truth)))
+        if kind is exp.Pi:
+            return Literal(math.pi)
         if kind in (exp.Case, exp.If):
             return self._case(node, scope)
         if kind in (exp.Cast, exp.TryCast):
@@ -76,10 +79,19 @@ class CallReader:
         if name is None:
             if kind is exp.Exists:
                 raise BadQuestion("EXISTS is not answered.")
+            if scope.rows is not None:
+                for each in node.find_all(exp.Column):
+                    self._value(
+                        each, scope
+                    )  # says of a column that is not grouped by that it is not
+            if kind is exp.Rand:
+                raise BadQuestion(
+                    "rand() has nothing to do with the data; draw such numbers yourself."
+                )
             raise BadQuestion(f"{spoken(node)} is not answered here. {self.dialect.shape}")
         parts = [
             node.args.get(each)
-            for each in ("this", "expression", "expressions", "start", "length", "decimals")
+            for each in ("this", "expression", "expressions", "start", "length", "decimals", *_MORE)
         ]
         if kind is exp.Anonymous:
             parts = [node.expressions]
@@ -128,7 +140,10 @@ class CallReader:
         raise BadQuestion("Results are cast to numbers, texts and dates only.")
 
 
+_MORE = ("substr", "replacement")
 _BY_NAME = {
+    "square": "square",
+    "isnull": "coalesce",
     "ceiling": "ceil",
     "pow": "power",
     "truncate": "trunc",
@@ -146,5 +161,8 @@ def _functions(exp: Any) -> dict[type[Any], str]:
         exp.Greatest: "greatest", exp.Least: "least", exp.Upper: "upper", exp.Lower: "lower",
         exp.Trim: "trim", exp.Length: "length", exp.Concat: "concat", exp.DPipe: "concat",
         exp.Substring: "substring", exp.Like: "like", exp.ILike: "ilike", exp.And: "and", exp.Or: "or",
-        exp.Not: "not",
+        exp.Not: "not", exp.Sin: "sin", exp.Cos: "cos", exp.Tan: "tan", exp.Asin: "asin",
+        exp.Acos: "acos", exp.Atan: "atan", exp.Sinh: "sinh", exp.Tanh: "tanh", exp.Atanh: "atanh",
+        exp.Degrees: "degrees", exp.Radians: "radians", exp.Cbrt: "cbrt", exp.Left: "left",
+        exp.Right: "right", exp.Replace: "replace", exp.StrPosition: "position",
     }  # fmt: skip

@@ -30,16 +30,18 @@ from discreet.postprocessing.plan import (
 )
 from discreet.postprocessing.reading.aggregates import AggregateRewriter
 from discreet.postprocessing.reading.calls import CallReader
+from discreet.postprocessing.reading.distinct_values import cells_are_values, of_distinct_values
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending, Scope
 from discreet.postprocessing.reading.syntax import (
     QUANTILES,
     canonical,
+    is_identifier,
     nodes_in,
     spoken,
     without_alias,
 )
-from discreet.questions.statement import bare, number
+from discreet.questions.dialects.statement import bare, number
 from discreet.schema import Schema
 from discreet.schema.columns.column import OTHER_LABEL, folded
 
@@ -176,10 +178,10 @@ class ExpressionReader(CallReader):
                 "An aggregate of an aggregate needs a subquery: SELECT avg(n) FROM (SELECT count(*) AS n FROM ... "
                 "GROUP BY ...)."
             )
-        counted = self._of_values(node, scope)
+        rows = scope.rows
+        counted = self._of_values(node, rows, scope)
         if counted is not None:
             return counted
-        rows = scope.rows
 
         def measured(aggregate: Any, condition: Any) -> Expression:
             return self._measure(aggregate, condition, scope, scope.present)
@@ -187,36 +189,39 @@ class ExpressionReader(CallReader):
         rewriter = AggregateRewriter(measured, self.schema, splits_sums=self.dialect.splits_sums)
         return rewriter.rewritten(rows.resolved(node))
 
-    def _of_values(self, node: Any, scope: Scope) -> Expression | None:
-        """COUNT(DISTINCT column) and MODE(column) of a release: from the counts of the column's values."""
+    def _of_values(self, node: Any, rows: Rows, scope: Scope) -> Expression | None:
+        """MODE(column) and aggregates of DISTINCT values: from the counts of the column's values.
+
+        A curator counts distinct values in a way of its own, which this leaves to it.
+        """
         exp, condition = self.exp, None
-        if not self.dialect.is_free or scope.rows is None:
-            return None
         if type(node) is exp.Filter:
-            condition, node = scope.rows.resolved(node.expression.this), node.this
+            condition, node = rows.resolved(node.expression.this), node.this
         if type(node) is exp.WithinGroup and type(node.this) is exp.Mode:
             node = exp.Mode(this=node.expression.expressions[0].this)
-        is_mode = type(node) is exp.Mode
         inside = node.this
-        if (
-            type(node) is exp.Count
-            and type(inside) is exp.Distinct
-            and len(inside.expressions) == 1
-        ):
+        if type(inside) is exp.Distinct and len(inside.expressions) == 1:
             (inside,) = inside.expressions
-        elif not is_mode:
+        elif type(node) is not exp.Mode:
             return None
-        column = bare(scope.rows.resolved(inside))
+        if type(node) is exp.Count and not self.dialect.is_free:
+            return None
+        column = bare(rows.resolved(inside))
+        if type(node) is exp.Count and is_identifier(column, self.schema):
+            return self._persons(condition, scope)
         if type(column) is not exp.Column:
-            raise BadQuestion("COUNT(DISTINCT ...) and MODE(...) take a plain column.")
+            raise BadQuestion("Aggregates of DISTINCT values, and MODE(...), take a plain column.")
         keys = [scope.key_nodes[place] for place in scope.present]
         names = [scope.key_names[place] for place in scope.present]
-        own = self._checked_column(inside, scope.rows)
+        own = self._checked_column(inside, rows)
+        refusal = None if type(node) is exp.Mode else cells_are_values(self.schema.column(own))
+        if refusal is not None:
+            raise BadQuestion(refusal)
         every = tuple(range(len(keys) + 1))
         inner = Scope(
             {},
             {},
-            rows=scope.rows,
+            rows=rows,
             present=every,
             key_nodes=(*keys, column),
             key_names=(*names, own),
@@ -230,10 +235,10 @@ class ExpressionReader(CallReader):
                 Output("rows", count),
             ),
         )
-        name, rows = Field(width), Field(width + 1)
+        name, counted = Field(width), Field(width + 1)
         declared = Call("not", (Call("is null", (name,)),))
         known = Call("and", (declared, Call("!=", (Call("text", (name,)), Literal(OTHER_LABEL)))))
-        asked = Across("mode", name, weight=rows) if is_mode else Across("present", rows)
+        asked = of_distinct_values(node, name, counted, self.schema.column(own))
         by_group = Select(
             source=values,
             where=known,
@@ -244,6 +249,17 @@ class ExpressionReader(CallReader):
             ),
         )
         return Lookup(by_group, tuple(Key(place) for place in range(width)))
+
+    def _persons(self, condition: Any, scope: Scope) -> Expression:
+        """COUNT(DISTINCT identifier) of a release, which counts rows: the same where a person has one."""
+        most = self.schema.unit.max_rows
+        if most > 1:
+            raise BadQuestion(
+                f"A release counts rows, up to {most} of each person, so it cannot tell how many persons they "
+                "are of. Ask for count(*), or ask a curator."
+            )
+        count = self.exp.Count(this=self.exp.Star(), big_int=True)
+        return self._measure(count, condition, scope, scope.present)
 
     def _measured_source(self, scope: Scope) -> Measured | Declared:
         """Where the groups of a scope come from."""

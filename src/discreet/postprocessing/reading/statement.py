@@ -17,8 +17,13 @@ from discreet.postprocessing.reading.result_selects import names_of
 from discreet.postprocessing.reading.row_selects import RowSelectReader
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending
-from discreet.postprocessing.reading.syntax import QUANTILES, is_known_column, without_alias
-from discreet.questions.statement import construct, parsed, sql_name
+from discreet.postprocessing.reading.syntax import (
+    QUANTILES,
+    is_known_column,
+    usual_names,
+    without_alias,
+)
+from discreet.questions.dialects.statement import construct, parsed, sql_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
@@ -30,7 +35,7 @@ DEEPEST = 50
 def read_statement(text: str, schema: Schema, dialect: Dialect) -> QueryPlan:
     """The statement that `text` makes, or a `BadQuestion` with one clear sentence."""
     try:
-        tree = parsed(text, shape=dialect.shape)
+        tree = usual_names(parsed(text, shape=dialect.shape))
         if is_plain(tree, schema, spreads=not dialect.splits_sums):
             return plain_statement(dialect.question(tree), text)
         return _Reader(schema, dialect, text).statement(tree)
@@ -58,6 +63,9 @@ def is_plain(select: Any, schema: Schema, *, spreads: bool = False) -> bool:
         return False
     if any(value for clause, value in select.args.items() if clause not in _PLAIN_CLAUSES):
         return False
+    where = select.args.get("where")
+    if where is not None and where.find(exp.Select) is not None:
+        return False
     source = select.args.get("from_")
     if source is not None and (type(source.this) is not exp.Table or source.this.args.get("db")):
         return False
@@ -67,6 +75,10 @@ def is_plain(select: Any, schema: Schema, *, spreads: bool = False) -> bool:
     keys = [] if group is None else group.expressions
     if keys and all(type(each) is exp.Column for each in select.expressions):
         return False  # groups alone, which the schema lists
+    asked = [each.this if type(each) is exp.Alias else each for each in select.expressions]
+    counted = [each for each in asked if type(each) is not exp.Column]
+    if len(counted) > 1 and any(type(each) is exp.Mode for each in counted):
+        return False  # a mode beside other numbers is found among the counts of the values
     return all(is_known_column(key, schema) for key in keys) and all(
         _is_plain_item(each, spreads) for each in select.expressions
     )
@@ -198,6 +210,9 @@ class _Reader(RowSelectReader):
         if alias is not None and alias.args.get("columns"):
             raise BadQuestion("Columns cannot be renamed in FROM.")
         names = () if alias is None else (folded(alias.name),)
+        while type(table) is exp.Subquery and type(table.this) is exp.Table:
+            names = (*names, *([folded(table.this.alias)] if table.this.alias else []))
+            table = table.this  # a name in parentheses
         if type(table) is exp.Subquery:
             inner = without_alias(table)
             return self._renamed(self._table(inner, known), names), names

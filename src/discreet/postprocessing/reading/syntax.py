@@ -5,12 +5,43 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.errors import BadInput
-from discreet.questions.statement import bare, construct
+from discreet.questions.dialects.statement import bare, construct
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
 QUANTILES = ("quantile_cont", "quantile_disc")
 """Spellings of a quantile that the parser has no name for."""
+
+
+_OTHER_NAMES = {
+    "mean": "Avg", "average": "Avg", "std": "Stddev", "stddevp": "StddevPop", "stdevp": "StddevPop",
+    "var": "Variance", "varp": "VariancePop",
+}  # fmt: skip
+"""Aggregates by the names that other databases give them."""
+
+
+def usual_names(tree: Any) -> Any:
+    """The statement with each aggregate under its usual name."""
+    from sqlglot import exp
+
+    def renamed(node: Any) -> Any:
+        if (
+            type(node) is exp.Anonymous
+            and isinstance(node.this, str)
+            and len(node.expressions) == 1
+        ):
+            usual = _OTHER_NAMES.get(node.this.lower())
+            return node if usual is None else getattr(exp, usual)(this=node.expressions[0])
+        if type(node) is exp.RegrR2:
+            return exp.Pow(
+                this=exp.Corr(this=node.this, expression=node.expression),
+                expression=exp.Literal.number(2),
+            )
+        if type(node) is exp.ApproxDistinct:
+            return exp.Count(this=exp.Distinct(expressions=[node.this]))
+        return node
+
+    return tree.transform(renamed)
 
 
 def canonical(node: Any) -> str:
@@ -49,6 +80,17 @@ def spoken(node: Any) -> str:
     if type(node).__name__ == "Anonymous":
         return f"{node.this}()"
     return f"{names[0].lower()}()" if names else construct(node)
+
+
+def is_identifier(node: Any, schema: Schema) -> bool:
+    """Whether a column is the one that says whose row it is, which the schema does not list."""
+    name = schema.unit.identifier
+    return (
+        name is not None
+        and type(node).__name__ == "Column"
+        and folded(node.name) == folded(name)
+        and not is_known_column(node, schema)
+    )
 
 
 def is_known_column(node: Any, schema: Schema) -> bool:

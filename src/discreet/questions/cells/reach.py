@@ -26,6 +26,7 @@ from discreet.questions.expressions import (
     LARGEST_INTEGER,
     MIRRORED,
     SMALLEST_INTEGER,
+    SMALLEST_POSITIVE,
     Call,
     ColumnValue,
     Constant,
@@ -445,6 +446,24 @@ def _monotone(step: Callable[[Number], Number]) -> Callable[[Call, list[Reach]],
     return moved
 
 
+def _real(function: Callable[[float], float], least: float) -> Callable[[Call, list[Reach]], Reach]:
+    """A rising function of doubles that numbers below `least` have no value of.
+
+    Of two ends the result goes a little further, for databases round the last digit in their own way.
+    """
+
+    def moved(node: Call, parts: list[Reach]) -> Reach:
+        ((low, high),) = _ends(node, parts)
+        if high < least:
+            return NULL
+        first, last = function(max(float(low), least)), function(float(high))
+        if low != high:
+            first, last = first - abs(first) * 2**-48, last + abs(last) * 2**-48
+        return numbers(first, last, null=low < least)
+
+    return moved
+
+
 def _floor(value: Number) -> Number:
     return value if isinstance(value, int) else float(math.floor(value))
 
@@ -653,6 +672,8 @@ _STRICT: dict[str, Callable[[Call, list[Reach]], Reach]] = {
     "floor": _monotone(_floor),
     "ceil": _monotone(_ceil),
     "round": _rounded,
+    "sqrt": _real(math.sqrt, 0.0),
+    "ln": _real(math.log, SMALLEST_POSITIVE),
     "lower": _texts(lowered),
     "upper": _texts(uppered),
     "trim": _texts(lambda text: text.strip(" ")),

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from discreet.answering.usefulness import TRIVIAL
 from discreet.artifacts.release import ErrorClaim, Release
+from discreet.queries.class_tables import counts_rows
 from discreet.queries.classes import QueryClass
-from discreet.queries.registry import counts_rows
 
 
 def no_more_than_all_rows(

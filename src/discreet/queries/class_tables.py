@@ -1,0 +1,34 @@
+"""What the families say of their query classes: how each is read, and what releases it.
+
+The core measures queries and needs none of this, so it stands apart from the registry.
+"""
+
+from __future__ import annotations
+
+from discreet.queries.registry import ClassReader, families, merged
+from discreet.schema import Schema
+
+
+def class_readers() -> dict[str, ClassReader]:
+    """The reader of every class, by the class's name."""
+    return merged("readers")
+
+
+def algorithm_places(class_name: str) -> tuple[str, ...]:
+    """Where the algorithms that release a class stand, the preferred one first."""
+    return tuple(place for family in families() for place in family.algorithms.get(class_name, ()))
+
+
+def released_classes() -> tuple[str, ...]:
+    """The names of all classes that some algorithm releases."""
+    return tuple(dict.fromkeys(name for family in families() for name in family.algorithms))
+
+
+def example_texts(schema: Schema) -> tuple[str, ...]:
+    """Texts of all families' classes over a schema's columns; the schema may refuse some."""
+    return tuple(dict.fromkeys(text for family in families() for text in family.examples(schema)))
+
+
+def counts_rows(class_name: str) -> bool:
+    """Whether every query of the class is a number of rows."""
+    return any(class_name in family.counts for family in families())
