@@ -36,7 +36,7 @@ from discreet.queries.tallies import (
     Total,
     Valued,
 )
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.questions.expressions import TRUE
 from discreet.schema import Schema
 from tests.harness.material.engine_rows import encoded_rows

@@ -72,4 +72,5 @@ def recognise(source: object) -> Source | None:
             f"The address of the database {parts.path!r} names no table. Nothing was read. Add one at its "
             "end, as in postgresql://host/db#schema.table."
         )
-    return Source("postgres", table=unquote(fragment), value=Address(uri))
+    table = str(TableName.read(unquote(fragment)))
+    return Source("postgres", table=table, value=Address(uri))

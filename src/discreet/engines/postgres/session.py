@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
@@ -218,7 +219,7 @@ def _connected(address: Address, password: str | None = None) -> psycopg.Connect
         wanted = getattr(error, "pgconn", None)
         asks = password is None and wanted is not None and wanted.needs_password
         said = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-    if asks and sys.stdin.isatty() and sys.stderr.isatty():
+    if asks and sys.stdin.isatty():
         return _connected(address, getpass.getpass(f"Password for {address}: "))
     raise BadSource(
         f"The database at {address} cannot be opened: {said[:300]} Nothing was read. Check the address, the "
@@ -230,7 +231,7 @@ def _kilobytes(limit: str) -> int:
     read = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(?:([KMGT])i?)?B", limit)
     if read is None:
         raise BadInput(f"The memory limit {limit!r} is not a size such as '768MB'.")
-    return int(float(read[1]) * _UNITS[read[2] or ""]) // 1024
+    return int(Fraction(read[1]) * _UNITS[read[2] or ""]) // 1024
 
 
 def _with_tables(tables: Mapping[str, Mapping[str, NDArray[Any]]]) -> str:
