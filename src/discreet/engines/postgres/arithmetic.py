@@ -7,8 +7,8 @@ Operands are names: see `bound`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from itertools import count
 
 from sqlglot import exp
 
@@ -23,7 +23,6 @@ _HALF_OF_LARGEST = 8.9884656743115785e307
 _LARGEST = 1.7976931348623157e308
 _NEARLY_HALF_A_STEP = 9.9e291
 """What can be added to the largest double without leaving it."""
-_numbers = count(1)
 
 
 def bound(values: list[Sql], body: Callable[..., Sql]) -> Sql:
@@ -31,10 +30,19 @@ def bound(values: list[Sql], body: Callable[..., Sql]) -> Sql:
 
     Nothing is computed when the query is planned either: a name is no constant.
     """
-    names = [f"x{next(_numbers)}" for _ in values]
+    first = 1 + max(
+        (_number(one) for value in values for one in value.find_all(exp.Identifier)), default=0
+    )
+    names = [f"x{first + place}" for place in range(len(values))]
     columns = [exp.alias_(s.own(value), name) for value, name in zip(values, names, strict=True)]
     inner = exp.select(*columns).offset(0).subquery(f"bound_{names[0]}", copy=False)
     return exp.Paren(this=exp.select(body(*map(s.name, names))).from_(inner, copy=False))
+
+
+def _number(name: exp.Identifier) -> int:
+    """The number of a name that `bound` gave; 0 of any other."""
+    found = re.fullmatch(r"x([0-9]+)", name.name)
+    return int(found[1]) if found else 0
 
 
 def used(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
