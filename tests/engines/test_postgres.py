@@ -171,6 +171,24 @@ def test_nobodys_function_or_operator_is_called_by_accident(postgres: Server, so
         postgres.execute("DROP FUNCTION public.md5(text)", "DROP FUNCTION public.floor(float8)")
 
 
+def test_a_product_too_small_for_a_double_stops_no_verb(source: str) -> None:
+    """PostgreSQL raises an error where a product underflows: a cell's number is such a product."""
+    tiny = postgres_source({"x": [5e-324, -5e-324, 1.0, 1e6, None, 2.3e-308]})
+    schema = Schema(dataset="t", columns=(NumberColumn("x", 0.0, 1e6, bits=13),))
+    with open_engine(tiny, schema) as engine:
+        counts = engine.marginals([("x",)])[0]
+    assert [counts[0], counts[2**13 - 1], counts[2**13]] == [4, 1, 1]
+
+
+def test_the_databases_message_is_not_passed_on(source: str) -> None:
+    table = source.partition("#")[2]
+    with open_engine(source, SCHEMA) as engine:
+        with pytest.raises(EngineFailed, match="InvalidTextRepresentation") as caught:
+            engine._session.catalog(f"SELECT CAST(sex AS integer) FROM {table}")  # type: ignore[attr-defined]
+        assert CANARY not in repr(caught.value)
+        assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
 # -- What is refused, before a row is read ------------------------------------------------------
 
 
