@@ -184,7 +184,7 @@ def test_the_databases_message_is_not_passed_on(source: str) -> None:
     table = source.partition("#")[2]
     with open_engine(source, SCHEMA) as engine:
         with pytest.raises(EngineFailed, match="InvalidTextRepresentation") as caught:
-            engine._session.catalog(f"SELECT CAST(sex AS integer) FROM {table}")  # type: ignore[attr-defined]
+            engine._session.catalog(f"SELECT CAST(sex AS integer) FROM {table} WHERE age = 40")  # type: ignore[attr-defined]
         assert CANARY not in repr(caught.value)
         assert caught.value.__cause__ is None and caught.value.__context__ is None
 
