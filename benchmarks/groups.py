@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import discreet as dc
 from benchmarks.support.bars import bar
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.artifacts.answers import AnswerColumn
 from discreet.core.vault import Request
 from discreet.engines.opening import open_engine

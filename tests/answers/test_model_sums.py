@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from discreet.answering import ReleaseReader
-from discreet.answering.selecting import select
+from discreet.answering.regions.selecting import select
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.aggregates import aggregate_table
 from discreet.families.tables.answer.linear_tables import ModelTable, WeightedTable
+from discreet.families.tables.answer.sums.aggregates import aggregate_table
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.questions.sql import parse_question
+from discreet.questions.dialects.sql import parse_question
 from discreet.schema import CategoryColumn, IntegerColumn, Schema
 from tests.releasing import release
 

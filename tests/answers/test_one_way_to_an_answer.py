@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from discreet.answering import ReleaseReader
 from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import Evidence
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.release import Part, Release

@@ -11,14 +11,14 @@ import pytest
 
 import discreet as dc
 from discreet import samplers
-from discreet.answering.selecting import select
-from discreet.families.tables.answer.added_values import expression_values
+from discreet.answering.regions.selecting import select
 from discreet.families.tables.answer.linear_tables import CombinedTable
-from discreet.families.tables.answer.summing import weighted_rows
+from discreet.families.tables.answer.sums.added_values import expression_values
+from discreet.families.tables.answer.sums.summing import weighted_rows
 from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.questions.dialects.statement import parsed
 from discreet.questions.expression_bounds import over_clamped_columns
 from discreet.questions.reading import ExpressionReader
-from discreet.questions.statement import parsed
 
 SCHEMA = dc.Schema.loads(
     'dataset = "t"\n[columns.x]\nkind = "integer"\nrange = [0, 19]\nwidth = 5\n'

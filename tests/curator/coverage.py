@@ -11,11 +11,11 @@ import pandas as pd
 import discreet as dc
 from discreet.artifacts.answers import AnswerColumn
 from discreet.core.noise import DrawnNoise
-from discreet.curator.answering import Measured, answers_from
+from discreet.curator.answers.answering import Measured, answers_from
 from discreet.curator.planning import Planned, plan_question
 from discreet.engines import open_engine
 from discreet.engines.protocol import Engine
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.dialects.curator_sql import parse_curator_question
 
 Exact = tuple[list[np.ndarray], list[np.ndarray]]
 GROUPS = 60

@@ -14,7 +14,7 @@ from discreet.curator.accuracy import margin_of
 from discreet.curator.planning import plan_question
 from discreet.curator.versions import version_of
 from discreet.errors import AnswerLost
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.dialects.curator_sql import parse_curator_question
 from tests.curator.conftest import Opener, schema_of, table_of
 
 ONE = dc.Budget(epsilon=1)

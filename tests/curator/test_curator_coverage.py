@@ -18,8 +18,8 @@ import pytest
 from scipy.stats import binom
 
 import discreet as dc
-from discreet.curator.answering import Measured, answers_from
-from discreet.curator.intervals import listed_width, ratio_interval
+from discreet.curator.answers.answering import Measured, answers_from
+from discreet.curator.answers.intervals import listed_width, ratio_interval
 from discreet.curator.planning import plan_question
 from discreet.engines import open_engine
 from discreet.families.shared.estimate.combination import half_width
@@ -29,7 +29,7 @@ from discreet.privacy.laws import (
     NoiseLaw,
     RoundedGaussianLaw,
 )
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.schema.columns.ordered import OrderedColumn
 from tests.curator.coverage import OF_GROUPS, SCHEMA, START, WHAT, exact_of, missed
 

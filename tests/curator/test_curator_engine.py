@@ -24,7 +24,7 @@ from discreet.queries.tallies import (
     Valued,
     steps_of,
 )
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.questions.expressions import TRUE, Expression
 from tests.curator.conftest import schema_of
 from tests.curator.reference import clamped_value, column_value, evaluate

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.curator.answering import Measured, answers_from
+from discreet.curator.answers.answering import Measured, answers_from
 from discreet.curator.planning import plan_question
 from discreet.curator.sharing import measured_once
 from discreet.engines import open_engine
@@ -33,7 +33,7 @@ from discreet.queries.tallies import (
     steps_of,
     summand_bounds,
 )
-from discreet.questions.curator_sql import Aggregate, parse_curator_question
+from discreet.questions.dialects.curator_sql import Aggregate, parse_curator_question
 from discreet.questions.expression_bounds import expression_bounds
 from discreet.questions.expressions import Call, Expression
 from tests.curator.conftest import schema_of

@@ -26,7 +26,7 @@ from discreet.ledger import Ledger
 from discreet.privacy.budget import Notion
 from discreet.privacy.cost import Accounting
 from discreet.queries import tallies
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.dialects.curator_sql import parse_curator_question
 
 CONDITIONS = {
     "category": "category = 'a' OR length(category) > 1",

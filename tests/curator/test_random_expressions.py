@@ -13,7 +13,7 @@ from discreet.engines import open_engine
 from discreet.errors import BadQuestion
 from discreet.queries.tallies import Rows, Tally
 from discreet.questions.cells.reach import Reach, numbers, reach_of, value_of
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.questions.expressions import Expression
 from tests.curator.random_sql import Conditions
 from tests.curator.reference import column_value, evaluate

@@ -9,13 +9,13 @@ import numpy as np
 
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn
-from discreet.curator.answering import AnswerReader
+from discreet.curator.answers.answering import AnswerReader
 from discreet.curator.needed import Needed, column_of
 from discreet.families.shared.estimate.combination import half_width
 from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.queries.tallies import Present, Rows
-from discreet.questions.aggregates import AggregateKind
-from discreet.questions.curator_sql import Aggregate, CuratorQuestion
+from discreet.questions.dialects.aggregates import AggregateKind
+from discreet.questions.dialects.curator_sql import Aggregate, CuratorQuestion
 from discreet.schema import Column, Schema
 
 

@@ -19,7 +19,7 @@ from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import Evidence
 from discreet.answering.library import Library
 from discreet.answering.readings import Reading
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.answering.usefulness import UNION
 from discreet.artifacts.release import Part, Release

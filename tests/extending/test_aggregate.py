@@ -9,8 +9,8 @@ import discreet as dc
 from discreet.audits.losses import step_losses
 from discreet.audits.observing import recording, replaying
 from discreet.errors import BadInput, BadQuestion
-from discreet.questions.aggregates import AggregateKind, register, registered
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.dialects.aggregates import AggregateKind, register, registered
+from discreet.questions.dialects.curator_sql import parse_curator_question
 from tests.extending.missing import ENTRY
 
 SCHEMA = dc.Schema.loads(

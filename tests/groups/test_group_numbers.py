@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 import discreet as dc
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.errors import BadRelease
 from discreet.families.groups.answer.drawn_groups import slopes, tilted
 from discreet.families.groups.answer.noisy_columns import noisy_columns

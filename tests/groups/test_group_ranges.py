@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import discreet as dc
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.errors import BadRelease
 from discreet.families.groups.answer.noisy_ranges import noisy_ranges
 from discreet.families.groups.answer.range_bounds import group_range_bound, noise_bound

@@ -24,8 +24,8 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.blocks import GridCounts
 from discreet.queries.classes import parse_class
+from discreet.questions.dialects.sql import parse_question
 from discreet.questions.inequality import Inequality, lone_inequality
-from discreet.questions.sql import parse_question
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from tests.halfspaces.exact import exact_masks

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import plan, release
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.artifacts.files import read_release, write_release
 from discreet.artifacts.measurement import Measurement
 from discreet.core.noise import DrawnNoise
@@ -33,8 +33,8 @@ from discreet.families.predicates.release import mwem as predicates_mwem
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
+from discreet.questions.dialects.sql import parse_question
 from discreet.questions.inequality import lone_inequality
-from discreet.questions.sql import parse_question
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 

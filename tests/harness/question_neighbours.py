@@ -33,7 +33,7 @@ from discreet.engines import open_engine
 from discreet.errors import DiscreetError
 from discreet.postprocessing.reading.statement import read_statement
 from discreet.privacy.budget import Budget, Notion
-from discreet.questions.curator_sql import CuratorDialect
+from discreet.questions.dialects.curator_sql import CuratorDialect
 from discreet.schema import Schema
 from tests.curator.random_sql import Conditions
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from discreet.answering import ReleaseReader, open_release
-from discreet.answering.selecting import select
+from discreet.answering.regions.selecting import select
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.files import write_release
 from discreet.core.mechanisms import DiscreteLaplace
@@ -35,7 +35,7 @@ from discreet.families.tables.release.pair_choice import Candidate, choose
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.questions.sql import parse_question
+from discreet.questions.dialects.sql import parse_question
 from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify
 from discreet.schema import CategoryColumn, Schema

@@ -24,7 +24,7 @@ from scipy import stats
 from discreet import samplers
 from discreet.artifacts.answers import Answers
 from discreet.curator import Curator
-from discreet.curator.answering import Measured, answers_from
+from discreet.curator.answers.answering import Measured, answers_from
 from discreet.curator.curator import _measure
 from discreet.postprocessing.results import worked
 from discreet.privacy.budget import Budget

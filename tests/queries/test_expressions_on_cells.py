@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from discreet.answering import ReleaseReader
-from discreet.answering.selecting import select
+from discreet.answering.regions.selecting import select
 from discreet.artifacts.answer import Covers
 from discreet.errors import BadQuestion, NotAnswerable
 from discreet.questions.cells.boxes import boxes_of
 from discreet.questions.conditions import asks_for_a_value
+from discreet.questions.dialects.sql import parse_question
 from discreet.questions.expressions import Expression
 from discreet.questions.keys import ComputedKey
-from discreet.questions.sql import parse_question
 from discreet.schema import (
     BooleanColumn,
     CategoryColumn,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import BadQuestion
-from discreet.questions.sql import parse_question
+from discreet.questions.dialects.sql import parse_question
 from discreet.schema import Schema
 
 SCHEMA = Schema.loads(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from discreet.errors import BadQuestion
 from discreet.questions.cells.functions import matches
 from discreet.questions.conditions import Leaf, Simple, normal_form, simple_of
+from discreet.questions.dialects.sql import Aggregate, parse_question
 from discreet.questions.expressions import Call, ColumnValue, Constant, Expression
-from discreet.questions.sql import Aggregate, parse_question
 from discreet.schema import IntegerColumn
 from tests.releases_by_hand import people
 

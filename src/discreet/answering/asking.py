@@ -16,7 +16,7 @@ from discreet.answering.combining import best_reason, places_of, settled
 from discreet.answering.estimates import NO_GROUPS, Estimates
 from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts, many_counts
-from discreet.answering.regions import (
+from discreet.answering.regions.region import (
     Asked,
     BoxRegions,
     CellRegions,

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates, is_combined
 from discreet.answering.readings import combined, independent
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.answering.source import Found, Refusal
 from discreet.artifacts.answer import Covers
 from discreet.errors import DiscreetError, NotAnswerable

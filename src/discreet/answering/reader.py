@@ -13,7 +13,7 @@ from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts
 from discreet.answering.overview import Overview, overview
-from discreet.answering.regions import BoxRegions, CellRegions, RangeRegions
+from discreet.answering.regions.region import BoxRegions, CellRegions, RangeRegions
 from discreet.answering.release_sources import sources_of
 from discreet.answering.synthesis.synthetic import SyntheticTable, synthesize
 from discreet.answering.usefulness import usefulness
@@ -32,8 +32,8 @@ from discreet.postprocessing.reading.statement import plain_statement, read_stat
 from discreet.postprocessing.results import worked
 from discreet.privacy.exact import Exactable, confidence_level, exact
 from discreet.queries.classes import QueryClass, parse_class
+from discreet.questions.dialects.sql import ReleaseDialect
 from discreet.questions.question import Aggregate, Question
-from discreet.questions.sql import ReleaseDialect
 from discreet.schema import Schema
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from discreet.answering.estimates import Estimates, joined
-from discreet.answering.regions import BoxRegions, CellRegions, RangeRegions, Region
+from discreet.answering.regions.region import BoxRegions, CellRegions, RangeRegions, Region
 from discreet.errors import BadQuestion, DiscreetError, NotAnswerable
 
 MOST_ONE_BY_ONE = 100_000

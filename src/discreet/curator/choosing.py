@@ -9,7 +9,7 @@ from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.queries.tallies import Rows, Tally, WeightedCounts
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.schema import Schema
 
 MOST_CANDIDATES = 1_000

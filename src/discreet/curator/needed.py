@@ -21,7 +21,7 @@ from discreet.queries.tallies import (
     summand_bounds,
 )
 from discreet.queries.tree import bits_of
-from discreet.questions.curator_sql import Aggregate, CuratorQuestion
+from discreet.questions.dialects.curator_sql import Aggregate, CuratorQuestion
 from discreet.questions.expressions import TRUE
 from discreet.questions.keys import key_size, tally_groups
 from discreet.schema import Schema

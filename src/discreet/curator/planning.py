@@ -32,8 +32,8 @@ from discreet.queries.tallies import (
     Term,
     keys_touched,
 )
-from discreet.questions.aggregates import AGGREGATES
-from discreet.questions.curator_sql import Aggregate, CuratorQuestion
+from discreet.questions.dialects.aggregates import AGGREGATES
+from discreet.questions.dialects.curator_sql import Aggregate, CuratorQuestion
 from discreet.questions.keys import key_size, tally_groups
 from discreet.schema import Schema
 from discreet.schema.limits import MOST_CELLS, MOST_GROUPS

@@ -34,8 +34,8 @@ from discreet.queries.tallies import (
     steps_of,
     summand_bounds,
 )
+from discreet.questions.dialects.statement import SUMMED_KINDS
 from discreet.questions.expressions import COMPARED, Call, ColumnValue, Expression, columns_of
-from discreet.questions.statement import SUMMED_KINDS
 from discreet.schema import Schema
 
 ROW_BITS = 60

@@ -15,7 +15,7 @@ from discreet.answering.reader import ReleaseReader
 from discreet.engines import open_engine
 from discreet.errors import NotAnswerable
 from discreet.families.tables.queries.marginals import Marginals
-from discreet.questions.sql import Aggregate, Question
+from discreet.questions.dialects.sql import Aggregate, Question
 
 BANNER = "NOT PRIVATE: computed from the raw rows without noise. For the custodian's eyes only."
 MOST_GROUPS = 1 << 16

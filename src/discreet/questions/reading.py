@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from discreet.errors import BadQuestion
+from discreet.questions.dialects.statement import bare, column_name, construct, number, unrolled
 from discreet.questions.expressions import (
     DATE_PARTS,
     LARGEST_INTEGER,
@@ -39,7 +40,6 @@ from discreet.questions.literals import (
     text_of,
     type_named,
 )
-from discreet.questions.statement import bare, column_name, construct, number, unrolled
 from discreet.schema import CategoryColumn, Schema
 from discreet.schema.columns.values import (
     MICROSECONDS_PER_DAY,

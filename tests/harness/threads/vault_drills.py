@@ -24,7 +24,7 @@ from discreet.privacy.budget import Budget
 from discreet.queries.group_choices import CellScores
 from discreet.queries.measurable import Marginal
 from discreet.queries.tallies import Cells, Rows, Tally, WeightedCounts
-from discreet.questions.curator_sql import parse_curator_question
+from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.questions.expressions import TRUE
 from tests.harness.material.most_frequent import MostFrequent
 from tests.harness.threads.curator_drills import one_above

@@ -59,8 +59,8 @@ CURATOR = (
         name="a-repeated-question-is-drawn-anew",
         trap=31,
         file="src/discreet/curator/recording.py",
-        old='            "version": self._version,\n',
-        new='            "version": self._version + str(time.monotonic_ns()),\n',
+        old='            "version": self.version,\n',
+        new='            "version": self.version + str(time.monotonic_ns()),\n',
         tests=(RECORD,),
     ),
     Mutant(
@@ -101,7 +101,7 @@ CURATOR = (
     Mutant(
         name="a-means-interval-takes-the-noisy-count-for-the-number-of-rows",
         trap=5,
-        file="src/discreet/curator/intervals.py",
+        file="src/discreet/curator/answers/intervals.py",
         old="                width = _ratio_width(unit, above, int(place) / STEPS * reach, below, confidence)\n",
         new="                width = unit * above.half_width(confidence)\n",
         tests=(
@@ -205,7 +205,7 @@ CURATOR = (
     Mutant(
         name="the-ends-of-an-interval-of-moments-are-rounded-inward",
         trap=42,
-        file="src/discreet/curator/answer_columns.py",
+        file="src/discreet/curator/answers/answer_columns.py",
         old="    return rounded if rounded <= end else math.nextafter(rounded, -math.inf)\n",
         new="    return rounded\n",
         tests=(f"{COVERAGE}::test_the_median_of_moments_lies_in_its_cell_and_is_one_of_them",),
@@ -245,7 +245,7 @@ CURATOR = (
     Mutant(
         name="a-centred-sum-forgets-the-noise-of-its-count",
         trap=5,
-        file="src/discreet/curator/answer_columns.py",
+        file="src/discreet/curator/answers/answer_columns.py",
         old="    return tuple((abs(weight), law_of(term), 1) for weight, term in weighted_of(each))\n",
         new="    return tuple((abs(weight), law_of(term), 1) for weight, term in weighted_of(each)[:1])\n",
         tests=(f"{EXPRESSIONS}::test_a_sum_made_of_two_tallies_is_as_wide_as_the_noise_of_both",),
@@ -288,7 +288,7 @@ CURATOR = (
     Mutant(
         name="cells-that-a-comparison-of-two-columns-cuts-count-as-inside",
         trap=42,
-        file="src/discreet/answering/selecting.py",
+        file="src/discreet/answering/regions/selecting.py",
         old="return column.name == self.columns[0] and not np.isin(self.bits, SINGLE).all()",
         new="return False",
         tests=(f"{CELLS}::test_two_columns_are_compared_on_the_product_of_their_cells",),

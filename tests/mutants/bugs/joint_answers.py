@@ -88,7 +88,7 @@ JOINT_ANSWERS = (
     Mutant(
         name="a-public-total-counts-the-cells-that-were-not-asked-for",
         trap=42,
-        file="src/discreet/answering/public_total.py",
+        file="src/discreet/answering/regions/public_total.py",
         old="rows - (total - sums))",
         new="rows - sums)",
         tests=(f"{ONE_WAY}::test_most_cells_are_counted_as_a_public_total_less_the_others",),

@@ -163,7 +163,7 @@ MARGINALS = (
     Mutant(
         name="rows-outside-the-box-counted-into-it",
         trap=42,
-        file="src/discreet/families/tables/answer/model_sums.py",
+        file="src/discreet/families/tables/answer/sums/model_sums.py",
         old="best = np.maximum(best, inside[axis] - others)",
         new="best = np.maximum(best, inside[axis])",
         tests=(

@@ -125,7 +125,7 @@ def audit_release(
             if pace.is_over(place):
                 break
             try:
-                scores[place], recorded = _scored(run, engines, int(bit), drawn)
+                scores[place], recorded = scored_run(run, engines, int(bit), drawn)
             except Divergence as error:
                 return _diverged(run, str(error), runs, false_positive_rate)
             pool.add(recorded)
@@ -157,13 +157,13 @@ def recorded_laws(
         tempfile.TemporaryDirectory(prefix="discreet-audit-") as folder,
         open_engine(written_to(table, Path(folder) / "table.csv"), plain) as engine,
     ):
-        remembering = _RememberingEngine(engine)
+        remembering = RememberingEngine(engine)
         pace = _Pace(runs, seconds)
         for place in range(runs):
             if pace.is_over(place):
                 break
             with recording(drawn) as tape:
-                _made(run, remembering)
+                unpaid_release(run, remembering)
             pool.add(tape.steps)
     return pool.checks()
 
@@ -231,7 +231,7 @@ class _FreeLedger:
         pass
 
 
-class _RememberingEngine:
+class RememberingEngine:
     """Asks the real engine once; a table that does not change has the same answer every time."""
 
     def __init__(self, engine: Engine) -> None:
@@ -258,19 +258,20 @@ def _spelled(value: object) -> str:
     return repr(value)
 
 
-def _made(run: _Run, engine: Any) -> Release:
+def unpaid_release(run: _Run, engine: Any) -> Release:
+    """One run of the release's own code, charged to nobody: what it makes is never published."""
     ledger: Any = _FreeLedger()
     return run._with(engine, ledger, lambda release: "")
 
 
-def _scored(
+def scored_run(
     run: _Run, engines: tuple[Any, Any], bit: int, drawn: NoiseSource | None
 ) -> tuple[float, list[Step]]:
     """Record on the coin's table, replay on the other: the output's score, and what was recorded."""
     with recording(drawn) as tape:
-        release = _made(run, engines[bit])
+        release = unpaid_release(run, engines[bit])
     with replaying(tape) as other:
-        _made(run, engines[1 - bit])
+        unpaid_release(run, engines[1 - bit])
     zero, one = (tape, other) if bit == 0 else (other, tape)
     return llr(zero, one, release), tape.steps
 
@@ -346,7 +347,7 @@ def _worst_neighbours(schema: Schema, run: _Run, stack: ExitStack) -> tuple[tupl
     asked = [part.query_class for part in run.prospect.parts]
     for number, tables in enumerate(neighbouring_tables(schema, asked)):
         pair = tuple(
-            _RememberingEngine(
+            RememberingEngine(
                 stack.enter_context(
                     open_engine(written_to(table, folder / f"{number}-{side}.csv"), schema)
                 )
@@ -354,10 +355,10 @@ def _worst_neighbours(schema: Schema, run: _Run, stack: ExitStack) -> tuple[tupl
             for side, table in enumerate(tables)
         )
         with recording() as tape:
-            release = _made(run, pair[0])
+            release = unpaid_release(run, pair[0])
         try:
             with replaying(tape) as other:
-                _made(run, pair[1])
+                unpaid_release(run, pair[1])
             losses = step_losses(tape.steps, other.steps, tree_levels(release))
         except Divergence as error:
             return (pair[0], pair[1]), str(error)
@@ -372,7 +373,10 @@ __all__ = [
     "FAST_RUNS",
     "RUNS",
     "ReleaseFinding",
+    "RememberingEngine",
     "audit_release",
     "llr",
     "recorded_laws",
+    "scored_run",
+    "unpaid_release",
 ]

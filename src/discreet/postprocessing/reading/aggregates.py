@@ -14,11 +14,11 @@ from typing import Any
 from discreet.errors import BadInput, BadQuestion
 from discreet.postprocessing.plan import Call, Expression, Literal
 from discreet.postprocessing.reading.syntax import QUANTILES, is_identifier
+from discreet.questions.dialects.sql import MOMENT, TOTAL, VALUED
+from discreet.questions.dialects.statement import bare, number
 from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
 from discreet.questions.question import middle_of
 from discreet.questions.reading import ExpressionReader
-from discreet.questions.sql import MOMENT, TOTAL, VALUED
-from discreet.questions.statement import bare, number
 from discreet.schema import Schema
 
 Measured = Callable[[Any, Any], Expression]

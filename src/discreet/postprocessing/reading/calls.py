@@ -10,7 +10,7 @@ from discreet.errors import BadQuestion
 from discreet.postprocessing.plan import Call, Case, Expression, Literal
 from discreet.postprocessing.reading.scope import Dialect, Scope
 from discreet.postprocessing.reading.syntax import nodes_in, spoken
-from discreet.questions.statement import number
+from discreet.questions.dialects.statement import number
 from discreet.schema import Schema
 
 

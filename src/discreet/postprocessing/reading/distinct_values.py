@@ -10,8 +10,8 @@ from typing import Any
 
 from discreet.errors import BadQuestion
 from discreet.postprocessing.plan import Across, Call, Expression, Literal
+from discreet.questions.dialects.statement import SUMMED_KINDS
 from discreet.questions.question import middle_of
-from discreet.questions.statement import SUMMED_KINDS
 from discreet.schema import Column, OrderedColumn
 
 _SPREADS = ("Variance", "VariancePop", "Stddev", "StddevSamp", "StddevPop")

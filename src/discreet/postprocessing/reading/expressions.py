@@ -41,7 +41,7 @@ from discreet.postprocessing.reading.syntax import (
     spoken,
     without_alias,
 )
-from discreet.questions.statement import bare, number
+from discreet.questions.dialects.statement import bare, number
 from discreet.schema import Schema
 from discreet.schema.columns.column import OTHER_LABEL, folded
 

@@ -11,7 +11,7 @@ from discreet.postprocessing.reading.expressions import ExpressionReader
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Scope
 from discreet.postprocessing.reading.syntax import canonical
-from discreet.questions.statement import bare, number
+from discreet.questions.dialects.statement import bare, number
 from discreet.schema.columns.column import folded
 
 

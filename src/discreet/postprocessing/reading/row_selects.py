@@ -22,7 +22,7 @@ from discreet.postprocessing.reading.result_selects import ResultSelectReader, n
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Scope
 from discreet.postprocessing.reading.syntax import canonical, is_known_column
-from discreet.questions.statement import bare, number
+from discreet.questions.dialects.statement import bare, number
 from discreet.schema.columns.column import folded
 
 Items = list[tuple[str | None, Any]]

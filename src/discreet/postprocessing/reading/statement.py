@@ -24,7 +24,7 @@ from discreet.postprocessing.reading.syntax import (
     usual_names,
     without_alias,
 )
-from discreet.questions.statement import construct, parsed, sql_name
+from discreet.questions.dialects.statement import construct, parsed, sql_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 

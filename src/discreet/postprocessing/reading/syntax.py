@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.errors import BadInput
-from discreet.questions.statement import bare, construct
+from discreet.questions.dialects.statement import bare, construct
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 

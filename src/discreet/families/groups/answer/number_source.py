@@ -13,7 +13,7 @@ import numpy as np
 from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import Evidence
 from discreet.answering.readings import Reading
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.artifacts.release import Part, Release
 from discreet.errors import NotAnswerable

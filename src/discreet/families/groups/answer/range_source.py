@@ -9,7 +9,7 @@ import numpy as np
 from discreet.answering.estimates import Estimates, joined
 from discreet.answering.evidence import Evidence
 from discreet.answering.readings import Reading
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.arrays import Codes, Integers
 from discreet.artifacts.release import Part, Release

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.answering.regions import Region
-from discreet.answering.selecting import select
+from discreet.answering.regions.region import Region
+from discreet.answering.regions.selecting import select
 from discreet.arrays import Bools, Integers
 from discreet.errors import NotAnswerable
 from discreet.families.tables.answer.counting import DECLARED_NOTE

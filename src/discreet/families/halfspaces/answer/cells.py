@@ -22,8 +22,8 @@ from typing import Protocol
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.public_total import counted_down
 from discreet.answering.readings import Reading
+from discreet.answering.regions.public_total import counted_down
 from discreet.arrays import Bools, Floats, Integers
 from discreet.families.halfspaces.answer.conditions import Boxed, Chosen
 from discreet.families.halfspaces.estimate.cells import Boxes, Sweep

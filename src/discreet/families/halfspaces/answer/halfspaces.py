@@ -18,7 +18,7 @@ from discreet.answering.estimates import NO_GROUPS, Estimates, combined_note
 from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts
 from discreet.answering.readings import Reading, combined
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.arrays import Floats, Integers
 from discreet.artifacts.measurement import Measurement

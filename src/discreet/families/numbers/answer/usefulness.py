@@ -8,7 +8,7 @@ from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.answering.usefulness import UNION
 from discreet.families.numbers.queries.one_number import Means, Sums
-from discreet.questions.sql import Aggregate, Question
+from discreet.questions.dialects.sql import Aggregate, Question
 
 
 def one_number_bound(

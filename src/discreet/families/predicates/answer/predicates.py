@@ -15,7 +15,7 @@ import numpy.typing as npt
 from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import Evidence, measured_numbers
 from discreet.answering.readings import Reading
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.arrays import Bools
 from discreet.artifacts.measurement import Measurement, Selection

@@ -80,7 +80,7 @@ class Predicates:
 @lru_cache(maxsize=16)
 def read_conditions(schema: Schema, conditions: tuple[str, ...]) -> tuple[Expression, ...]:
     """The conditions as plain data; refuses what the schema cannot decide."""
-    from discreet.questions.sql import parse_question
+    from discreet.questions.dialects.sql import parse_question
 
     name = '"' + schema.dataset.replace('"', '""') + '"'
     found = []

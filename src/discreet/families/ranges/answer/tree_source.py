@@ -7,11 +7,11 @@ from math import prod
 
 import numpy as np
 
-from discreet.answering.ends import value_codes, whole_codes
 from discreet.answering.estimates import NO_GROUPS, Estimates, combined_note
 from discreet.answering.library import Library
 from discreet.answering.readings import Reading
-from discreet.answering.regions import BoxRegions, RangeRegions, Region
+from discreet.answering.regions.ends import value_codes, whole_codes
+from discreet.answering.regions.region import BoxRegions, RangeRegions, Region
 from discreet.answering.source import Found, Source
 from discreet.arrays import Bools, Integers
 from discreet.errors import NotAnswerable

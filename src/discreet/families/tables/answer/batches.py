@@ -6,8 +6,8 @@ import numpy as np
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.library import Library
-from discreet.answering.public_total import counted_down
-from discreet.answering.regions import CellRegions, RangeRegions
+from discreet.answering.regions.public_total import counted_down
+from discreet.answering.regions.region import CellRegions, RangeRegions
 from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.families.ranges.answer.joined_ranges import JoinedSource

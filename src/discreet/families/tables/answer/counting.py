@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.selecting import Selection
+from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Bools
 from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
 from discreet.privacy.exact import Exactable

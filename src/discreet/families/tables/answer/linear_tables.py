@@ -19,7 +19,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answering.public_total import counted_down
+from discreet.answering.regions.public_total import counted_down
 from discreet.arrays import Bools, Floats, Integers
 from discreet.families.shared.estimate.combination import (
     Terms,

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.readings import Reading
-from discreet.answering.regions import Region
+from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.arrays import Floats
 from discreet.artifacts.answer import Answer, Covers

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.selecting import Selection
+from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Floats
 from discreet.artifacts.answer import Unit
 from discreet.errors import NotAnswerable

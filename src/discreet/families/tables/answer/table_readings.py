@@ -9,11 +9,11 @@ import numpy as np
 from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import NoisyCount, NoisySum
 from discreet.answering.library import Library
-from discreet.answering.public_total import counted_down
 from discreet.answering.readings import Reading, combined
-from discreet.answering.selecting import Selection, select
+from discreet.answering.regions.public_total import counted_down
+from discreet.answering.regions.selecting import Selection, select
 from discreet.families.shared.estimate.combination import Terms
-from discreet.families.tables.answer.summing import MOST_WEIGHTED
+from discreet.families.tables.answer.sums.summing import MOST_WEIGHTED
 from discreet.privacy.exact import Exactable
 from discreet.questions.expressions import TRUE
 from discreet.schema import keeps_every_row

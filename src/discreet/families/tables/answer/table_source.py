@@ -11,8 +11,8 @@ from discreet.answering.estimates import Estimates
 from discreet.answering.evidence import NoisyCount, NoisySum
 from discreet.answering.library import Library
 from discreet.answering.readings import Reading
-from discreet.answering.regions import CellRegions, RangeRegions, Region
-from discreet.answering.selecting import Selection, select
+from discreet.answering.regions.region import CellRegions, RangeRegions, Region
+from discreet.answering.regions.selecting import Selection, select
 from discreet.answering.source import Found, Source
 from discreet.arrays import Bools
 from discreet.errors import NotAnswerable
@@ -21,12 +21,12 @@ from discreet.families.groups.queries.classes import GroupedMeans, GroupedSums
 from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.answer.joining import total_of
 from discreet.families.shared.estimate.combination import halved
-from discreet.families.tables.answer.added_values import expression_values, moment_values
-from discreet.families.tables.answer.aggregates import aggregate_table
 from discreet.families.tables.answer.batches import TableBatches
 from discreet.families.tables.answer.counting import DECLARED_NOTE, count_rows, nothing_left
 from discreet.families.tables.answer.linear_tables import CombinedTable, WeightedTable
-from discreet.families.tables.answer.summing import (
+from discreet.families.tables.answer.sums.added_values import expression_values, moment_values
+from discreet.families.tables.answer.sums.aggregates import aggregate_table
+from discreet.families.tables.answer.sums.summing import (
     direct_mean,
     direct_sum,
     quotient,

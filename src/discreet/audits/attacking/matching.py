@@ -1,0 +1,156 @@
+"""The matching game: the target's row is in the table or not, nothing else differs, and the release is made.
+
+The adversary knows every other row and the target's. Against a release the score is the likelihood ratio of
+all that was published; against synthetic rows it is how much of the target they show.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.answering.reader import ReleaseReader
+from discreet.attacks.membership import Advantage, most_advantage, played, synthetic_score
+from discreet.attacks.outcome import Line, Outcome, Progress, quiet
+from discreet.audits.guessing.releases import RememberingEngine, scored_run, unpaid_release
+from discreet.audits.observing import recording
+from discreet.core.noise import NoiseSource
+from discreet.custodian.comparison import BANNER
+from discreet.engines import open_engine
+from discreet.errors import BadInput
+from discreet.families.shared.estimate.public_random import generator
+from discreet.plain_tables import read_columns, write_columns
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.conversion import epsilon_from_rho
+from discreet.releases.preparing import Workload
+from discreet.releases.run import _Run
+from discreet.schema import CsvOptions, Schema
+
+RHO_DELTA = Fraction(1, 10**6)
+SYNTHETIC_ROWS = 300
+FALSE_POSITIVE_RATE = 1e-6
+"""Of the verdict that the guarantee is broken."""
+
+
+def match(
+    source: object,
+    schema: Schema,
+    *,
+    budget: Budget,
+    workload: Workload,
+    target: int = 0,
+    games: int = 300,
+    synthetic: bool = False,
+    real: bool = True,
+    confidence: float = 0.95,
+    drawn: NoiseSource | None = None,
+    progress: Progress = quiet,
+) -> Outcome:
+    """Play the game against releases of `source` with and without its row number `target`.
+
+    `drawn` puts another source of noise in place of the real one: for tests of the attack itself.
+    """
+    if schema.adjacency is not Adjacency.ADD_REMOVE or schema.unit.identifier is not None:
+        raise BadInput(
+            "The matching game takes one row out: it needs adjacency add-remove, and one row as the unit."
+        )
+    columns = read_columns(source)
+    rows = len(next(iter(columns.values()), []))
+    if not 0 <= target < rows:
+        raise BadInput(f"There is no row number {target}; the table has fewer rows.")
+    plain = replace(schema, csv=CsvOptions())
+    run = _Run(plain, budget, workload, 0.95, None, None)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-attack-")))
+        engines = []
+        for name, kept in (
+            ("out", [at for at in range(rows) if at != target]),
+            ("in", range(rows)),
+        ):
+            path = folder / f"{name}.csv"
+            write_columns(
+                path, {key: [values[at] for at in kept] for key, values in columns.items()}
+            )
+            engines.append(RememberingEngine(stack.enter_context(open_engine(path, plain))))
+        bits = generator().integers(0, 2, games)
+        scores = np.empty(games)
+        told = _codes_of(columns, target, plain, folder) if synthetic else ()
+        for place, bit in enumerate(bits):
+            progress("games", place / games)
+            if synthetic:
+                scores[place] = _seen(run, engines[int(bit)], plain, told, drawn)
+            else:
+                scores[place] = scored_run(run, (engines[0], engines[1]), int(bit), drawn)[0]
+    found = played(scores, bits, confidence=confidence, learn=synthetic)
+    return _outcome(found, budget, run, synthetic, real)
+
+
+def _codes_of(
+    columns: Mapping[str, Sequence[str]], target: int, schema: Schema, folder: Path
+) -> tuple[int, ...]:
+    """The cells of the target's row, -1 where it has none."""
+    path = folder / "target.csv"
+    write_columns(path, {name: [values[target]] for name, values in columns.items()})
+    with open_engine(path, schema) as engine:
+        counted = engine.marginals([(column.name,) for column in schema.columns])
+    return tuple(int(np.argmax(each)) if each.any() else -1 for each in counted)
+
+
+def _seen(
+    run: _Run, engine: Any, schema: Schema, target: tuple[int, ...], drawn: NoiseSource | None
+) -> float:
+    """How much of the target is seen in synthetic rows of one release."""
+    with recording(drawn):
+        made = unpaid_release(run, engine)
+    rows = ReleaseReader(made).synthesize(rows=SYNTHETIC_ROWS)
+    wanted = dict(zip((column.name for column in schema.columns), target, strict=True))
+    drawn_rows = [tuple(map(int, row)) for row in rows.codes]
+    return synthetic_score(drawn_rows, tuple(wanted[name] for name in rows.names))
+
+
+def _outcome(found: Advantage, budget: Budget, run: _Run, synthetic: bool, real: bool) -> Outcome:
+    charge = run.prospect.charge
+    if charge.notion is Notion.RHO:
+        epsilon = float(epsilon_from_rho(charge.rho, delta=RHO_DELTA))
+        delta = float(RHO_DELTA)
+    else:
+        epsilon, delta = float(charge.epsilon), float(charge.delta)
+    bound = most_advantage(epsilon, delta)
+    sure = Advantage(found.right, found.games, confidence=1 - 2 * FALSE_POSITIVE_RATE)
+    broken = sure.lower > bound
+    what = "synthetic rows of our release" if synthetic else "our release"
+    return Outcome(
+        attack="member",
+        title="Membership in a release: the target's row is in or out, nothing else differs",
+        measure="advantage over a coin",
+        chance=0.0,
+        lines=[
+            Line(
+                publication="the exact tables of the same classes",
+                value=1.0,
+                note="one count tells",
+            ),
+            Line(
+                publication=f"{what}, {budget}",
+                value=found.value,
+                lower=found.lower,
+                upper=found.upper,
+                ours=True,
+                note=f"at most {bound:.3f} for any adversary"
+                + ("; BROKEN: the advantage is above it" if broken else ""),
+            ),
+        ],
+        findings=[
+            "The guarantee is broken." if broken else "The advantage is within what epsilon allows."
+        ],
+        details={**found.to_dict(), "bound": bound, "broken": broken},
+        banner=BANNER if real else "",
+    )

@@ -1,0 +1,274 @@
+"""`discreet attack`: attacks before and after protection. Attacks on statistics; those on tables are added below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.commands.disclosure.attack_rows import ROW_ATTACKS
+from discreet.cli.commands.disclosure.running import ran
+from discreet.cli.options import FILE
+from discreet.cli.outcomes import outcome_options
+
+epsilon_option = click.option(
+    "--epsilon",
+    metavar="NUMBER",
+    default="1",
+    show_default=True,
+    help="The budget of our side, in all.",
+)
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="For the public random choices.",
+)
+
+
+def draws_option(default: int) -> Callable[..., Any]:
+    return click.option(
+        "--draws",
+        type=click.IntRange(1, 1000),
+        default=default,
+        show_default=True,
+        help="How often it is repeated.",
+    )
+
+
+@click.group()
+def command() -> None:
+    """Attack publications, before and after protection: exact and "anonymised" ones, and our own.
+
+    Each attack shows a table and a chart, prints JSON with --json, and writes a page with -o. Attacks on
+    a table of yours are scored on its rows: those outcomes are NOT PRIVATE.
+
+    \b
+    Examples:
+      discreet attack reconstruct --people 64 --draws 1
+      discreet attack difference
+      discreet attack unique people.csv --largest 2
+    """
+
+
+@command.command()
+@click.argument("table", required=False)
+@click.option("--column", help="With a table: the column that holds the secret.")
+@click.option("--value", help="With a table: the value of the column that counts as 1.")
+@click.option(
+    "--people",
+    type=click.IntRange(8, 4096),
+    default=256,
+    show_default=True,
+    help="How many people there are.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 100),
+    default=0.25,
+    show_default=True,
+    help="Bounded noise, in roots of the number of people.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["least-squares", "l1", "linear-program"]),
+    default="least-squares",
+    show_default=True,
+    help="How the answers are decoded.",
+)
+@click.option(
+    "--all-subsets", is_flag=True, help="Ask all 2^n subsets of at most 16 people instead."
+)
+@click.option(
+    "--error",
+    type=click.FloatRange(0, 8),
+    default=1.0,
+    show_default=True,
+    help="With --all-subsets: the most that an answer is off.",
+)
+@epsilon_option
+@draws_option(3)
+@seed_option
+@outcome_options
+def reconstruct(
+    table: str | None, column: str | None, value: str | None, people: int, alpha: float, method: str,
+    all_subsets: bool, error: float, epsilon: str, draws: int, seed: int, **shared: Any,
+) -> None:  # fmt: skip
+    """Rebuild a secret 0/1 column from answers to random subset counts.
+
+    The secret is generated, or a column of your own table (then the first rows, up to --people).
+
+    \b
+    Examples:
+      discreet attack reconstruct --people 64 --draws 1
+      discreet attack reconstruct people.csv --column smoker --value true --people 64 --draws 1
+      discreet attack reconstruct --all-subsets --people 10 --draws 5
+    """
+    from discreet.audits import attacking
+
+    if all_subsets:
+        ran(lambda progress: attacking.reconstruct_all_subsets(people=min(people, 12) if people == 256 else people, error=error, draws=draws, seed=seed, progress=progress), **shared)  # fmt: skip
+        return
+    secret = None if table is None else _secret(table, column, value, people)
+    ran(
+        lambda progress: attacking.reconstruct(
+            people=people, secret=secret, alpha=alpha, epsilon=epsilon, method=method,
+            draws=draws, seed=seed, progress=progress,
+        ),
+        **shared,
+    )  # fmt: skip
+
+
+def _secret(table: str, column: str | None, value: str | None, people: int) -> list[int]:
+    from discreet.plain_tables import read_columns
+
+    if column is None or value is None:
+        raise click.UsageError(
+            "With a table, say which --column is secret and which --value counts as 1."
+        )
+    return [int(each == value) for each in read_columns(table, wanted=[column])[column][:people]]
+
+
+@command.command()
+@click.argument("published", type=FILE, required=False)
+@epsilon_option
+@draws_option(5)
+@outcome_options
+def difference(published: Path | None, epsilon: str, draws: int, **shared: Any) -> None:
+    """Find every person whose value follows from published aggregates.
+
+    PUBLISHED is a table with the columns name, statistic (sum, mean or count), people (names with spaces
+    between them; 1-25 stands for 25 people) and value. Without it, a company publishes its mean salary
+    before and after it hires one person.
+
+    \b
+    Examples:
+      discreet attack difference
+      discreet attack difference aggregates.csv --json
+    """
+    from discreet.audits import attacking
+
+    ran(lambda progress: attacking.difference(published, epsilon=epsilon, draws=draws, progress=progress), **shared)  # fmt: skip
+
+
+@command.command()
+@click.option(
+    "--people",
+    type=click.IntRange(10, 100_000),
+    default=1_000,
+    show_default=True,
+    help="How many people there are.",
+)
+@click.option(
+    "--epsilon",
+    metavar="NUMBER",
+    default="1/10",
+    show_default=True,
+    help="The budget of each answer.",
+)
+@click.option(
+    "--times",
+    type=click.IntRange(2, 100_000),
+    default=2_000,
+    show_default=True,
+    help="How often it is asked.",
+)
+@outcome_options
+def average(people: int, epsilon: str, times: int, **shared: Any) -> None:
+    """Ask one question again and again, and take the mean.
+
+    \b
+    Examples:
+      discreet attack average
+      discreet attack average --epsilon 1/2 --times 500 --json
+    """
+    from discreet.audits import attacking
+
+    ran(lambda progress: attacking.average(people=people, epsilon=epsilon, times=times, progress=progress), **shared)  # fmt: skip
+
+
+@command.command()
+@click.argument("table", required=False)
+@click.option("--schema", "schema_path", type=FILE, help="With a table: its public facts, in TOML.")
+@click.option(
+    "--for",
+    "classes",
+    metavar="CLASS",
+    multiple=True,
+    help="With a table: what the release is made for; repeatable.",
+)
+@click.option(
+    "--target",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="With a table: the number of the target's row.",
+)
+@click.option(
+    "--synthetic",
+    is_flag=True,
+    help="With a table: look at synthetic rows instead of the release's numbers.",
+)
+@click.option(
+    "--people",
+    type=click.IntRange(2, 10_000),
+    default=100,
+    show_default=True,
+    help="Without a table: people whose means are published.",
+)
+@click.option(
+    "--columns",
+    type=click.IntRange(1, 100_000),
+    default=2_000,
+    show_default=True,
+    help="Without a table: means that are published.",
+)
+@click.option(
+    "--games",
+    type=click.IntRange(60, 100_000),
+    default=300,
+    show_default=True,
+    help="How often the game is played.",
+)
+@epsilon_option
+@outcome_options
+def member(
+    table: str | None, schema_path: Path | None, classes: tuple[str, ...], target: int, synthetic: bool,
+    people: int, columns: int, games: int, epsilon: str, **shared: Any,
+) -> None:  # fmt: skip
+    """Tell whether a person's row was in the table.
+
+    Without a table: from the means of many columns of generated people. With a table: from releases of it, in
+    a game where the target's row is in or out and nothing else differs.
+
+    \b
+    Examples:
+      discreet attack member --columns 500 --games 100
+      discreet attack member people.csv --schema people.toml --for 'histogram(sex)' --games 60
+    """
+    from discreet.audits import attacking
+
+    if table is None:
+        ran(lambda progress: attacking.member(people=people, columns=columns, epsilon=epsilon, games=games, progress=progress), **shared)  # fmt: skip
+        return
+    from discreet.cli.options import workload_of
+    from discreet.privacy.budget import Budget
+    from discreet.schema import Schema
+
+    if schema_path is None:
+        raise click.UsageError("With a table, give its --schema and what the release is --for.")
+    schema, workload = Schema.load(schema_path), workload_of(classes)
+    ran(
+        lambda progress: attacking.match(
+            table, schema, budget=Budget(epsilon=epsilon), workload=workload, target=target,
+            games=games, synthetic=synthetic, progress=progress,
+        ),
+        **shared,
+    )  # fmt: skip
+
+
+for _attack in ROW_ATTACKS:
+    command.add_command(_attack)

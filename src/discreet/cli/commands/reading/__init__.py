@@ -1,0 +1,1 @@
+"""Commands on a release file. `compare` alone opens the true table beside it, and says NOT PRIVATE."""

@@ -1,0 +1,1 @@
+"""From noisy tallies to answers with intervals: post-processing."""

@@ -1,0 +1,1 @@
+"""Sums, averages, spreads and correlations from tables."""

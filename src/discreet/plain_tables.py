@@ -1,0 +1,120 @@
+"""A table as plain columns of texts, read from and written to CSV, Parquet and Arrow files.
+
+For what is not counted by an engine: published tables that an adversary holds, the answers of clients in
+the local model, and the custodian's own look at the rows. A null is an empty text.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import BadInput, BadSource
+
+Columns = dict[str, list[str]]
+ARROW = (".arrow", ".feather", ".ipc")
+PARQUET = ".parquet"
+
+
+def read_columns(
+    source: object, *, header: Sequence[str] | None = None, wanted: Iterable[str] | None = None
+) -> Columns:
+    """The columns of a file, a data frame, an Arrow table or a mapping of columns.
+
+    `header` names the columns of a CSV file without a first line of names.
+    """
+    columns = _all_columns(source, header)
+    if wanted is None:
+        return columns
+    chosen = list(wanted)
+    for name in chosen:
+        if name not in columns:
+            raise BadInput(f"There is no column {name!r}; there are {', '.join(columns)}.")
+    return {name: columns[name] for name in chosen}
+
+
+def _all_columns(source: object, header: Sequence[str] | None) -> Columns:
+    if isinstance(source, Mapping):
+        columns = {str(name): [_text(value) for value in values] for name, values in source.items()}
+        if len({len(values) for values in columns.values()}) > 1:
+            raise BadInput("The columns of a table must have the same number of values.")
+        return columns
+    if isinstance(source, (str, Path)):
+        return _read_file(Path(source), header)
+    frame: Any = source
+    if hasattr(frame, "to_pydict"):  # Arrow
+        return _all_columns(frame.to_pydict(), header)
+    if type(frame).__module__.startswith("polars"):
+        return _all_columns(frame.to_dict(as_series=False), header)
+    if hasattr(frame, "to_dict"):  # pandas
+        return _all_columns(frame.to_dict("list"), header)
+    raise BadSource(f"A table is a file, a data frame or a mapping, not a {type(source).__name__}.")
+
+
+def _read_file(path: Path, header: Sequence[str] | None) -> Columns:
+    if not path.is_file():
+        raise BadSource(f"There is no file {path}.")
+    if path.suffix == PARQUET or path.suffix in ARROW:
+        arrow = _pyarrow()
+        if path.suffix == PARQUET:
+            import pyarrow.parquet as parquet
+
+            table = parquet.read_table(path)
+        else:
+            with arrow.OSFile(str(path)) as file:
+                table = arrow.ipc.open_file(file).read_all()
+        return _all_columns(table.to_pydict(), header)
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    reader = csv.reader(
+        io.StringIO(text.decode("utf-8-sig", "replace"), newline=""), skipinitialspace=True
+    )
+    rows = [row for row in reader if row]
+    names = list(header) if header is not None else rows.pop(0) if rows else []
+    names = [name.strip() for name in names]
+    if not names or len(set(names)) < len(names):
+        raise BadSource(f"{path} has no usable line of column names; name them with `header`.")
+    kept = [row for row in rows if len(row) == len(names)]
+    return {name: [row[place].strip() for row in kept] for place, name in enumerate(names)}
+
+
+def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    """A CSV, Parquet or Arrow file, by its ending."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == PARQUET or path.suffix in ARROW:
+        arrow = _pyarrow()
+        table = arrow.table({name: list(values) for name, values in columns.items()})
+        if path.suffix == PARQUET:
+            import pyarrow.parquet as parquet
+
+            parquet.write_table(table, path)
+        else:
+            with (
+                arrow.OSFile(str(path), "wb") as file,
+                arrow.ipc.new_file(file, table.schema) as writer,
+            ):
+                writer.write_table(table)
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _text(value: object) -> str:
+    if value is None or value != value:
+        return ""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise BadSource(
+            "Parquet and Arrow files need pyarrow: pip install 'discreet[arrow]'."
+        ) from None
+    return pyarrow

@@ -1,0 +1,1 @@
+"""Whole statements of SQL: to a release, and to a curator."""

@@ -1,0 +1,85 @@
+"""Linking and uniqueness: a table without names is not anonymous."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.attacks.linking import Link, Traces
+from discreet.attacks.linking import link as linked
+from discreet.audits.attacking import link, trace, unique
+from discreet.custodian.disclosure.uniqueness import uniqueness
+from discreet.errors import BadInput, BadSource
+from discreet.plain_tables import read_columns, write_columns
+
+
+def test_rows_that_are_alone_on_both_sides_are_linked_and_no_others():
+    anonymised = {"sex": ["f", "m", "m"], "zip": ["1", "2", "2"], "illness": ["a", "b", "c"]}
+    register = {"name": ["Ann", "Bo", "Cy"], "sex": ["f", "m", "m"], "zip": ["1", "2", "3"]}
+    assert linked(anonymised, register, ["sex", "zip"]) == [Link(0, 0)]
+
+
+def test_generated_patients_are_linked_by_birth_date_sex_and_region():
+    outcome = link()
+    assert outcome.details["right"] > 0.95 * outcome.details["links"] > 500
+    assert outcome.lines[0].value > 0.5
+    assert outcome.line("the same without born").value < 0.05
+
+
+def test_links_on_a_custodians_tables_are_scored_only_with_names(tmp_path: Path):
+    write_columns(tmp_path / "a.csv", {"id": ["1", "2"], "sex": ["f", "m"]})
+    outcome = link(tmp_path / "a.csv", tmp_path / "a.csv", columns=["sex"], name="id")
+    assert outcome.details["right"] == 2 and outcome.banner
+    with pytest.raises(BadInput, match="both tables"):
+        link(tmp_path / "a.csv")
+
+
+def test_uniqueness_agrees_with_counting_by_hand():
+    draws = np.random.default_rng(7)
+    columns = {name: [str(v) for v in draws.integers(0, 6, 60)] for name in "abcd"}
+    found = {each.columns: each.unique for each in uniqueness(columns, largest=3)}
+    assert len(found) == 4 + 6 + 4
+    for size in (1, 2, 3):
+        for chosen in combinations("abcd", size):
+            rows = list(zip(*(columns[name] for name in chosen), strict=True))
+            assert found[chosen] == sum(rows.count(row) == 1 for row in rows)
+
+
+def test_the_worst_set_of_each_size_is_shown_and_the_outcome_is_not_private():
+    outcome = unique({"a": ["1", "1", "2"], "b": ["x", "y", "y"]}, largest=2)
+    assert [line.value for line in outcome.lines] == [pytest.approx(1 / 3), 1.0]
+    assert outcome.banner.startswith("NOT PRIVATE")
+
+
+def test_too_many_sets_are_refused():
+    with pytest.raises(BadInput, match="Name fewer columns"):
+        uniqueness({str(n): ["a"] for n in range(60)}, largest=6)
+
+
+def test_four_points_of_a_trace_single_most_people_out():
+    curve = trace(people=400, tries=200).series[0].points
+    assert curve[0][1] < curve[3][1] and curve[3][1] > 0.6
+
+
+def test_a_trace_that_everybody_shares_singles_nobody_out():
+    assert Traces(np.zeros((20, 48), dtype=np.int64)).unicity(4, tries=20) == 0.0
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_plain_tables_are_the_same_in_every_format(ending, tmp_path: Path):
+    columns = {"a": ["1", "x, y"], "b": ["", "é"]}
+    write_columns(tmp_path / f"t.{ending}", columns)
+    assert read_columns(tmp_path / f"t.{ending}") == columns
+
+
+def test_a_file_without_names_takes_those_given(tmp_path: Path):
+    (tmp_path / "t.data").write_text("39, State-gov\n50, Private\n")
+    found = read_columns(tmp_path / "t.data", header=["age", "work"])
+    assert found == {"age": ["39", "50"], "work": ["State-gov", "Private"]}
+    with pytest.raises(BadSource, match="There is no file"):
+        read_columns(tmp_path / "missing.csv")
+    with pytest.raises(BadInput, match="no column 'pay'"):
+        read_columns(tmp_path / "t.data", header=["age", "work"], wanted=["pay"])
