@@ -20,8 +20,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import sync_playwright
 
-from discreet.service.demo import open_demo, publish_demo, demo_settings
 from discreet.service.application import build
+from discreet.service.demo import demo_settings, open_demo, publish_demo
 from discreet.service.desk import Desk
 from discreet.service.serving import address_of, bound_socket, config_for
 from discreet.service.watching.logs import RequestLog
@@ -104,7 +104,10 @@ def every_page(folder: Path) -> None:
             views["ann"] = [
                 ("home", "/"),
                 ("dataset", "/datasets/people"),
-                ("preview", f"/datasets/people?{urlencode({'sql': 'SELECT avg(age) FROM people', 'epsilon': '0.2'})}"),
+                (
+                    "preview",
+                    f"/datasets/people?{urlencode({'sql': 'SELECT avg(age) FROM people', 'epsilon': '0.2'})}",
+                ),
                 ("refused", f"/datasets/people?{urlencode({'sql': 'SELECT name FROM people'})}"),
                 *answers,
                 ("history", "/history"),

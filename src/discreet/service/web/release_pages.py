@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from discreet.artifacts.answers import Answers
 from discreet.errors import DiscreetError
-from discreet.questions.statement import sql_name
+from discreet.questions.dialects.statement import sql_name
 from discreet.report import render_report
 from discreet.report.drawing import histogram_figure
 from discreet.service.accounts import Session

@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Iterator
 
-from discreet.questions.statement import sql_name
+from discreet.questions.dialects.statement import sql_name
 from discreet.schema import OrderedColumn, Schema
 
 MOST_CELLS = 60
