@@ -23,7 +23,9 @@ ASK = "/api/v1/datasets/people/ask"
 def test_a_body_ten_times_too_large_is_refused_before_it_is_read(service: Running) -> None:
     before = service.charges
     limit = service.house.settings.limits.body_bytes
-    with socket.create_connection(service.place) as sent:  # by its declared length: no byte of it is sent
+    with socket.create_connection(
+        service.place
+    ) as sent:  # by its declared length: no byte of it is sent
         sent.sendall(
             f"POST {ASK} HTTP/1.1\r\nHost: x\r\nContent-Length: {10 * limit}\r\n\r\n".encode()
         )
