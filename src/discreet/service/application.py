@@ -24,6 +24,7 @@ from discreet.service.api.errors import (
 from discreet.service.desk import Desk, now
 from discreet.service.limits.bodies import Application, BodyLimit, Receive, Scope, Send
 from discreet.service.limits.refusals import ServiceRefusal
+from discreet.service.web.site import add_pages, error_page, is_upload, wants_data
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -69,6 +70,7 @@ def build(desk: Desk) -> Application:
     app.state.desk = desk
     for room in (datasets, releases, administration, health):
         app.include_router(room.router)
+    add_pages(app)
     _describe_tokens(app)
 
     @app.middleware("http")
@@ -88,7 +90,7 @@ def build(desk: Desk) -> Application:
     @app.exception_handler(DiscreetError)
     async def refused(request: Request, error: Exception) -> Response:
         desk.metrics.count("discreet_refusals_total", kind=kind_of(error))
-        return response_to(request, error)
+        return response_to(request, error) if wants_data(request) else error_page(request, error)
 
     @app.exception_handler(RequestValidationError)
     async def not_understood(request: Request, error: Exception) -> Response:
@@ -99,9 +101,12 @@ def build(desk: Desk) -> Application:
     @app.exception_handler(HTTPException)
     async def elsewhere(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return error_response(
-            request, status=error.status_code, kind="BadRequest", message=f"{error.detail}."
-        )
+        text = f"{error.detail}."
+        if wants_data(request):
+            return error_response(
+                request, status=error.status_code, kind="BadRequest", message=text
+            )
+        return error_page(request, error, status=error.status_code, message=text)
 
     async def refuse(scope: Scope, receive: Receive, send: Send, refusal: ServiceRefusal) -> None:
         request = Request(scope, receive)
@@ -113,7 +118,9 @@ def build(desk: Desk) -> Application:
 
     return BodyLimit(
         app,
-        largest=lambda scope: desk.limits.body_bytes,
+        largest=lambda scope: (
+            desk.limits.upload_bytes if is_upload(scope["path"]) else desk.limits.body_bytes
+        ),
         seconds=desk.limits.body_seconds,
         refuse=refuse,
     )

@@ -88,6 +88,10 @@ class LiveDataset:
     def spent(self) -> Budget:
         return self._curator.spent
 
+    def spent_by(self, analyst: str) -> Budget:
+        """What an analyst has spent on the dataset."""
+        return self._ledger.spent(self.name, analyst=analyst)
+
     @property
     def data_version(self) -> str:
         return self._curator.data_version

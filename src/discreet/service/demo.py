@@ -83,14 +83,14 @@ def serve_demo(folder: Path, *, port: int, ready: Callable[[str, dict[str, str]]
     sock = bound_socket(settings)
     demo = open_demo(settings)
     desk = Desk.at(demo.house, log=RequestLog(io.StringIO()))
-    publishing = threading.Thread(target=_publish, args=(settings,), daemon=True)
+    publishing = threading.Thread(target=publish_demo, args=(settings,), daemon=True)
     publishing.start()
     ready(address_of(sock), demo.tokens)
     serve_here(desk, sock)
     publishing.join()
 
 
-def _publish(settings: Settings) -> None:
+def publish_demo(settings: Settings) -> None:
     """A release to ask, made while the first page is read."""
     path = settings.published / "people.release"
     if path.exists():

@@ -17,6 +17,8 @@ class Limits:
     """How much one request, one person and all together may take."""
 
     body_bytes: int = 65_536
+    upload_bytes: int = 100_000_000
+    """Of a table that a custodian sends."""
     sql_characters: int = 10_000
     sql_terms: int = 2_000
     """Words, numbers and signs of a question."""

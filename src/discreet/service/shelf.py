@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.answering import ReleaseReader, open_release
 from discreet.answering.synthesis.synthetic import SyntheticTable
 from discreet.answering.verification.verify import Verification
 from discreet.releases.verifying import verify
 from discreet.service.settings import ReleaseSettings
+
+Kept = TypeVar("Kept")
 
 KEPT_ROWS = 1000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -28,7 +31,7 @@ class ShelvedRelease:
     is_public: bool
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _reader: ReleaseReader | None = None
-    _verification: Verification | None = None
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
     _drawn: SyntheticTable | None = None
 
     @property
@@ -40,10 +43,18 @@ class ShelvedRelease:
 
     def verification(self) -> Verification:
         """Costs, words and estimates computed again from the file, once."""
+        return self.kept("verification", lambda: verify(self.path))
+
+    def kept(self, name: str, compute: Callable[[], Kept]) -> Kept:
+        """Something that follows from the file, computed once."""
         with self._lock:
-            if self._verification is None:
-                self._verification = verify(self.path)
-            return self._verification
+            known = self._kept.get(name)
+        if known is None:
+            known = compute()
+            with self._lock:
+                self._kept[name] = known
+        found: Kept = known
+        return found
 
     def synthetic(self, rows: int, seed: int | None) -> dict[str, list[Any]]:
         """Synthetic rows by columns. Without a seed they are drawn once and kept: fitting them takes seconds."""

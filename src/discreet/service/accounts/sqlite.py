@@ -150,7 +150,12 @@ class SqliteAccounts:
                 "INSERT INTO token VALUES (?, ?, ?, ?, ?, NULL, NULL)",
                 (token_id, name, tokens.digest_of(token), now, now + days * 86_400),
             )
-            self._note(write, by, f"token {token_id} issued for {days} days", name)
+            self._note(
+                write,
+                by,
+                f"token {token_id} issued, valid for {days} day{'' if days == 1 else 's'}",
+                name,
+            )
         return token
 
     def tokens(self, name: str | None = None) -> Sequence[TokenView]:

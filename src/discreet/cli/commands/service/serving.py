@@ -67,7 +67,7 @@ def _serve_demo(folder: Path | None, port: int | None) -> None:
         for (name, token), role in zip(
             tokens.items(), ("analyst", "custodian", "reviewer"), strict=True
         ):
-            click.echo(f"  {name}, {role:<10} {url}/sign-in#{token}")
+            click.echo(f"  {name + ', ' + role:<18} {url}/sign-in#{token}")
         click.echo("\nPress Ctrl+C to end it.")
 
     wanted = 8765 if port is None else port
