@@ -21,6 +21,7 @@ CANNOT_REACH_ROWS = (
     "families/*/queries",
     "families/*/estimate",
     "report",
+    "theory",
 )
 REACHES_ROWS = tuple(
     f"discreet.{room}" for room in ("core", "samplers", "ledger", "engines", "releases", "curator")
