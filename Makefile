@@ -37,6 +37,9 @@ $(VENV)/.core: $(BIN)/python pyproject.toml
 $(VENV)/.test: $(VENV)/.core
 	@echo "Setting up what the tests need"
 	@$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { \
+	  echo "Installing PostgreSQL"; \
+	  apt-get update -qq && apt-get install -y -qq postgresql > /dev/null; }
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 import pytest
+from pyarrow import csv
 
 import discreet as dc
 from discreet import local
@@ -21,6 +22,7 @@ from discreet.cli.failures import run
 from discreet.demo import make_people, schema_text, write_csv
 from discreet.plain_tables import write_columns
 from tests.cli.test_help import ALL
+from tests.postgres_server import postgres_source
 
 ROOT = Path(__file__).parents[2]
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md"))}
@@ -117,7 +119,10 @@ def test_a_documented_command_runs(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    words = words_of(command)
+    words = [
+        postgres_source(csv.read_csv(demo / "people.csv")) if "postgresql://" in word else word
+        for word in words_of(command)
+    ]
     if words[0] == "ledger":
         for file in demo.glob("ledger*"):
             shutil.copy(file, work / file.name)
