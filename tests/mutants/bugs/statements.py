@@ -133,7 +133,7 @@ STATEMENTS = (
     ),
     Mutant(
         name="a-box-forgets-what-its-parents-take-back",
-        trap=51,
+        trap=42,
         file="src/discreet/families/ranges/answer/box_usefulness.py",
         old="            numbers.append(-step.signed)\n",
         new="            numbers.append(0 * step.signed)\n",
