@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "key": ("key", "Make a key to sign releases with."),
     "audit": ("auditing", "Audit a mechanism or a whole release: is the promised epsilon kept?"),
+    "explain": ("disclosure.explain", "Explain what an epsilon means to one person."),
     "attack": ("disclosure.attack", "Attack publications, before and after protection."),
     "anonymity": (
         "disclosure.anonymity",
