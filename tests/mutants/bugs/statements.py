@@ -110,7 +110,7 @@ STATEMENTS = (
     Mutant(
         name="a-row-that-may-have-no-value-adds-one",
         trap=42,
-        file="src/discreet/families/tables/answer/added_values.py",
+        file="src/discreet/families/tables/answer/sums/added_values.py",
         old="    if reach.null:  # such a row adds nothing\n",
         new="    if False:\n",
         tests=(f"{SUMS}::test_a_row_that_may_have_no_value_may_add_nothing",),
