@@ -25,6 +25,7 @@ from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
 from tests.mutants.bugs.statements import STATEMENTS
+from tests.mutants.bugs.theory import THEORY
 from tests.mutants.bugs.units import UNITS_AND_LOCKS
 from tests.mutants.bugs.values import VALUES
 from tests.mutants.mutant import Mutant
@@ -51,6 +52,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *CONCURRENCY,
     *STATEMENTS,
     *LOCAL_MODEL,
+    *THEORY,
 )
 
 NOT_YET = {

@@ -7,6 +7,7 @@ import http.client
 import io
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -137,11 +138,13 @@ def make_table(folder: Path, rows: int = 400) -> Path:
     return path
 
 
-def make_settings(folder: Path, *, release: bool = True, **limits: int) -> Settings:
+def make_settings(
+    folder: Path, *, release: bool = True, declared: str = SCHEMA, **limits: int
+) -> Settings:
     """Settings over a little table, and a public and a private release of it."""
     table = make_table(folder)
     schema = folder / "people.toml"
-    schema.write_text(SCHEMA)
+    schema.write_text(declared)
     files = []
     if release:
         for name in ("open", "closed"):
@@ -185,10 +188,12 @@ def let_in(house: House, clock: list[float] | None = None) -> dict[str, str]:
 
 
 @contextmanager
-def running(folder: Path, *, release: bool = True, **limits: int) -> Iterator[Running]:
+def running(
+    folder: Path, *, release: bool = True, declared: str = SCHEMA, **limits: int
+) -> Iterator[Running]:
     """Serve until the block ends."""
-    clock = [1_800_000_000.0]
-    settings = make_settings(folder, release=release, **limits)
+    clock = [time.time()]
+    settings = make_settings(folder, release=release, declared=declared, **limits)
     house = open_house(
         settings,
         accounts=lambda settings: SqliteAccounts(settings.accounts, clock=lambda: clock[0]),

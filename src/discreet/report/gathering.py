@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
@@ -44,12 +44,27 @@ NOT_PROMISED = (
 )
 
 
-def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Content:
+Progress = Callable[[str, float], None]
+"""Told the running step, and how much of the whole is done, from 0 to 1."""
+
+
+def gather(
+    reader: ReleaseReader, *, confidence: float, file_name: str, progress: Progress | None = None
+) -> Content:
     """Everything for the page, read from the release alone."""
+    tell = progress or (lambda step, done: None)
     release = reader.release
     schema = release.schema
     statement = reader.statement()
+    tell("reading the tables", 0.0)
     lines = lines_of(reader)
+    tell("drawing the ranges", 0.2)
+    figures = [*_figures_of_families(reader, confidence)]
+    tell("drawing the columns", 0.5)
+    figures += _histograms(reader, confidence)
+    tell("drawing pairs of columns", 0.7)
+    figures += _heat_maps(reader, lines, confidence)
+    tell("composing the privacy loss", 0.9)
     means = _means(release)
     return Content(
         dataset=clipped(schema.dataset),
@@ -66,11 +81,7 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
         claims=_claims(release),
         numbers=_numbers(reader, confidence),
         tables=tables_table(lines),
-        figures=[
-            *_figures_of_families(reader, confidence),
-            *_histograms(reader, confidence),
-            *_heat_maps(reader, lines, confidence),
-        ],
+        figures=figures,
         confidence=_percent(confidence),
         questions=_questions(release, file_name),
         python=(
