@@ -175,7 +175,17 @@ def python_of(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "api.md", "curator.md", "planning.md", "releases.md", "synthesis.md"]
+    "page",
+    [
+        "README.md",
+        "api.md",
+        "attacks.md",
+        "local.md",
+        "curator.md",
+        "planning.md",
+        "releases.md",
+        "synthesis.md",
+    ],
 )
 def test_the_python_of_a_document_runs(page: str, work: Path) -> None:
     text = PAGES.get(page) or README.partition("The same from Python:")[2]

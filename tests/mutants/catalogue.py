@@ -7,6 +7,7 @@ that of the list in docs/trust.md; a guarantee that is added brings the bugs tha
 from __future__ import annotations
 
 from tests.mutants.bugs.accounting import ACCOUNTING
+from tests.mutants.bugs.attacks import ATTACKS
 from tests.mutants.bugs.concurrency import CONCURRENCY
 from tests.mutants.bugs.counting import COUNTING
 from tests.mutants.bugs.csv_files import CSV_FILES
@@ -52,6 +53,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *CONCURRENCY,
     *STATEMENTS,
     *LOCAL_MODEL,
+    *ATTACKS,
     *THEORY,
 )
 
