@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet import samplers
-from discreet.core.mechanisms.partition_selection import Keeping
+from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.engines.protocol import Engine
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import SATURATION, Counts
@@ -51,7 +51,7 @@ class NoiseSource(Protocol):
         ...
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         """The keys, held by `exact` units each, whose coins say that they may be named."""
         ...
@@ -90,7 +90,7 @@ class DrawnNoise:
         return exact + drawn >= threshold_with_noise
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         coins = samplers.kept_by_chance(exact, law.chances, law.bits, entropy=self._entropy)
         return tuple(key for key, coin in zip(keys, coins, strict=True) if coin)
