@@ -42,7 +42,7 @@ kind = "number"
 bounds = [0, 1000]
 bits = 5
 """
-WORKLOAD = ("marginals(age, sex)", "means(income)")
+WORKLOAD = ("marginals(age, sex)", "means(income by sex)")
 PEOPLE = (
     ("ann", Role.ANALYST),
     ("bob", Role.ANALYST),
