@@ -98,7 +98,7 @@ def add_analyst(
 
     \b
     Examples:
-      discreet curator add-analyst curator.toml ann --epsilon 0.5
+      discreet curator add-analyst curator.toml bob --epsilon 0.5
       discreet curator add-analyst curator.toml rita --role reviewer
     """
     from discreet.service.accounts import Role
@@ -261,7 +261,7 @@ def backup(settings_path: Path, output: Path) -> None:
 
     \b
     Examples:
-      discreet curator backup curator.toml -o backup-monday
+      discreet curator backup curator.toml -o backup-tuesday
     """
     from discreet.service.keeping import back_up
 
@@ -277,6 +277,7 @@ def restore(settings_path: Path, folder: Path) -> None:
 
     If charges were made after the backup, the ledger refuses to be used, and says so: those charges
     would be forgotten. `discreet ledger accept-mark` goes on all the same, and records who decided it.
+    Tokens that were revoked after the backup are valid again: revoke them again.
 
     \b
     Examples:
