@@ -37,6 +37,9 @@ $(VENV)/.core: $(BIN)/python pyproject.toml
 $(VENV)/.test: $(VENV)/.core
 	@echo "Setting up what the tests need"
 	@$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || { \
+	  echo "Installing chromium, for the tests of the web page"; \
+	  apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test
