@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "key": ("key", "Make a key to sign releases with."),
     "audit": ("auditing", "Audit a mechanism or a whole release: is the promised epsilon kept?"),
     "attack": ("disclosure.attack", "Attack publications, before and after protection."),
+    "theory": ("theory.group", "Work out what the theory says: sizes, bounds, separations."),
     "ledger": ("ledger", "Show or check what datasets have spent."),
     "completion": ("completion", "Print a completion script for your shell."),
     "version": ("version", "Print the version."),
