@@ -14,10 +14,12 @@ import click
 import pytest
 
 import discreet as dc
+from discreet import local
 from discreet.answering import sign_release
 from discreet.cli.application import application
 from discreet.cli.failures import run
 from discreet.demo import make_people, schema_text, write_csv
+from discreet.plain_tables import write_columns
 from tests.cli.test_help import ALL
 
 ROOT = Path(__file__).parents[2]
@@ -80,6 +82,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (directory / "aggregates.csv").write_text(
         "name,statistic,people,value\nbefore,mean,1-25,500000\nafter,mean,1-26,505000\n"
     )
+    question = local.Question.category("smoker", ["true", "false"], epsilon=1)
+    question.save(directory / "smoker.json")
+    reports = local.perturb(question, ["true", "false"] * 50)
+    write_columns(directory / "reports.csv", {"report": reports.tolist()})
     town = re.search(r"```toml\n(dataset = \"town\".*?)```", PAGES["releases.md"], re.DOTALL)
     assert town is not None
     (directory / "town.toml").write_text(town[1], encoding="utf-8")

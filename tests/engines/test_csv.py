@@ -6,6 +6,7 @@ import errno
 import gzip
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from discreet.engines import column_names_and_types, open_engine
 from discreet.engines.csv.limits import CsvLimits
 from discreet.engines.csv.lines import LineRules
 from discreet.engines.csv.parts import cleaned_stretches
+from discreet.engines.protocol import SumRequest
 from discreet.errors import BadSource, EngineFailed
 from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
 
@@ -328,6 +330,36 @@ def test_nothing_but_the_first_line_is_read_before_a_verb(
         engine.row_count()
         engine.marginals([("city",)])
     assert read == ["stretches"]
+
+
+def test_a_file_is_read_for_the_columns_of_the_first_verb_and_once_more_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def noted(*arguments: Any) -> Any:
+        read.append("stretches")
+        return cleaned_stretches(*arguments)
+
+    monkeypatch.setattr("discreet.engines.csv.parts.cleaned_stretches", noted)
+    with open_engine(written(tmp_path, "age,city\n7,Ulm\n8,Ulm\n"), schema()) as engine:
+        first = engine.marginals([("city",)])[0].tolist()
+        assert engine.marginals([("city",)])[0].tolist() == first and len(read) == 1
+        assert engine.marginals([("age",)])[0].sum() == 2 and len(read) == 2
+        engine.sums([SumRequest("age", 1, Fraction(0), Fraction(99))])
+        assert engine.marginals([("age", "city")])[0].sum() == 2
+        assert engine.row_count() == 2 and len(read) == 2
+
+
+SPELT = "7| 7|7 |\t7|+7|07|7.0|7e0|7.9|\x0b7\x0c|-0|-7|1_0|0x7|7 8||seven|7\u00a0|1e400|\u0667|99999999999999999999"
+
+
+@pytest.mark.parametrize("text", SPELT.split("|"))
+def test_an_integer_is_read_by_the_rule_however_it_is_spelt(tmp_path: Path, text: str) -> None:
+    """Usual spellings are read by a shorter way than others; both must follow the schema's rule."""
+    with open_engine(written(tmp_path, f"age,city\n{text},Ulm\n"), schema()) as engine:
+        expected = schema().column("age").code_of(text or None)
+        assert engine.marginals([("age",)])[0].nonzero()[0].tolist() == [expected]
 
 
 def test_rows_that_the_database_reads_otherwise_are_noticed(

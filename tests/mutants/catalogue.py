@@ -17,6 +17,7 @@ from tests.mutants.bugs.files import FILES_AND_SIGNATURES
 from tests.mutants.bugs.groups import GROUPS
 from tests.mutants.bugs.halfspaces import HALFSPACES
 from tests.mutants.bugs.joint_answers import JOINT_ANSWERS
+from tests.mutants.bugs.local_model import LOCAL_MODEL
 from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
 from tests.mutants.bugs.randomness import RANDOMNESS
@@ -50,6 +51,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *VALUES,
     *CONCURRENCY,
     *STATEMENTS,
+    *LOCAL_MODEL,
     *THEORY,
 )
 

@@ -270,6 +270,11 @@ ALIKE = {
     "SELECT var(age) FROM people": "SELECT variance(age) FROM people",
     "SELECT sex, std(age) AS x FROM people GROUP BY sex": "SELECT sex, stddev(age) AS x FROM people GROUP BY sex",
     "SELECT varp(score) FROM people": "SELECT var_pop(score) FROM people",
+    "SELECT width_bucket(age, 1, 7, 3) AS x, count(*) FROM people GROUP BY x": "SELECT CASE WHEN age < 1 THEN 0 "
+    "WHEN age < 3 THEN 1 WHEN age < 5 THEN 2 WHEN age < 7 THEN 3 WHEN age >= 7 THEN 4 END AS x, count(*) "
+    "FROM people GROUP BY x",
+    "SELECT date_trunc('month', day) AS score, count(*) FROM people GROUP BY score": "SELECT "
+    "date_trunc('month', day) AS score, count(*) FROM people GROUP BY 1",
     "SELECT count(ALL age) FROM people": "SELECT count(age) FROM people",
     "SELECT count(*) FROM (people) AS p WHERE p.age > 3": "SELECT count(*) FROM people WHERE age > 3",
     "SELECT sum(power(score, 2)) FROM people": "SELECT sum(score * score) FROM people",
@@ -284,6 +289,23 @@ def test_other_spellings_ask_the_same(sql: str, exact_curator: Callable[[str], A
     for one, other in zip(found.columns, usual.columns, strict=True):
         np.testing.assert_allclose(one.estimate, other.estimate)
         np.testing.assert_allclose(one.upper, other.upper)
+
+
+@pytest.mark.parametrize(
+    "asked", ["percentile_cont(0.9) WITHIN GROUP (ORDER BY age)", "quantile_cont(age, 0.9)"]
+)
+def test_a_note_says_that_quantiles_are_not_interpolated(
+    asked: str, exact_release: Callable[[str], Answers], exact_curator: Callable[[str], Answers]
+) -> None:
+    for ask in (exact_release, exact_curator):
+        found = ask(f"SELECT {asked} AS x FROM people")
+        assert (
+            found[0]["x"].estimate
+            == ask("SELECT quantile(age, 0.9) AS x FROM people")[0]["x"].estimate
+        )
+        assert any("percentile_disc" in note for note in found.notes)
+        plain = ask("SELECT percentile_disc(0.9) WITHIN GROUP (ORDER BY age) FROM people")
+        assert not any("percentile_disc" in note for note in plain.notes)
 
 
 def test_a_mode_stands_beside_other_numbers(exact_curator: Callable[[str], Answers]) -> None:

@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "synthesize": ("reading.synthesizing", "Draw synthetic rows from a release."),
     "compare": ("reading.comparing", "Compare a release with the true table. NOT PRIVATE."),
     "curator": ("curator", "Ask a table live questions, each charged to the ledger."),
+    "serve": ("service.serving", "Serve live questions and releases over HTTP, with a web page."),
     "report": ("reading.report", "Write a release's report: one HTML file."),
     "verify": (
         "reading.verify",
@@ -28,8 +29,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "key": ("key", "Make a key to sign releases with."),
     "audit": ("auditing", "Audit a mechanism or a whole release: is the promised epsilon kept?"),
+    "explain": ("disclosure.explain", "Explain what an epsilon means to one person."),
     "attack": ("disclosure.attack", "Attack publications, before and after protection."),
     "theory": ("theory.group", "Work out what the theory says: sizes, bounds, separations."),
+    "anonymity": (
+        "disclosure.anonymity",
+        "Make and check k-anonymous tables: baselines only. NOT PRIVATE.",
+    ),
+    "local": ("disclosure.local", "Ask people who trust nobody: every person adds noise alone."),
     "ledger": ("ledger", "Show or check what datasets have spent."),
     "completion": ("completion", "Print a completion script for your shell."),
     "version": ("version", "Print the version."),

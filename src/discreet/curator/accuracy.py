@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from discreet.curator.answers.answer_columns import noise_of_total
+from discreet.curator.needed import Needed
 from discreet.curator.planning import Planned, plan_question
 from discreet.errors import BadInput, BadQuestion
 from discreet.families.shared.estimate.combination import half_width
@@ -87,15 +89,53 @@ def budget_for(
 
 def margin_of(planned: Planned, confidence: Fraction) -> Fraction:
     """Half the widest interval of the answer."""
-    margins = [Fraction(0)]
-    for each in planned.needed:
-        term = each.terms[0]
-        if isinstance(term, Total):
-            noise = noise_of_total(each, planned.law_of)
-            margins.append(Fraction(half_width(noise, confidence)) + term.rounding)
-        else:
-            margins.append(Fraction(planned.law_of(term).half_width(confidence)))
-    return max(margins)
+    return max((_margin(planned, each, confidence) for each in planned.needed), default=Fraction(0))
+
+
+def _margin(planned: Planned, each: Needed, confidence: Fraction) -> Fraction:
+    term = each.terms[0]
+    if isinstance(term, Total):
+        noise = noise_of_total(each, planned.law_of)
+        return Fraction(half_width(noise, confidence)) + term.rounding
+    return Fraction(planned.law_of(term).half_width(confidence))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a question would cost, and how near its answers would be to the truth. Thread safe: it never changes."""
+
+    cost: Budget
+    confidence: float
+    margins: tuple[tuple[str, float | None], ...]
+    """Each aggregate, and half the width of its intervals; None where that depends on the rows."""
+    rows: int | None
+    """How many rows the answer has; None where that depends on what is found, or on work on the answer."""
+    is_recorded: bool
+    """Whether the very same question was answered before: then it costs nothing more."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "cost": self.cost.to_dict(),
+            "confidence": self.confidence,
+            "margins": [{"name": name, "margin": margin} for name, margin in self.margins],
+            "rows": self.rows,
+            "recorded": self.is_recorded,
+        }
+
+
+def margins_of(planned: Planned, confidence: float) -> tuple[tuple[str, float | None], ...]:
+    """For each aggregate, half the width of its intervals where the noise alone decides it."""
+    level = Fraction(str(confidence))
+    return tuple(
+        (
+            each.aggregate.name,
+            float(_margin(planned, each, level))
+            if AGGREGATES[each.aggregate.kind].costs_are_known
+            else None,
+        )
+        for each in planned.needed
+    )
 
 
 def _budget(amount: Fraction, notion: Notion) -> Budget:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from copy import copy
 from fractions import Fraction
+from math import prod
 from pathlib import Path
 from typing import Any, Self
 
 from discreet.artifacts.answers import Answers
 from discreet.core.mechanisms import AboveThreshold, PartitionSelection
 from discreet.core.vault import Grant, Vault
-from discreet.curator.accuracy import Accuracy, budget_for
+from discreet.curator.accuracy import Accuracy, Preview, budget_for, margins_of
 from discreet.curator.alerts import CuratorAlert
 from discreet.curator.answers.answering import Measured, answers_from, rehearsed
 from discreet.curator.choosing import (
@@ -40,6 +42,7 @@ from discreet.curator.visitors import Visitors
 from discreet.engines import open_engine
 from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.ledger import Ledger
+from discreet.ledger.names import name_of
 from discreet.postprocessing.plan import QueryPlan
 from discreet.postprocessing.reading.statement import read_statement
 from discreet.postprocessing.results import worked
@@ -49,6 +52,7 @@ from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
 from discreet.questions.dialects.curator_sql import NOTHING, CuratorDialect
 from discreet.questions.expressions import TRUE
+from discreet.questions.keys import key_size
 from discreet.questions.notes import undeclared_values
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.schema import Schema
@@ -104,6 +108,26 @@ class Curator:
             raise
         self._vault = Vault(self._engine, schema, self._ledger, convert_unit=convert_unit)
         self._record = Record(self._vault, self._ledger, version=version, analyst=analyst)
+        self._is_view = False
+
+    def for_analyst(self, analyst: str) -> Curator:
+        """A curator of the same open table, whose questions are charged to `analyst` and recorded for that name.
+
+        An analyst's cap that the ledger holds is checked in the same step as the dataset's. Closing
+        the view leaves the table open; closing this curator ends both.
+        """
+        view = copy(self)
+        view._analyst = name_of(analyst, what="The analyst's name")
+        view._record = Record(
+            self._vault, self._ledger, version=self._record.version, analyst=view._analyst
+        )
+        view._is_view = True
+        return view
+
+    @property
+    def data_version(self) -> str:
+        """The state of the table that questions are recorded for."""
+        return self._record.version
 
     def _declared(self, cap: Budget | None, analyst_cap: Budget | None) -> Budget:
         dataset = self.schema.dataset
@@ -176,18 +200,12 @@ class Curator:
             return worked(plan, _no_question, self.schema, confidence=confidence)
         if not plan.is_plain:
             self._rehearse(plan, parts)
-        charge, accounting = parts[0].charge, parts[0].accounting
-        canonical = [each.question.canonical() for each in parts]
         with self._visitors.inside():
             measured = self._record.once(
-                charge,
+                parts[0].charge,
                 purpose=f"ask: {sql}",
-                asked={
-                    "question": canonical[0] if len(canonical) == 1 else canonical,
-                    "budget": charge.to_dict(),
-                    "accounting": accounting.value,
-                },
-                accounting=accounting,
+                asked=_asked(parts),
+                accounting=parts[0].accounting,
                 measure=lambda grant: _measure(parts, grant),
             )
         pieces = measured.split(parts)
@@ -204,6 +222,38 @@ class Curator:
         """What a question would cost at an accuracy. Nothing is read, charged or recorded."""
         _, parts, _ = self._planned(sql, None, accuracy, confidence)
         return parts[0].charge
+
+    def preview(
+        self,
+        sql: str,
+        *,
+        budget: Budget | None = None,
+        accuracy: str | float | None = None,
+        confidence: float = 0.95,
+        undeclared: Sequence[str] = (),
+    ) -> Preview:
+        """What `ask` would charge, and how wide its intervals would be. Nothing is read, charged or recorded.
+
+        What `ask` would refuse before its charge is refused here too, but for a cap that is spent.
+        """
+        plan, parts, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)
+        if not parts:
+            nothing = Budget.nothing(self._notion)
+            return Preview(
+                cost=nothing, confidence=confidence, margins=(), rows=None, is_recorded=True
+            )
+        if not plan.is_plain:
+            self._rehearse(plan, parts)
+        margins = [found for each in parts for found in margins_of(each, confidence)]
+        first = parts[0].question
+        rows = prod(key_size(key, self.schema) for key in first.groups)
+        return Preview(
+            cost=parts[0].charge,
+            confidence=confidence,
+            margins=tuple(margins) if plan.measures_only else (),
+            rows=rows if plan.is_plain and not first.unlisted else None,
+            is_recorded=self._record.has(_asked(parts)),
+        )
 
     def _planned(
         self,
@@ -375,6 +425,8 @@ class Curator:
 
     def close(self) -> None:
         """Close the table and the ledger, after waiting for questions that still run. What was charged stays charged."""
+        if self._is_view:
+            return
         self._visitors.close()
         self._engine.close()
         if self._owns_ledger:
@@ -385,6 +437,16 @@ class Curator:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _asked(parts: Sequence[Planned]) -> dict[str, Any]:
+    """What a statement asks, as plain data: equal for equal questions."""
+    canonical = [each.question.canonical() for each in parts]
+    return {
+        "question": canonical[0] if len(canonical) == 1 else canonical,
+        "budget": parts[0].charge.to_dict(),
+        "accounting": parts[0].accounting.value,
+    }
 
 
 def _no_question(place: int, level: Fraction) -> Answers:

@@ -36,7 +36,7 @@ class Record:
 
     def __init__(self, vault: Vault, ledger: Ledger, *, version: str, analyst: str | None) -> None:
         self._vault, self._ledger = vault, ledger
-        self._version, self._analyst = version, analyst
+        self.version, self._analyst = version, analyst
         self._asked: set[str] = set()
         self._change = threading.Condition()
 
@@ -45,7 +45,7 @@ class Record:
         schema = self._vault.schema
         everything = {
             "dataset": schema.dataset,
-            "version": self._version,
+            "version": self.version,
             "schema": schema.digest(),
             **asked,
         }
@@ -68,6 +68,10 @@ class Record:
             if recorded is not None:
                 return recorded
             return self._measured(charge, purpose, request, accounting, measure)
+
+    def has(self, asked: dict[str, Any]) -> bool:
+        """Whether a question was answered before. Nothing is charged."""
+        return self._recorded(self.digest(asked)) is not None
 
     @contextmanager
     def _alone(self, request: str) -> Iterator[None]:

@@ -10,14 +10,15 @@ from discreet.questions.expressions import TRUE, Expression
 from discreet.questions.keys import Key
 from discreet.schema import Column
 
-AggregateKind = Literal["count", "sum", "avg", "quantile", "moment"]
+AggregateKind = Literal["count", "sum", "avg", "quantile", "moment", "total", "valued"]
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """`count(*)` (column None), `count(col)`, `sum(col)`, `avg(col)`, `quantile(col, level)`, or a moment.
 
-    A moment is the sum of a column less its middle, or of the product of two such; see `middle_of`.
+    A moment is the sum of a column less its middle, or of the product of two such; see `middle_of`. A total is
+    the sum of an expression over clamped columns, and "valued" counts the rows that it has a value for.
     """
 
     kind: AggregateKind
@@ -28,6 +29,8 @@ class Aggregate:
     """The level, for a quantile: between 0 and 1, and a half for the median."""
     second: str | None = None
     """The other column of a moment."""
+    expression: Expression | None = None
+    """What a total adds up."""
 
 
 @dataclass(frozen=True, slots=True)

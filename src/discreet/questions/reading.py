@@ -139,6 +139,7 @@ class ExpressionReader:
             exp.Ln: lambda node, depth: self._real("ln", node.this, depth),
             exp.Log: self._logarithm,
             exp.Pow: self._power,
+            exp.WidthBucket: self._bucket,
             exp.Trim: self._trim,
             exp.Substring: self._substring,
             exp.Left: self._left,
@@ -155,7 +156,7 @@ class ExpressionReader:
         self.own_parts = {
             exp.Cast, exp.TryCast, exp.Column, exp.Literal, exp.Case, exp.If, exp.Round, exp.Trim,
             exp.Substring, exp.Concat, exp.DateTrunc, exp.TimestampTrunc, exp.Greatest, exp.Least,
-            exp.Anonymous, exp.Date,
+            exp.Anonymous, exp.Date, exp.WidthBucket,
         }  # fmt: skip
 
     def condition(self, node: Any) -> Expression:
@@ -433,6 +434,41 @@ class ExpressionReader:
             made = Call("*", (made, value), value.type)
         return made
 
+    def _bucket(self, node: Any, depth: int) -> Expression:
+        """width_bucket(x, low, high, n): 1 to n, 0 below `low`, and n + 1 from `high` on."""
+        self._plain(node, "this", "min_value", "max_value", "num_buckets")
+        parts = [
+            self.read(node.args[each], depth) for each in ("min_value", "max_value", "num_buckets")
+        ]
+        before = self.terms
+        value = self.read(node.this, depth)
+        self.terms += 3 * (self.terms - before)  # it is written out so often
+        self._check("width_bucket", value, NUMERIC)
+        low, high, many = parts
+        ends = [_number_in(each) for each in parts]
+        if not (
+            ends[0] < ends[1] and ends[2] >= 1 and isinstance(getattr(many, "value", 0.5), int)
+        ):
+            raise BadQuestion(
+                "width_bucket(x, low, high, n) takes two numbers, low below high, and a whole number n."
+            )
+        width = Constant((ends[1] - ends[0]) / ends[2], "number")
+        steps = Call("/", (Call("-", (value, low), "number"), width), "number")
+        place = Call("cast", (Call("floor", (steps,), "number"),), "integer")
+        one, beyond = Constant(1, "integer"), Constant(int(ends[2]) + 1, "integer")
+        inside = Call("least", (Call("+", (place, one), "integer"), many), "integer")
+        below, above = (
+            self._compared("<", [value, low]),
+            self._compared(">=", [value, high]),
+        )
+        unknown = Call("is null", (value,), "boolean")
+        nothing = Constant(None, "null")
+        return Call(
+            "case",
+            (unknown, nothing, below, Constant(0, "integer"), above, beyond, inside),
+            "integer",
+        )
+
     def _trim(self, node: Any, depth: int) -> Expression:
         self._plain(node, "this", "position")
         value = self.read(node.this, depth)
@@ -654,3 +690,10 @@ class ExpressionReader:
             ):
                 return column.values[code]
         return f"{value:g}"
+
+
+def _number_in(part: Expression) -> float:
+    """The number that a part is; NaN, which is neither below nor above any, of any other part."""
+    if isinstance(part, Constant) and part.type in NUMERIC and isinstance(part.value, (int, float)):
+        return float(part.value)
+    return math.nan

@@ -126,6 +126,24 @@ CSV_FILES = (
         tests=(f"{CSV}::test_rows_that_the_database_reads_otherwise_are_noticed",),
     ),
     Mutant(
+        name="a-number-in-an-unusual-spelling-is-read-by-the-short-way",
+        trap=33,
+        file="src/discreet/engines/duckdb/units.py",
+        old='is_usual = s.equal(s.cast(usual, "VARCHAR"), value)',
+        new="is_usual = exp.Not(this=s.is_null(usual))",
+        tests=(f"{CSV}::test_an_integer_is_read_by_the_rule_however_it_is_spelt",),
+    ),
+    Mutant(
+        name="rows-of-people-are-bounded-by-some-columns-alone",
+        trap=3,
+        file="src/discreet/engines/duckdb/rows.py",
+        old="                if bounded or kept is not None:\n",
+        new="                if kept is not None:\n",
+        tests=(
+            "tests/kernel/test_engine_guards.py::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",
+        ),
+    ),
+    Mutant(
         name="a-csv-file-is-read-when-it-is-opened",
         trap=25,
         file=PARTS,

@@ -59,8 +59,8 @@ CURATOR = (
         name="a-repeated-question-is-drawn-anew",
         trap=31,
         file="src/discreet/curator/recording.py",
-        old='            "version": self._version,\n',
-        new='            "version": self._version + str(time.monotonic_ns()),\n',
+        old='            "version": self.version,\n',
+        new='            "version": self.version + str(time.monotonic_ns()),\n',
         tests=(RECORD,),
     ),
     Mutant(

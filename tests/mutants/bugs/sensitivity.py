@@ -102,7 +102,7 @@ SENSITIVITY = (
         name="one-verb-sees-the-unbounded-table",
         trap=3,
         file="src/discreet/engines/duckdb/rows.py",
-        old="table = self._kept_table() if self._kept_once else self._scanned()",
+        old="table = self._kept_table(columns) if self._kept_once else self._scanned()",
         new="table = self._scanned()",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),

@@ -52,6 +52,8 @@ class Region:
     """The level, for a quantile."""
     second: str | None = None
     """The other column of a moment."""
+    expression: Expression | None = None
+    """What a total adds up."""
 
     @classmethod
     def of(cls, aggregate: Aggregate, condition: Expression, groups: tuple[str, ...]) -> Region:
@@ -62,6 +64,7 @@ class Region:
             aggregate.column,
             aggregate.level,
             aggregate.second,
+            aggregate.expression,
         )
 
     @cached_property

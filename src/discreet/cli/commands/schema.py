@@ -48,13 +48,11 @@ def draft(table: str, output: Path | None, force: bool) -> None:
       discreet schema draft people.csv -o draft.toml
     """
     from discreet.cli.files import refuse_overwriting, write_text
-    from discreet.engines import column_names_and_types
-    from discreet.schema.drafting import draft as drafted
+    from discreet.releases.drafting import draft_schema
 
     if output is not None:
         refuse_overwriting(output, force=force)
-    described = column_names_and_types(table)
-    text = drafted([name for name, _ in described], dict(described))
+    text = draft_schema(table)
     if output is None:
         click.echo(text, nl=False)
         return

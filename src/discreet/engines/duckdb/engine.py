@@ -1,7 +1,7 @@
-"""The DuckDB engine: one scan per verb, or one scan in all where rows must be bounded or parsed.
+"""The DuckDB engine: one scan per verb, or a kept table where rows must be bounded or parsed.
 
-A table whose unit is an identifier is bounded once, and a CSV file is parsed once, into a table in
-memory of codes and summed values (a few bytes per row and column), which spills beyond the memory
+A table whose unit is an identifier is bounded once, and a CSV file is parsed once or twice, into a table
+in memory of codes and summed values (a few bytes per row and column), which spills beyond the memory
 limit. Bounding sorts the rows by identifier, which spills too: 20 million rows of five columns took
 40 seconds of processor time, and a process of 866 MB, with a limit of 768 MB; once per engine. Any
 other source is scanned anew by each verb.
@@ -161,7 +161,8 @@ class DuckDBEngine:
         if not MOST_GROUPED_SETS < len(sets) <= MOST_SETS_OF_MANY_ROWS:
             return len(sets) > MOST_GROUPED_SETS
         names = {name for columns in sets for name in columns}
-        return self._slot_bytes(names) * self._rows.count() <= MOST_FETCHED_BYTES
+        rows = self._rows.count(self._schema.column(name) for name in names)
+        return self._slot_bytes(names) * rows <= MOST_FETCHED_BYTES
 
     def _slot_bytes(self, names: Iterable[str]) -> int:
         """Bytes of a row's slots in some columns."""
@@ -180,7 +181,7 @@ class DuckDBEngine:
             taken.append(exp.alias_(code, f"b{axis}"))
         query = exp.select(*taken).from_(self._rows.encoded(columns))
         width = self._slot_bytes(names)
-        if width * self._rows.count() <= MOST_FETCHED_BYTES:
+        if width * self._rows.count(columns) <= MOST_FETCHED_BYTES:
             yield dict(zip(names, self._session.arrays(query), strict=True))
             return
         # Small batches, for the table that they come from fills the engine's memory.

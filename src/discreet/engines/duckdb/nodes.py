@@ -62,16 +62,16 @@ class NodeCounter:
         if sum(bits_of(column.value_cells) for column in columns) > GROUPED_BITS:
             interleaving = Interleaving.of(columns)
             depth = interleaving.depth(shifts)
-            if depth is not None and self._can_sort(interleaving):
+            if depth is not None and self._can_sort(columns, interleaving):
                 return self._sorted_codes(columns, interleaving).node_counts(depth, shifts, nodes)
         near = prefix_shifts(columns)
         if all(far >= shift for far, shift in zip(shifts, near, strict=True)):
             return self._grouped(columns, near).node_counts(shifts, nodes)
         return self._joined(columns, shifts, nodes)
 
-    def _can_sort(self, interleaving: Interleaving) -> bool:
+    def _can_sort(self, columns: Sequence[Column], interleaving: Interleaving) -> bool:
         if self._row_count is None:
-            self._row_count = self._rows.count()
+            self._row_count = self._rows.count(columns)
         fetched = [cells.unsigned(1 << many)[1] for many in interleaving.kept_bits]
         # A key beside its codes, or in their place.
         width = 8 + sum(fetched) if len(fetched) > 1 else 8

@@ -1,7 +1,9 @@
 """Table expressions with the codes, units and values of the declared columns.
 
-Where rows must be bounded or parsed, every verb reads one kept table, made once; else each
-verb scans the source anew. Field, unit, guess, code and value are layers of one query.
+Where rows must be bounded or parsed, verbs read kept tables; else each verb scans the source anew. The
+rows of people are bounded once, with all columns. A CSV file is parsed for the columns that the first verb
+asks for, and once more, for all columns, when a later verb asks for another one. Field, unit, guess,
+code and value are layers of one query.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 
 from sqlglot import exp
@@ -28,6 +31,18 @@ _ENCODED = "encoded_rows"
 _TALLIED = "tallied_rows"
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A table in memory, and what it holds of each row."""
+
+    name: str
+    columns: frozenset[str]
+    with_values: bool
+
+    def serves(self, columns: frozenset[str], with_values: bool) -> bool:
+        return columns <= self.columns and (self.with_values or not with_values)
+
+
 class EncodedRows:
     """The rows of one source, as its schema reads them. Thread safe: kept tables are made under a lock."""
 
@@ -38,7 +53,7 @@ class EncodedRows:
         self._place = {column.name: place for place, column in enumerate(schema.columns)}
         self._kept_once = scan.csv is not None or schema.unit.identifier is not None
         self._making = threading.Lock()
-        self._made: set[str] = set()
+        self._made: dict[str, _Kept] = {}
         families = [units.FieldType.of(type_name).family for _, type_name in scan.fields]
         if "unknown" in families:
             name = [*schema.names, schema.unit.identifier][families.index("unknown")]
@@ -53,9 +68,10 @@ class EncodedRows:
         for place, column in enumerate(schema.columns):
             cells.declare(column, _declared(place), session)
 
-    def count(self) -> int:
-        """How many rows the (bounded) table has."""
-        table = self._kept_table() if self._kept_once else self._scanned()
+    def count(self, columns: Iterable[Column] | None = None) -> int:
+        """How many rows the (bounded) table has; `columns` are those that will be read next, if known."""
+        columns = self._schema.columns if columns is None else columns
+        table = self._kept_table(columns) if self._kept_once else self._scanned()
         ((rows,),) = self._session.rows(exp.select("count(*)").from_(table))
         return int(rows)
 
@@ -88,7 +104,7 @@ class EncodedRows:
     def encoded(self, columns: Iterable[Column], with_values: bool = False) -> Sql:
         """A table expression with the codes c0, c1, ... (and values v0, ...) of some columns."""
         if self._kept_once:
-            return self._kept_table()
+            return self._kept_table(columns, with_values=with_values)
         return self._layers(list(columns), with_values).subquery("encoded", copy=False)
 
     def with_places(self, columns: Sequence[Column]) -> Sql:
@@ -99,7 +115,7 @@ class EncodedRows:
             exp.alias_(cells.place_of_code(column, self.code(column)), self.place(column).name)
             for column in columns
         ]
-        return exp.select(*numbers).from_(self._kept_table()).subquery("placed", copy=False)
+        return exp.select(*numbers).from_(self._kept_table(columns)).subquery("placed", copy=False)
 
     def integer_units(self, column: Column) -> exp.Select | None:
         """A query for the units of a column, where these are 64-bit integers in the source itself."""
@@ -110,16 +126,29 @@ class EncodedRows:
         known = exp.Not(this=s.is_null(s.name(f"u{n}")))
         return self._layers([column], only_units=True).where(known)
 
-    def _kept_table(self) -> Sql:
-        return self._made_once(_ENCODED, with_units=False)
+    def _kept_table(self, columns: Iterable[Column], *, with_values: bool = False) -> Sql:
+        return self._made_once(_ENCODED, columns, with_values=with_values, with_units=False)
 
-    def _made_once(self, table: str, *, with_units: bool) -> Sql:
-        """A table that the first to need it makes, while others wait for it."""
+    def _made_once(
+        self, table: str, columns: Iterable[Column], *, with_values: bool, with_units: bool
+    ) -> Sql:
+        """A table that the first to need it makes, while others wait for it.
+
+        One that does not serve stays as it is, for another thread may be reading it; the next one has
+        all columns and gets another name. Which columns are asked for is public, so that this may show.
+        """
+        asked = frozenset(column.name for column in columns) or frozenset(self._schema.names[:1])
         with self._making:
-            if table not in self._made:
-                self._keep(table, with_units)
-                self._made.add(table)
-        return exp.table_(table)
+            kept = self._made.get(table)
+            if kept is None or not kept.serves(asked, with_values):
+                bounded = self._schema.unit.identifier is not None
+                if bounded or kept is not None:
+                    asked, with_values = frozenset(self._schema.names), not with_units
+                name = table if kept is None else f"{table}_with_all_columns"
+                kept = _Kept(name, asked, with_values)
+                self._keep(kept, with_units)
+                self._made[table] = kept
+        return exp.table_(kept.name)
 
     def tally_rows(self, columns: Sequence[Column]) -> Sql:
         """A table expression with the units u0, u1, ... and codes c0, c1, ... of some columns.
@@ -129,16 +158,17 @@ class EncodedRows:
         if not self._kept_once:
             layers = self._layers(list(columns), with_units=True)
             return layers.subquery("tallied", copy=False)
-        return self._made_once(_TALLIED, with_units=True)
+        return self._made_once(_TALLIED, columns, with_values=False, with_units=True)
 
-    def _keep(self, name: str, with_units: bool) -> None:
-        """Makes a table of every code and value (or unit); with an identifier, of the rows that are kept."""
-        columns = list(self._schema.columns)
+    def _keep(self, kept: _Kept, with_units: bool) -> None:
+        """Makes a table of codes and values (or units); with an identifier, of the rows that are kept."""
+        name = kept.name
+        columns = [column for column in self._schema.columns if column.name in kept.columns]
         bounded = self._schema.unit.identifier is not None
         layers = partial(
             self._layers,
             columns,
-            with_values=bounded or not with_units,
+            with_values=bounded or kept.with_values,
             with_identifier=bounded,
             with_units=with_units,
         )

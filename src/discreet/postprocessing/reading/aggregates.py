@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from discreet.errors import BadQuestion
+from discreet.errors import BadInput, BadQuestion
 from discreet.postprocessing.plan import Call, Expression, Literal
 from discreet.postprocessing.reading.syntax import QUANTILES, is_identifier
-from discreet.questions.dialects.sql import MOMENT
+from discreet.questions.dialects.sql import MOMENT, TOTAL, VALUED
 from discreet.questions.dialects.statement import bare, number
+from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
 from discreet.questions.question import middle_of
+from discreet.questions.reading import ExpressionReader
 from discreet.schema import Schema
 
 Measured = Callable[[Any, Any], Expression]
@@ -239,6 +242,8 @@ class AggregateRewriter:
         exp = self.exp
         weights: dict[str, float] = {}
         constant = self._collect(node, 1.0, weights)
+        if constant is None:
+            return self._total(node, condition, is_mean=is_mean)
         columns = {name: exp.Column(this=exp.to_identifier(name, quoted=True)) for name in weights}
         if is_mean and len(columns) == 1:
             ((name, column),) = columns.items()
@@ -262,6 +267,40 @@ class AggregateRewriter:
             if is_mean:
                 return Call("/", (_total(parts), rows))
         return _total(parts)
+
+    def _total(self, node: Any, condition: Any, *, is_mean: bool) -> Expression:
+        """The sum or the mean of any other expression, which the cells of a table give ends for.
+
+        A mean is taken from the middle of the expression's bounds, where the schema gives some.
+        """
+        exp = self.exp
+
+        def measured(name: str, inside: Any) -> Expression:
+            asked = exp.Anonymous(this=name, expressions=[inside.copy()])
+            return self._measured(asked, condition)
+
+        if not is_mean:
+            return measured(TOTAL, node)
+        rows = measured(VALUED, node)
+        ends = self._bounds(node)
+        if ends is None:
+            return Call("/", (measured(TOTAL, node), rows))
+        middle = float(sum(ends)) / 2
+        moved = exp.Sub(
+            this=exp.Paren(this=node.copy()), expression=exp.Literal.number(repr(middle))
+        )
+        mean = Call("+", (Call("/", (measured(TOTAL, moved), rows)), Literal(middle)))
+        return Call(
+            "greatest", (Call("least", (mean, Literal(float(ends[1])))), Literal(float(ends[0])))
+        )
+
+    def _bounds(self, node: Any) -> tuple[Fraction, Fraction] | None:
+        """Between which numbers an expression lies by the schema, where that gives any."""
+        try:
+            read = ExpressionReader(self._schema, (), clause="An aggregate").read(node, 0)
+            return expression_bounds(over_clamped_columns(read), self._schema)
+        except BadInput:
+            return None
 
     # Spreads: sums of values less the middle of their bounds, so that little is subtracted from much
 
@@ -313,13 +352,13 @@ class AggregateRewriter:
         ]
         return Call("-", (means[0], Call("*", (slope, means[1]))))
 
-    def _collect(self, node: Any, factor: float, weights: dict[str, float]) -> float:
-        """Add the columns of a weighted sum to `weights`; what is constant is returned."""
+    def _collect(self, node: Any, factor: float, weights: dict[str, float]) -> float | None:
+        """Add the columns of a weighted sum to `weights`; what is constant is returned, or `None` of no such sum."""
         exp, node = self.exp, bare(node)
         value = self._constant(node)
         if value is not None:
             return factor * value
-        if type(node) is exp.Cast:
+        if type(node) is exp.Cast and node.args["to"].this in exp.DataType.REAL_TYPES:
             return self._collect(node.this, factor, weights)
         if type(node) is exp.Column:
             weights[node.name] = weights.get(node.name, 0.0) + factor
@@ -329,19 +368,17 @@ class AggregateRewriter:
         if type(node) in (exp.Add, exp.Sub):
             sign = factor if type(node) is exp.Add else -factor
             left = self._collect(node.this, factor, weights)
-            return left + self._collect(node.expression, sign, weights)
+            right = self._collect(node.expression, sign, weights)
+            return None if left is None or right is None else left + right
         if type(node) in (exp.Mul, exp.Div):
-            right = self._constant(node.expression)
-            if right is not None and (type(node) is exp.Mul or right != 0):
-                scale = right if type(node) is exp.Mul else 1 / right
+            divisor = self._constant(node.expression)
+            if divisor is not None and (type(node) is exp.Mul or divisor != 0):
+                scale = divisor if type(node) is exp.Mul else 1 / divisor
                 return self._collect(node.this, factor * scale, weights)
             left_value = self._constant(node.this)
             if type(node) is exp.Mul and left_value is not None:
                 return self._collect(node.expression, factor * left_value, weights)
-        raise BadQuestion(
-            "A release adds up columns, weighted sums of columns such as 2 * a + b, and CASE with "
-            "such branches. Ask a curator for other expressions, or release the column that you need."
-        )
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,11 @@ class CallReader:
         if name is None:
             if kind is exp.Exists:
                 raise BadQuestion("EXISTS is not answered.")
+            if scope.rows is not None:
+                for each in node.find_all(exp.Column):
+                    self._value(
+                        each, scope
+                    )  # says of a column that is not grouped by that it is not
             if kind is exp.Rand:
                 raise BadQuestion(
                     "rand() has nothing to do with the data; draw such numbers yourself."

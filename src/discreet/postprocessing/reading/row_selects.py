@@ -199,15 +199,21 @@ class RowSelectReader(ResultSelectReader):
                 raise BadQuestion(f"GROUP BY {node.this}: SELECT lists {len(items)} columns.")
             node = items[place - 1][1]
         elif type(node) is exp.Column and not node.args.get("table"):
+            named = [item for name, item in items if name and folded(name) == folded(node.name)]
             is_column = rows.columns is None and is_known_column(node, self.schema)
-            if not is_column:
-                for name, item in items:
-                    if name is not None and folded(name) == folded(node.name):
-                        node = item
-                        break
+            if named and not (is_column and not self._hides(named[0], node)):
+                node = named[0]
         if self._has_aggregate(node):
             raise BadQuestion("GROUP BY takes no aggregate.")
         return bare(rows.resolved(node))
+
+    def _hides(self, item: Any, column: Any) -> bool:
+        """Whether an item named like a column is what GROUP BY means: it is made of other columns.
+
+        By the letter GROUP BY means the column. The item would then be of columns that are not grouped by.
+        """
+        own = {folded(each.name) for each in item.find_all(self.exp.Column)}
+        return bool(own) and folded(column.name) not in own and not self._has_aggregate(item)
 
     def _key_name(self, node: Any, items: Items, rows: Rows) -> str:
         if type(node) is self.exp.Column:

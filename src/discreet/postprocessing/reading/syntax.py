@@ -32,11 +32,25 @@ def usual_names(tree: Any) -> Any:
         ):
             usual = _OTHER_NAMES.get(node.this.lower())
             return node if usual is None else getattr(exp, usual)(this=node.expressions[0])
+        if type(node) is exp.RegrR2:
+            return exp.Pow(
+                this=exp.Corr(this=node.this, expression=node.expression),
+                expression=exp.Literal.number(2),
+            )
         if type(node) is exp.ApproxDistinct:
             return exp.Count(this=exp.Distinct(expressions=[node.this]))
         return node
 
     return tree.transform(renamed)
+
+
+def asks_between_rows(tree: Any) -> bool:
+    """Whether a quantile of rows is asked for that may lie between the values of two of them."""
+    from sqlglot import exp
+
+    return tree.find(exp.PercentileCont) is not None or any(
+        str(each.this).lower() == "quantile_cont" for each in tree.find_all(exp.Anonymous)
+    )
 
 
 def canonical(node: Any) -> str:

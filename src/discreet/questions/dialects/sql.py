@@ -20,7 +20,8 @@ from discreet.questions.dialects.statement import (
     number,
     parsed,
 )
-from discreet.questions.expressions import TRUE
+from discreet.questions.expression_bounds import over_clamped_columns
+from discreet.questions.expressions import NUMERIC, TRUE
 from discreet.questions.keys import Key
 from discreet.questions.question import Aggregate, Question
 from discreet.questions.reading import ExpressionReader
@@ -28,8 +29,8 @@ from discreet.schema import Schema
 
 MOST_LITERALS = 100_000
 """Literals that one question may compare with."""
-MOMENT = "discreet moment"
-"""How whoever splits a statement asks for a moment. No function that people write has such a name."""
+MOMENT, TOTAL, VALUED = "discreet moment", "discreet total", "discreet valued"
+"""How whoever splits a statement asks for these. No function that people write has such a name."""
 DEEPEST = 200
 """How deep a condition may be nested."""
 
@@ -95,6 +96,8 @@ class _Reader(StatementReader):
             return self._quantile(node, alias)
         if type(node) is exp.Anonymous and str(node.this).lower() == MOMENT:
             return self._moment(node)
+        if type(node) is exp.Anonymous and str(node.this).lower() in (TOTAL, VALUED):
+            return self._total(node)
         kinds: dict[type[Any], Literal["count", "sum", "avg"]] = {
             exp.Count: "count",
             exp.Sum: "sum",
@@ -131,6 +134,16 @@ class _Reader(StatementReader):
                 )
         shown = f"{MOMENT}({', '.join(names)})"
         return Aggregate("moment", names[0], shown, second=names[1] if names[1:] else None)
+
+    def _total(self, node: Any) -> Aggregate:
+        """The sum of an expression, or the number of rows that it has a value for."""
+        (inside,) = node.expressions
+        made = self.expressions("An aggregate").read(inside, 0)
+        if made.type not in (*NUMERIC, "null"):
+            raise BadQuestion(f"An aggregate adds up numbers, and {inside.sql()} is none.")
+        kind: Literal["total", "valued"] = "valued" if str(node.this) == VALUED else "total"
+        shown = f"{node.this}({inside.sql()})"
+        return Aggregate(kind, None, shown, expression=over_clamped_columns(made))
 
     def _quantile(self, node: Any, alias: str | None) -> Aggregate:
         exp = self.exp

@@ -220,9 +220,11 @@ class StatementReader:
         """The refusal of what SELECT does not take, with the nearest function that it does."""
         near = ""
         if type(node) in (self.exp.Max, self.exp.Min):
+            column = node.this.name if type(node.this) is self.exp.Column else "col"
+            level = "0.99" if type(node) is self.exp.Max else "0.01"
             return BadQuestion(
                 "max() and min() depend on a single row, so they have no private answer. Ask for "
-                "a quantile near the end, as in quantile(col, 0.99)."
+                f"a quantile near the end, as in quantile({column}, {level})."
             )
         if type(node) is self.exp.Anonymous and isinstance(node.this, str):
             near = did_you_mean(node.this, self.functions)

@@ -24,8 +24,8 @@ from discreet.families.shared.estimate.combination import halved
 from discreet.families.tables.answer.batches import TableBatches
 from discreet.families.tables.answer.counting import DECLARED_NOTE, count_rows, nothing_left
 from discreet.families.tables.answer.linear_tables import CombinedTable, WeightedTable
+from discreet.families.tables.answer.sums.added_values import expression_values, moment_values
 from discreet.families.tables.answer.sums.aggregates import aggregate_table
-from discreet.families.tables.answer.sums.moments import moment_values
 from discreet.families.tables.answer.sums.summing import (
     direct_mean,
     direct_sum,
@@ -39,7 +39,7 @@ from discreet.families.tables.answer.table_readings import (
     table_reading,
 )
 from discreet.questions.cells.impossible import impossible_cells
-from discreet.questions.expressions import TRUE
+from discreet.questions.expressions import TRUE, columns_of
 from discreet.questions.inequality import NUMERIC_KINDS, is_of_halfspaces
 from discreet.schema import keeps_every_row
 from discreet.schema.limits import MOST_CELLS
@@ -79,7 +79,9 @@ class TableSource(Source):
             return False
         columns = tuple(name for name in self._schema.names if name in region.names)
         if not self._library.usable(columns):
-            return all(self._schema.column(name).kind in NUMERIC_KINDS for name in columns)
+            held = self._library.has_linear(columns) or columns in self._library.models
+            numeric = all(self._schema.column(name).kind in NUMERIC_KINDS for name in columns)
+            return numeric and not held
         if not is_of_halfspaces(region.condition, region.groups, self._schema):
             return False
         return isinstance(self._library.table(columns), CombinedTable)
@@ -139,6 +141,8 @@ class TableSource(Source):
             return self._quantile(region, confidence)
         if region.kind == "moment":
             return self._moment(region, confidence)
+        if region.kind in ("total", "valued"):
+            return self._of_expression(region, confidence)
         direct = self._direct(region, confidence) if not region.groups else None
         return direct if direct is not None else self._from_table(region, confidence)
 
@@ -277,6 +281,25 @@ class TableSource(Source):
             table,
             selection,
             moment_values(selection, axes[0], axes[1] if len(axes) > 1 else None),
+            group_axes=tuple(sorted(_group_axes(selection, region.groups))),
+            confidence=confidence,
+            public_rows=self._public_rows,
+            impossible=self._impossible(selection),
+        )
+
+    def _of_expression(self, region: Region, confidence: float) -> Estimates:
+        """The sum of an expression, or the number of rows that it has a value for."""
+        assert region.expression is not None
+        selection = select(
+            region.condition,
+            self._schema,
+            keep=[*region.groups, *dict.fromkeys(columns_of(region.expression))],
+        )
+        table = self._library.table(selection.names)
+        return weighted_rows(
+            table,
+            selection,
+            expression_values(selection, region.expression, counts=region.kind == "valued"),
             group_axes=tuple(sorted(_group_axes(selection, region.groups))),
             confidence=confidence,
             public_rows=self._public_rows,

@@ -1,0 +1,1 @@
+"""Commands of the service: run it, and manage its accounts and files."""

@@ -1,0 +1,1 @@
+"""The HTTP interface for programs: JSON in, JSON out, described by OpenAPI."""

@@ -1,0 +1,95 @@
+"""Questions that run: a few at once, some waiting, the rest turned away; and when an answer leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+from discreet.service.limits.refusals import TookTooLong, TooMany
+from discreet.service.settings import Limits
+
+Result = TypeVar("Result")
+
+
+class Runner:
+    """Runs questions on a few threads. Used from one event loop.
+
+    A question that has begun is never given up: after the time limit its caller hears so, the charge
+    stands, and the recorded answer can be fetched by asking again.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._threads = ThreadPoolExecutor(limits.questions_at_once, thread_name_prefix="question")
+        self._inside: Counter[str] = Counter()
+        self.inside = 0
+        """Questions that run or wait."""
+
+    async def run(self, who: str, work: Callable[[], Result]) -> Result:
+        """The result of `work`, done on a thread."""
+        if self._inside[who] >= self._limits.questions_at_once_each:
+            raise TooMany(
+                f"{self._inside[who]} of your questions run or wait already. Nothing was read or charged. "
+                "Wait for them."
+            )
+        if self.inside >= self._limits.questions_at_once + self._limits.questions_waiting:
+            raise TooMany(
+                "The service is busy. Nothing was read or charged. Ask again in a moment."
+            )
+        self._inside[who] += 1
+        self.inside += 1
+        future = self._threads.submit(work)
+        future.add_done_callback(self._left(who, asyncio.get_running_loop()))
+        try:
+            return await asyncio.wait_for(
+                asyncio.shield(asyncio.wrap_future(future)), self._limits.question_seconds
+            )
+        except TimeoutError:
+            if not future.cancel():
+                raise TookTooLong(
+                    f"The question still runs after {self._limits.question_seconds} seconds. If it was charged, the "
+                    "charge stands: ask the very same question again later for its recorded answer."
+                ) from None
+            raise TooMany(
+                "The service is busy: the question waited too long. Nothing was read or charged. "
+                "Ask again in a moment."
+            ) from None
+
+    def _left(self, who: str, loop: asyncio.AbstractEventLoop) -> Callable[[object], None]:
+        def leave() -> None:
+            self.inside -= 1
+            self._inside[who] -= 1
+            if not self._inside[who]:
+                del self._inside[who]
+
+        def done(_: object) -> None:
+            with suppress(RuntimeError):  # the loop has ended: nobody counts any more
+                loop.call_soon_threadsafe(leave)
+
+        return done
+
+    def close(self) -> None:
+        """Let what runs end; what waits is not begun."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+
+def departure(elapsed: float, quantum_ms: int) -> float:
+    """Seconds after its arrival at which an answer that took `elapsed` leaves: a whole number of quanta."""
+    if quantum_ms <= 0:
+        return elapsed
+    quantum = quantum_ms / 1000
+    return max(1, math.ceil(elapsed / quantum)) * quantum
+
+
+async def wait_for_quantum(arrived: float, quantum_ms: int) -> None:
+    """Sleep until the answer to a request that came at `arrived` (by `time.monotonic`) may leave."""
+    elapsed = time.monotonic() - arrived
+    pause = departure(elapsed, quantum_ms) - elapsed
+    if pause > 0:
+        await asyncio.sleep(pause)

@@ -1,0 +1,112 @@
+"""Run the service: sockets, time limits for heads, signals, and an end that loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from discreet.errors import BadInput
+from discreet.service.application import build
+from discreet.service.desk import Desk
+from discreet.service.house import open_house
+from discreet.service.limits.bodies import Application
+from discreet.service.settings import Settings, load_settings
+
+BACKLOG = 2048
+END_SECONDS = 30
+"""Questions that run at the end get this long."""
+
+
+def protocol_with(head_seconds: int) -> type[H11Protocol]:
+    """HTTP where a connection that sends no whole head in time is closed: slow clients hold no places."""
+
+    class Timed(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._head_timer = self.loop.call_later(head_seconds, self._close_if_silent)
+
+        def _close_if_silent(self) -> None:
+            if getattr(self, "cycle", None) is None and not self.transport.is_closing():
+                self.transport.close()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._head_timer.cancel()
+            super().connection_lost(exc)
+
+    return Timed
+
+
+def config_for(application: Application, settings: Settings) -> uvicorn.Config:
+    """uvicorn's settings: its own log is off, for it would write questions that stand in addresses."""
+    return uvicorn.Config(
+        application,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        http=protocol_with(settings.limits.body_seconds),
+        ws="none",
+        lifespan="on",
+        limit_concurrency=settings.limits.connections,
+        backlog=BACKLOG,
+        timeout_keep_alive=settings.limits.body_seconds,
+        timeout_graceful_shutdown=END_SECONDS,
+        proxy_headers=settings.https,
+        forwarded_allow_ips="127.0.0.1" if settings.https else "",
+    )
+
+
+def bound_socket(settings: Settings) -> socket.socket:
+    """A socket at the service's place; `BadInput` where it cannot be had."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((settings.host, settings.port))
+        found.listen(BACKLOG)  # who comes before the service is ready waits
+    except OSError as error:
+        found.close()
+        raise BadInput(
+            f"The service cannot listen at {settings.host}, port {settings.port}: {error.strerror}. "
+            "Give another port."
+        ) from None
+    found.set_inheritable(True)
+    return found
+
+
+def serve_here(desk: Desk, sock: socket.socket) -> None:
+    """Serve in this process until a signal ends it."""
+    config = config_for(build(desk), desk.settings)
+    asyncio.run(uvicorn.Server(config).serve(sockets=[sock]))
+
+
+def address_of(sock: socket.socket) -> str:
+    """The address that people type."""
+    host, port = sock.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def serve(path: Path, *, port: int | None, ready: Callable[[str], None]) -> None:
+    """Serve what a settings file says, in as many processes as it says."""
+    settings = load_settings(path)
+    if port is not None:
+        settings = replace(settings, port=port)
+    sock = bound_socket(settings)
+    if settings.workers <= 1:
+        desk = Desk.at(open_house(settings))
+        ready(address_of(sock))
+        serve_here(desk, sock)
+        return
+    open_house(settings).close()  # mistakes are found before any worker starts
+    ready(address_of(sock))
+    from discreet.service.workers import supervise
+
+    supervise(settings, sock)

@@ -1,0 +1,1 @@
+"""What operators see: one line a request without values, and counters."""

@@ -1,0 +1,1 @@
+"""The web pages: rendered on the server, with one small script and one style sheet of our own."""
