@@ -119,6 +119,9 @@ def _reader_calls() -> dict[str, Callable[[ReleaseReader, int], Any]]:
         "overview": lambda r, _: r.overview(),
         "__repr__": lambda r, _: repr(r),
         "_repr_html_": lambda r, _: r._repr_html_(),
+        "population": lambda r, n: r.population(
+            "SELECT kind, count(*) FROM released GROUP BY kind", confidence=0.9 + n % 4 / 100
+        ),
         "usefulness": lambda r, n: r.usefulness("marginals(even)", delta=Fraction(1, 10 + n % 4)),
     }
 
