@@ -23,6 +23,7 @@ CANNOT_REACH_ROWS = (
     "report",
     "local/collector",
     "local/protocols",
+    "theory",
 )
 REACHES_ROWS = tuple(
     f"discreet.{room}" for room in ("core", "samplers", "ledger", "engines", "releases", "curator")

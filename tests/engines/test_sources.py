@@ -336,3 +336,25 @@ def test_an_identifier_that_cannot_tell_people_apart_is_refused() -> None:
         open_engine(TABLE.append_column("id", pa.array([[1], [2], [3]])), schema)
     with pytest.raises(BadSource, match=r"lacks a column .*'id'"):
         open_engine(TABLE, schema)
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_a_frame_without_pyarrow_is_refused_with_what_to_install(library: str) -> None:
+    code = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] == 'pyarrow':\n"
+        "            raise ModuleNotFoundError('No module named pyarrow', name='pyarrow')\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        f"import {library} as frames\n"
+        "from discreet.engines import open_engine\n"
+        "from discreet.schema import Schema\n"
+        'schema = Schema.loads(\'dataset = "t"\\n[columns.x]\\nkind = "integer"\\nrange = [0, 9]\\n\')\n'
+        "try:\n"
+        "    open_engine(frames.DataFrame({'x': [1, 2]}), schema)\n"
+        "except Exception as error:\n"
+        "    print(error)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "discreet[arrow]" in said.stdout, said.stdout

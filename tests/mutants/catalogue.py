@@ -7,6 +7,7 @@ that of the list in docs/trust.md; a guarantee that is added brings the bugs tha
 from __future__ import annotations
 
 from tests.mutants.bugs.accounting import ACCOUNTING
+from tests.mutants.bugs.attacks import ATTACKS
 from tests.mutants.bugs.concurrency import CONCURRENCY
 from tests.mutants.bugs.counting import COUNTING
 from tests.mutants.bugs.csv_files import CSV_FILES
@@ -24,8 +25,10 @@ from tests.mutants.bugs.postgres import POSTGRES
 from tests.mutants.bugs.randomness import RANDOMNESS
 from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
+from tests.mutants.bugs.service import SERVICE_BUGS
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
 from tests.mutants.bugs.statements import STATEMENTS
+from tests.mutants.bugs.theory import THEORY
 from tests.mutants.bugs.units import UNITS_AND_LOCKS
 from tests.mutants.bugs.values import VALUES
 from tests.mutants.mutant import Mutant
@@ -53,11 +56,14 @@ MUTANTS: tuple[Mutant, ...] = (
     *STATEMENTS,
     *LOCAL_MODEL,
     *POSTGRES,
+    *ATTACKS,
+    *THEORY,
+    *SERVICE_BUGS,
 )
 
 NOT_YET = {
     28: "amplification by sampling: nothing in the product samples rows",
 }
 """Numbers of the list that nothing can be planted for, and why."""
-LAST = 44
+LAST = 45
 """The highest number of the list."""

@@ -17,6 +17,7 @@ from discreet.postprocessing import arithmetic
 from discreet.postprocessing.across import across, ranks
 from discreet.postprocessing.functions import apply
 from discreet.postprocessing.logic import compared
+from discreet.postprocessing.ratios import ratio_ends
 from discreet.postprocessing.values import Labels, Levels, Noise, Numbers
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from tests.no_noise import without_noise
@@ -291,6 +292,23 @@ def test_other_spellings_ask_the_same(sql: str, exact_curator: Callable[[str], A
         np.testing.assert_allclose(one.upper, other.upper)
 
 
+@pytest.mark.parametrize(
+    "asked", ["percentile_cont(0.9) WITHIN GROUP (ORDER BY age)", "quantile_cont(age, 0.9)"]
+)
+def test_a_note_says_that_quantiles_are_not_interpolated(
+    asked: str, exact_release: Callable[[str], Answers], exact_curator: Callable[[str], Answers]
+) -> None:
+    for ask in (exact_release, exact_curator):
+        found = ask(f"SELECT {asked} AS x FROM people")
+        assert (
+            found[0]["x"].estimate
+            == ask("SELECT quantile(age, 0.9) AS x FROM people")[0]["x"].estimate
+        )
+        assert any("percentile_disc" in note for note in found.notes)
+        plain = ask("SELECT percentile_disc(0.9) WITHIN GROUP (ORDER BY age) FROM people")
+        assert not any("percentile_disc" in note for note in plain.notes)
+
+
 def test_a_mode_stands_beside_other_numbers(exact_curator: Callable[[str], Answers]) -> None:
     found = exact_curator("SELECT sex, mode(town) AS town, count(*) AS n FROM people GROUP BY sex")
     assert [row.group["town"] for row in found] == ["ash"] * 4
@@ -339,6 +357,25 @@ def test_a_count_of_the_identifier_counts_rows(pupils) -> None:
     assert pupils("SELECT count(pid) AS n FROM pupils")[0]["n"].estimate == 8
     within = "SELECT grade, count(pid) AS n FROM (SELECT pid, grade FROM pupils) t GROUP BY grade HAVING n > 1"
     assert [row["n"].estimate for row in pupils(within)] == [2, 2]
+
+
+def test_powers_of_powers_are_refused_before_they_are_written_out(
+    exact_curator: Callable[[str], Answers],
+) -> None:
+    """Written out it has 8^5 factors; the reader counts them before it goes on."""
+    nested = "age"
+    for _ in range(5):
+        nested = f"power({nested}, 8)"
+    with pytest.raises(BadQuestion, match="terms"):
+        exact_curator(f"SELECT count(*) FROM people WHERE {nested} > 1")
+
+
+def test_a_ratio_of_numbers_that_share_a_draw_is_left_to_the_union_bound() -> None:
+    """(x + 100) / x: as if they were independent, the interval would be that of two noises."""
+    x = noisy([1000.0])
+    more = arithmetic.add(x, Numbers.exact([100.0], 1), LEVELS)
+    assert ratio_ends(more, x, LEVELS) is None
+    assert ratio_ends(more, noisy([1000.0], draw=1), LEVELS) is not None
 
 
 CANNOT_BE_WORKED = {

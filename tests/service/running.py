@@ -7,7 +7,8 @@ import http.client
 import io
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,7 @@ kind = "number"
 bounds = [0, 1000]
 bits = 5
 """
-WORKLOAD = ("marginals(age, sex)", "means(income)")
+WORKLOAD = ("marginals(age, sex)", "means(income by sex)")
 PEOPLE = (
     ("ann", Role.ANALYST),
     ("bob", Role.ANALYST),
@@ -137,11 +138,13 @@ def make_table(folder: Path, rows: int = 400) -> Path:
     return path
 
 
-def make_settings(folder: Path, *, release: bool = True, **limits: int) -> Settings:
+def make_settings(
+    folder: Path, *, release: bool = True, declared: str = SCHEMA, **limits: int
+) -> Settings:
     """Settings over a little table, and a public and a private release of it."""
     table = make_table(folder)
     schema = folder / "people.toml"
-    schema.write_text(SCHEMA)
+    schema.write_text(declared)
     files = []
     if release:
         for name in ("open", "closed"):
@@ -185,10 +188,18 @@ def let_in(house: House, clock: list[float] | None = None) -> dict[str, str]:
 
 
 @contextmanager
-def running(folder: Path, *, release: bool = True, **limits: int) -> Iterator[Running]:
-    """Serve until the block ends."""
-    clock = [1_800_000_000.0]
-    settings = make_settings(folder, release=release, **limits)
+def running(
+    folder: Path,
+    *,
+    release: bool = True,
+    declared: str = SCHEMA,
+    change: Callable[[Path], None] = lambda folder: None,
+    **limits: int,
+) -> Iterator[Running]:
+    """Serve until the block ends; `change` may alter the table before it is opened."""
+    clock = [time.time()]
+    settings = make_settings(folder, release=release, declared=declared, **limits)
+    change(folder)
     house = open_house(
         settings,
         accounts=lambda settings: SqliteAccounts(settings.accounts, clock=lambda: clock[0]),

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.mechanisms.partition_selection import Keeping
+from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.core.noise import DrawnNoise, NoiseSource
 from discreet.core.test_door import observed_vaults
 from discreet.engines.protocol import Engine
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
+from discreet.queries.scores import Score
 from discreet.queries.tallies import Key
 
 
@@ -41,7 +42,7 @@ class Step:
     """Where keys are named: all keys that exist, one for each exact number."""
     named: tuple[Key, ...] = ()
     """Where keys are named: those that were published."""
-    keeping: Keeping | None = None
+    keeping: NamingLaw | None = None
     """Where keys are named: the chance of each."""
 
 
@@ -92,8 +93,10 @@ class RecordingNoise:
         self._keep(step, exact, tuple(laws), None, output)
         return output
 
-    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
-        chosen = self._drawn.choose(scores, unit, step=step)
+    def choose(
+        self, scores: Counts, unit: Fraction, *, step: str, among: Score | None = None
+    ) -> int:
+        chosen = self._drawn.choose(scores, unit, step=step, among=among)
         self._keep(step, scores, (), unit, np.array([chosen]))
         return chosen
 
@@ -105,7 +108,7 @@ class RecordingNoise:
         return above
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         named = self._drawn.keep(keys, exact, law, step=step)
         self._steps.append(_named(step, keys, exact, law, named))
@@ -137,7 +140,9 @@ class ReplayingNoise:
     def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
         return self._play(step, exact, tuple(laws), None).copy()
 
-    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
+    def choose(
+        self, scores: Counts, unit: Fraction, *, step: str, among: Score | None = None
+    ) -> int:
         return int(self._play(step, scores, (), unit)[0])
 
     def is_above(
@@ -146,7 +151,7 @@ class ReplayingNoise:
         return bool(self._play(step, np.array([exact]), (law,), None)[0])
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         recorded = next(self._left, None)
         if recorded is None or (recorded.name, recorded.keeping) != (step, law):
@@ -173,7 +178,7 @@ class ReplayingNoise:
 
 
 def _named(
-    step: str, keys: Sequence[Key], exact: Counts, law: Keeping, named: tuple[Key, ...]
+    step: str, keys: Sequence[Key], exact: Counts, law: NamingLaw, named: tuple[Key, ...]
 ) -> Step:
     return Step(
         name=step,

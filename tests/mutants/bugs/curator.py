@@ -21,6 +21,10 @@ PAID = f"{GUARDS}::test_tallies_are_read_on_a_charge_that_pays_for_all_of_them"
 RECORD = f"{ANSWERS}::test_the_same_question_is_answered_from_the_record_at_no_cost"
 TOUCHED = f"{KEYS}::test_no_person_moves_more_keys_or_numbers_of_people_than_is_paid_for"
 OWN_NOISE = f"{KEYS}::test_the_numbers_of_found_groups_have_noise_of_their_own_and_are_paid_apart"
+GAUSSIAN = (
+    "tests/kernel/test_gaussian_selection.py::"
+    "test_the_names_of_all_keys_together_keep_epsilon_and_delta"
+)
 ONE_UNIT = f"{NAMING}::test_one_unit_more_changes_the_chance_of_a_name_by_no_more_than_its_part_of_epsilon_and_delta"
 READING = """        self._spend(costs)
         self._begin_reading()
@@ -133,6 +137,22 @@ CURATOR = (
         old="        return Keeping(epsilon=self.epsilon / touched, delta=self.delta / touched)\n",
         new="        return Keeping(epsilon=self.epsilon / touched, delta=self.delta)\n",
         tests=(ONE_UNIT,),
+    ),
+    Mutant(
+        name="noise-that-hides-one-key-of-a-person-alone",
+        trap=3,
+        file="src/discreet/core/mechanisms/gaussian_selection.py",
+        old="delta=delta / 2, l2_squared=touched)",
+        new="delta=delta / 2, l2_squared=1)",
+        tests=(GAUSSIAN,),
+    ),
+    Mutant(
+        name="a-threshold-that-one-key-of-a-person-alone-stays-below",
+        trap=29,
+        file="src/discreet/core/mechanisms/gaussian_selection.py",
+        old="    share = delta / touched * (",
+        new="    share = delta * (",
+        tests=(GAUSSIAN,),
     ),
     Mutant(
         name="every-key-that-there-is-is-named",

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.core.mechanisms.partition_selection import Keeping
+from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.core.noise import DrawnNoise
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
+from discreet.queries.scores import Score
 from discreet.queries.tallies import Key
 
 
@@ -26,8 +27,10 @@ class ShrunkNoise:
         smaller = [law.scaled(1 / self.factor) for law in laws]
         return DrawnNoise().chain(exact, smaller, step=step)
 
-    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
-        return DrawnNoise().choose(scores, unit * self.factor, step=step)
+    def choose(
+        self, scores: Counts, unit: Fraction, *, step: str, among: Score | None = None
+    ) -> int:
+        return DrawnNoise().choose(scores, unit * self.factor, step=step, among=among)
 
     def is_above(
         self, exact: int, threshold_with_noise: int, law: DiscreteLaplaceLaw, *, step: str
@@ -36,7 +39,7 @@ class ShrunkNoise:
         return DrawnNoise().is_above(exact, threshold_with_noise, smaller, step=step)
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         steeper = replace(law, epsilon=law.epsilon * self.factor)
         return DrawnNoise().keep(keys, exact, steeper, step=step)

@@ -20,9 +20,9 @@ from discreet.service.limits.refusals import NotAllowed, NotSignedIn, ServiceRef
 
 
 class SignInFirst(ServiceRefusal):
-    """A page that needs an account: the browser is sent to sign in."""
+    """A page that needs an account: a browser is sent to sign in, a program is refused."""
 
-    status = 303
+    status = 401
 
 
 def session_of(request: Request) -> Session | None:

@@ -61,7 +61,8 @@ def wants_data(request: Request) -> bool:
     return (
         path.startswith("/api/")
         or path in ("/metrics", "/healthz", "/readyz")
-        or path.endswith(DATA)
+        or (path.startswith(("/datasets/", "/releases/")) and path.endswith(DATA))
+        or path.endswith("/plan.json")
         or is_upload(path)
     )
 
