@@ -122,8 +122,8 @@ STATEMENTS = (
         old="        there = _kept_if(value, lambda one: s.at_most(s.double(least), one))\n",
         new="        there = value\n",
         tests=(
-            "tests/curator/test_random_expressions.py"
-            "::test_random_conditions_count_the_same_rows_in_the_engine_and_in_python",
+            "tests/engines/test_battery.py"
+            "::test_both_engines_count_awkward_values_alike[doubles-awkward people]",
         ),
     ),
     Mutant(
