@@ -21,7 +21,7 @@ class NoNoise(DrawnNoise):
     def chain(self, exact: Any, laws: Sequence[Any], *, step: str) -> Any:
         return np.repeat(exact[np.newaxis, :], len(laws), axis=0)
 
-    def choose(self, scores: Any, unit: Any, *, step: str) -> int:
+    def choose(self, scores: Any, unit: Any, *, step: str, among: Any = None) -> int:
         return int(np.argmax(scores))
 
 

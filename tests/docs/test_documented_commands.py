@@ -14,10 +14,12 @@ import click
 import pytest
 
 import discreet as dc
+from discreet import local
 from discreet.answering import sign_release
 from discreet.cli.application import application
 from discreet.cli.failures import run
 from discreet.demo import make_people, schema_text, write_csv
+from discreet.plain_tables import write_columns
 from discreet.service.keeping import back_up, begin
 from tests.cli.test_help import ALL
 
@@ -90,6 +92,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         == 0
     )
     back_up(directory / "curator.toml", directory / "backup-monday")
+    question = local.Question.category("smoker", ["true", "false"], epsilon=1)
+    question.save(directory / "smoker.json")
+    reports = local.perturb(question, ["true", "false"] * 50)
+    write_columns(directory / "reports.csv", {"report": reports.tolist()})
     town = re.search(r"```toml\n(dataset = \"town\".*?)```", PAGES["releases.md"], re.DOTALL)
     assert town is not None
     (directory / "town.toml").write_text(town[1], encoding="utf-8")

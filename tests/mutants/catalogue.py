@@ -17,6 +17,7 @@ from tests.mutants.bugs.files import FILES_AND_SIGNATURES
 from tests.mutants.bugs.groups import GROUPS
 from tests.mutants.bugs.halfspaces import HALFSPACES
 from tests.mutants.bugs.joint_answers import JOINT_ANSWERS
+from tests.mutants.bugs.local_model import LOCAL_MODEL
 from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
 from tests.mutants.bugs.randomness import RANDOMNESS
@@ -25,6 +26,7 @@ from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.service import SERVICE_BUGS
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
 from tests.mutants.bugs.statements import STATEMENTS
+from tests.mutants.bugs.theory import THEORY
 from tests.mutants.bugs.units import UNITS_AND_LOCKS
 from tests.mutants.bugs.values import VALUES
 from tests.mutants.mutant import Mutant
@@ -51,6 +53,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *CONCURRENCY,
     *STATEMENTS,
     *SERVICE_BUGS,
+    *LOCAL_MODEL,
+    *THEORY,
 )
 
 NOT_YET = {

@@ -39,6 +39,11 @@ QUESTIONS = {
     "a ratio": "SELECT sum(age) / count(age) AS x FROM people",
     "a share": "SELECT 100.0 * count(*) FILTER (WHERE sex = 'f') / count(*) AS x FROM people",
     "a share of the total": "SELECT town, count(*) * 1.0 / sum(count(*)) OVER () AS x FROM people GROUP BY town",
+    "a share of few": "SELECT 1.0 * count(*) FILTER (WHERE age = 8) / count(*) FILTER (WHERE age >= 7) AS x FROM people",
+    "a ratio near zero": "SELECT (count(*) FILTER (WHERE sex = 'f') - 1280) / count(*) AS x FROM people",
+    "a negative ratio": "SELECT (count(*) - 5000) / (2000.0 - count(*)) AS x FROM people",
+    "a ratio of ratios": "SELECT (count(*) FILTER (WHERE sex = 'f' AND age > 4) * 1.0 / count(*) FILTER (WHERE sex = 'f')) "
+    "/ (count(*) FILTER (WHERE sex = 'm' AND age > 4) * 1.0 / count(*) FILTER (WHERE sex = 'm')) AS x FROM people",
     "a product": "SELECT count(*) * avg(age) AS x FROM people",
     "a root": "SELECT sqrt(count(*)) AS x FROM people",
     "a square": "SELECT power(count(*) - 2990, 2) AS x FROM people",

@@ -291,6 +291,23 @@ def test_other_spellings_ask_the_same(sql: str, exact_curator: Callable[[str], A
         np.testing.assert_allclose(one.upper, other.upper)
 
 
+@pytest.mark.parametrize(
+    "asked", ["percentile_cont(0.9) WITHIN GROUP (ORDER BY age)", "quantile_cont(age, 0.9)"]
+)
+def test_a_note_says_that_quantiles_are_not_interpolated(
+    asked: str, exact_release: Callable[[str], Answers], exact_curator: Callable[[str], Answers]
+) -> None:
+    for ask in (exact_release, exact_curator):
+        found = ask(f"SELECT {asked} AS x FROM people")
+        assert (
+            found[0]["x"].estimate
+            == ask("SELECT quantile(age, 0.9) AS x FROM people")[0]["x"].estimate
+        )
+        assert any("percentile_disc" in note for note in found.notes)
+        plain = ask("SELECT percentile_disc(0.9) WITHIN GROUP (ORDER BY age) FROM people")
+        assert not any("percentile_disc" in note for note in plain.notes)
+
+
 def test_a_mode_stands_beside_other_numbers(exact_curator: Callable[[str], Answers]) -> None:
     found = exact_curator("SELECT sex, mode(town) AS town, count(*) AS n FROM people GROUP BY sex")
     assert [row.group["town"] for row in found] == ["ash"] * 4

@@ -7,7 +7,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from discreet.core.mechanisms.randomised_response import RandomisedResponse
+from discreet.local.protocols import RandomisedResponse
 
 
 @pytest.mark.parametrize("answers", [2, 3, 10])

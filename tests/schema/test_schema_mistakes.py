@@ -343,3 +343,16 @@ def test_a_draft_of_any_names_is_toml_that_only_wants_filling_in(
     text = draft(names, None if type_name is None else dict.fromkeys(names, type_name))
     for mistake in check(text):
         assert "still says FILL IN" in mistake or "There are no columns" in mistake
+
+
+def test_a_draft_without_types_shows_a_template_of_each_kind_that_is_valid() -> None:
+    text = draft(["age"])
+    blocks = text.split("# What each kind")[1].split("[columns.")[0].split("#\n")[1:]
+    columns = []
+    for place, block in enumerate(blocks):
+        lines = [line.removeprefix("#").strip() for line in block.splitlines() if line.strip("# ")]
+        columns.append("\n".join([f"[columns.c{place}]", *lines]))
+    schema = Schema.loads('dataset = "t"\n' + "\n".join(columns))
+    kinds = ["category", "boolean", "integer", "number", "date", "datetime"]
+    assert [column.kind for column in schema.columns] == kinds
+    assert "What each kind" not in draft(["age"], {"age": "INTEGER"})

@@ -111,7 +111,7 @@ def described(column: Column) -> str:
     """A column's values or bounds in a few words."""
     if isinstance(column, OrderedColumn):
         first, last = column.value_in(0, 0), column.value_in(column.value_cells - 1, LAST)
-        text = f"{first} to {last}, {column.value_cells:,} cells"
+        text = f"{_plain(first)} to {_plain(last)}, {column.value_cells:,} cells"
     else:
         labels = [column.label(code) for code in range(min(column.value_cells, MOST_VALUES))]
         more = column.value_cells - len(labels)
@@ -123,6 +123,13 @@ def described(column: Column) -> str:
     ]
     text = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
     return text + (f"; also {' and '.join(extra)}" if extra else "")
+
+
+def _plain(value: object) -> str:
+    """A number without a needless fraction, and with its thousands set apart; all else as it is."""
+    if isinstance(value, float):
+        return f"{int(value):,}" if value.is_integer() else f"{value:,}"
+    return str(value)
 
 
 def _examples(text: str, schema: Schema) -> Iterator[str]:

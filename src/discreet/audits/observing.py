@@ -22,6 +22,7 @@ from discreet.core.test_door import observed_vaults
 from discreet.engines.protocol import Engine
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
+from discreet.queries.scores import Score
 from discreet.queries.tallies import Key
 
 
@@ -92,8 +93,10 @@ class RecordingNoise:
         self._keep(step, exact, tuple(laws), None, output)
         return output
 
-    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
-        chosen = self._drawn.choose(scores, unit, step=step)
+    def choose(
+        self, scores: Counts, unit: Fraction, *, step: str, among: Score | None = None
+    ) -> int:
+        chosen = self._drawn.choose(scores, unit, step=step, among=among)
         self._keep(step, scores, (), unit, np.array([chosen]))
         return chosen
 
@@ -137,7 +140,9 @@ class ReplayingNoise:
     def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
         return self._play(step, exact, tuple(laws), None).copy()
 
-    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
+    def choose(
+        self, scores: Counts, unit: Fraction, *, step: str, among: Score | None = None
+    ) -> int:
         return int(self._play(step, scores, (), unit)[0])
 
     def is_above(

@@ -29,7 +29,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "key": ("key", "Make a key to sign releases with."),
     "audit": ("auditing", "Audit a mechanism or a whole release: is the promised epsilon kept?"),
+    "explain": ("disclosure.explain", "Explain what an epsilon means to one person."),
     "attack": ("disclosure.attack", "Attack publications, before and after protection."),
+    "anonymity": (
+        "disclosure.anonymity",
+        "Make and check k-anonymous tables: baselines only. NOT PRIVATE.",
+    ),
+    "local": ("disclosure.local", "Ask people who trust nobody: every person adds noise alone."),
     "ledger": ("ledger", "Show or check what datasets have spent."),
     "completion": ("completion", "Print a completion script for your shell."),
     "version": ("version", "Print the version."),

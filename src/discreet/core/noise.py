@@ -20,6 +20,8 @@ from discreet.core.mechanisms.partition_selection import Keeping
 from discreet.engines.protocol import Engine
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import SATURATION, Counts
+from discreet.queries.registry import loaded
+from discreet.queries.scores import Score
 from discreet.queries.tallies import Key
 from discreet.samplers.entropy import EntropySource
 
@@ -29,32 +31,24 @@ class NoiseSource(Protocol):
 
     def add(self, exact: Counts, law: NoiseLaw, *, step: str) -> Counts:
         """`exact` plus independent draws of `law`."""
-        ...
 
     def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
         """One row a law, finest first; each row is the one before it plus independent noise."""
-        ...
 
-    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
-        """An index, with probability proportional to exp(unit * score)."""
-        ...
+    def choose(
+        self, scores: Counts, unit: Fraction, *, step: str, among: Score | None = None
+    ) -> int:
+        """An index, with probability proportional to exp(unit * score), or as `among` has it drawn."""
 
     def is_above(
-        self,
-        exact: int,
-        threshold_with_noise: int,
-        law: DiscreteLaplaceLaw,
-        *,
-        step: str,
+        self, exact: int, threshold_with_noise: int, law: DiscreteLaplaceLaw, *, step: str
     ) -> bool:
         """Whether `exact` plus a fresh draw reaches the noisy threshold. The noisy count is never published."""
-        ...
 
     def keep(
         self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
     ) -> tuple[Key, ...]:
         """The keys, held by `exact` units each, whose coins say that they may be named."""
-        ...
 
 
 class DrawnNoise:
@@ -75,16 +69,15 @@ class DrawnNoise:
         noise = samplers.noise_chain(scales, exact.size, entropy=self._entropy)
         return saturated(exact)[np.newaxis, :] + noise
 
-    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
+    def choose(
+        self, scores: Counts, unit: Fraction, *, step: str, among: Score | None = None
+    ) -> int:
+        if among is not None and among.sampler is not None:
+            return int(loaded(among.sampler)(scores, among, unit, self._entropy))
         return samplers.select_exponential(scores, unit=unit, entropy=self._entropy)
 
     def is_above(
-        self,
-        exact: int,
-        threshold_with_noise: int,
-        law: DiscreteLaplaceLaw,
-        *,
-        step: str,
+        self, exact: int, threshold_with_noise: int, law: DiscreteLaplaceLaw, *, step: str
     ) -> bool:
         drawn = int(self.draw(law, 1)[0])
         return exact + drawn >= threshold_with_noise

@@ -225,10 +225,9 @@ class Grant:
         self._spend([mechanism.cost()])
         self._begin_reading()
         counts = self._engine.marginals(score.marginals)
-        scores = score.evaluate(tuple(counts))
-        chosen = self._noise.choose(
-            scores, mechanism.unit(sensitivity), step=self._next_step("select")
-        )
+        scores, unit = score.evaluate(tuple(counts)), mechanism.unit(sensitivity)
+        step = self._next_step("select")
+        chosen = self._noise.choose(scores, unit, step=step, among=score)
         return Selection(
             chosen=chosen, candidates=candidates, sensitivity=sensitivity, cost=mechanism.cost()
         )

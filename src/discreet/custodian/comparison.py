@@ -5,6 +5,7 @@ This reads the table without charge and without noise, so its output is NOT PRIV
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,33 +43,48 @@ class TableComparison:
 
 
 def compare(
-    reader: ReleaseReader, source: object, *, confidence: float, seed: int = 0
+    reader: ReleaseReader,
+    source: object,
+    *,
+    confidence: float,
+    seed: int = 0,
+    progress: Callable[[str, float], None] | None = None,
 ) -> list[TableComparison]:
-    """Every marginal of the release's workload against the raw rows, the worst first."""
+    """Every marginal of the release's workload against the raw rows, the worst first.
+
+    `progress` is told each step, and how much of it is done, from 0 to 1.
+    """
+    tell = progress or (lambda step, done: None)
     schema = reader.schema
     classes = [part.query_class for part in reader.release.parts]
     sets = [c for each in classes if isinstance(each, Marginals) for c in each.sets(schema) if c]
     sets = [c for c in dict.fromkeys(sets) if _cells(reader, c) <= MOST_GROUPS]
     if not sets:
         raise NotAnswerable("The release has no marginals to compare with the table.")
+    tell("counting the table", 0.0)
     with open_engine(source, schema) as engine:
         truths = engine.marginals(sets)
+    tell("drawing synthetic rows", 0.0)
     rows = reader.synthesize(seed=seed)
     count = (Aggregate("count", None, "count"),)
     found: list[TableComparison] = []
-    for columns, truth in zip(sets, truths, strict=True):
+    for place, (columns, truth) in enumerate(zip(sets, truths, strict=True)):
+        tell("comparing tables", place / len(sets))
         question = Question(count, group_by=columns)
-        answered = reader.ask(question, confidence=confidence, whole=False).columns[0]
+        answers = reader.ask(question, confidence=confidence, whole=False)
+        answered = answers.columns[0]
         flat = truth.reshape(-1).astype(np.float64)
+        # Where another part than the table answers, it may know the groups of values only.
+        asked = flat[np.ravel_multi_index(tuple(answers.codes.T), truth.shape)]
         made = np.zeros(truth.shape)
-        places = [rows.names.index(name) for name in columns]
-        np.add.at(made, tuple(rows.codes[:, place] for place in places), 1.0)
+        axes = [rows.names.index(name) for name in columns]
+        np.add.at(made, tuple(rows.codes[:, axis] for axis in axes), 1.0)
         found.append(
             TableComparison(
                 columns=columns,
-                answers=_distance(np.maximum(answered.estimate, 0), flat),
+                answers=_distance(np.maximum(answered.estimate, 0), asked),
                 synthetic=_distance(made.reshape(-1), flat),
-                held=float(np.mean((answered.lower <= flat) & (flat <= answered.upper))),
+                held=float(np.mean((answered.lower <= asked) & (asked <= answered.upper))),
             )
         )
     return sorted(found, key=lambda each: -each.synthetic)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Unit
 from discreet.errors import BadQuestion
+from discreet.postprocessing.ratios import ratio_ends
 from discreet.postprocessing.values import (
     Bools,
     Floats,
@@ -85,7 +86,7 @@ def multiply(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     for one, other in ((left, right), (right, left)):
         factor = constant_of(one)
         if factor is not None and other.noise is not None and _is_moderate(factor):
-            return of_noise(other.noise.times(factor), left, right, levels)
+            return _scaled(other, factor)
     corners = [_product(a, b) for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
     return _result(
         left.estimate * right.estimate,
@@ -101,7 +102,7 @@ def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     """Null where the divisor is 0. Where it may be 0, the quotient may be anything that signs allow."""
     factor = constant_of(right)
     if factor and left.noise is not None and _is_moderate(factor):
-        return of_noise(left.noise.times(1 / factor), left, right, levels)
+        return _scaled(left, 1 / factor)
     with np.errstate(all="ignore"):
         estimate = np.where(right.estimate == 0, np.nan, left.estimate / right.estimate)
         corners = [
@@ -119,6 +120,18 @@ def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
         least = _defined(left.lower / right.upper, 0.0)
     lower = np.where(never_below, least, np.where(may_be_zero, -np.inf, lower))
     upper = np.where(may_be_zero, np.inf, upper)
+    ends = ratio_ends(left, right, levels)
+    if ends is not None:
+        nothing = np.isnan(estimate)
+        lower, upper = (np.where(nothing, np.nan, each) for each in ends)
+        return Numbers(
+            np.clip(estimate, lower[0], upper[0]),
+            lower,
+            upper,
+            np.where(np.isnan(std), np.inf, std),
+            left.covers.joined(right.covers),
+            origins={(-1, hash((_known(left), _known(right))), ""): 1},
+        )
     return _result(estimate, lower, upper, np.where(np.isnan(std), np.inf, std), left, right)
 
 
@@ -241,6 +254,26 @@ def constant_of(value: Numbers) -> float | None:
 def _is_moderate(factor: float) -> bool:
     """Whether laws of noise can be computed with it; beyond, interval arithmetic does."""
     return factor == 0 or 1e-100 < abs(factor) < 1e100
+
+
+def _scaled(value: Numbers, factor: float) -> Numbers:
+    """A multiple of a noisy number: its interval is the same multiple, so a count stays above 0."""
+    ends = value.lower * factor, value.upper * factor
+    return replace(
+        value,
+        estimate=value.estimate * factor,
+        lower=np.minimum(*ends),
+        upper=np.maximum(*ends),
+        std=value.std * abs(factor),
+        unit=Unit.NUMBER,
+        noise=value.noise and value.noise.times(factor),
+    )
+
+
+def _known(value: Numbers) -> int:
+    """Tells numbers with different noise apart."""
+    terms = value.noise.terms if value.noise is not None else {}
+    return hash(frozenset((place, each[0]) for place, each in terms.items()))
 
 
 def of_noise(noise: Noise, left: Numbers, right: Numbers, levels: Levels) -> Numbers:

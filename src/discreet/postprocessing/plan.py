@@ -186,6 +186,8 @@ class QueryPlan:
     text: str
     is_plain: bool = False
     """Whether the one question's answer is the answer, and nothing is left to do."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know of how the statement was read."""
 
     @property
     def measures_only(self) -> bool:

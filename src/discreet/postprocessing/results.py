@@ -51,6 +51,7 @@ def worked(
     levels = Levels(stated.confidence, tuple(sorted({1, *needed})))
     if len(levels) > 1:
         found = done(levels)
+    found.notes |= dict.fromkeys(statement.notes)
     return _answers(found, levels, statement.text, confidence)
 
 

@@ -64,7 +64,7 @@ class Family:
     usefulness: Mapping[str, str] = field(default_factory=dict)
     """For each class, what no query of it exceeds: (library, asking, class, delta) to (bound, theorem)."""
     selections: Mapping[str, str] = field(default_factory=dict)
-    """For each class whose releases make private choices: (class, schema) to (candidates, sensitivity)."""
+    """For each kind of part that holds private choices: (part, schema) to (candidates, sensitivity)."""
     counts: frozenset[str] = frozenset()
     """Classes whose queries count rows: none is off by more than a public number of rows."""
     figures: tuple[str, ...] = ()

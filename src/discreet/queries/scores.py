@@ -14,12 +14,15 @@ class Score(Protocol):
     @property
     def marginals(self) -> tuple[tuple[str, ...], ...]:
         """The column sets that are read."""
-        ...
 
     def candidates(self, schema: Schema) -> int: ...
 
     def sensitivity(self, schema: Schema) -> int:
         """How far one unit can move any single candidate's score."""
-        ...
 
-    def evaluate(self, counts: tuple[Counts, ...]) -> Counts: ...
+    def evaluate(self, counts: tuple[Counts, ...]) -> Counts:
+        """The score of each candidate; with a `sampler`, the counts that it draws by."""
+
+    @property
+    def sampler(self) -> str | None:
+        """Where candidates are too many to list, the place of what draws the number of one."""

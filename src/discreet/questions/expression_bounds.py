@@ -196,10 +196,6 @@ def _absolute(parts: Sequence[Ends]) -> Ends:
     return least, max(abs(low), abs(high))
 
 
-def _root(parts: Sequence[Ends]) -> Ends:
-    return _outward(*(sqrt(max(end, Fraction(0))) for end in parts[0]))
-
-
 def _logarithm(parts: Sequence[Ends]) -> Ends:
     if parts[0][0] <= 0:
         raise BadQuestion(
@@ -232,7 +228,7 @@ _OPERATIONS: dict[str, Callable[[Sequence[Ends]], Ends]] = {
     "%": _remainder,
     "negative": lambda parts: (-parts[0][1], -parts[0][0]),
     "abs": _absolute,
-    "sqrt": _root,
+    "sqrt": lambda parts: _outward(*(sqrt(max(end, Fraction(0))) for end in parts[0])),
     "ln": _logarithm,
     "floor": _each_end(floor),
     "ceil": _each_end(ceil),

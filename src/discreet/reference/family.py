@@ -6,6 +6,7 @@ from discreet.queries.blocks import CutCounts
 from discreet.queries.registry import Family
 from discreet.reference.intervals.range_count import RangeCount
 
+_GENERAL = "discreet.reference.general"
 _SEARCH = ("discreet.reference.intervals.search:NoisySearch",)
 
 FAMILY = Family(
@@ -13,13 +14,19 @@ FAMILY = Family(
     queries=(CutCounts, RangeCount),
     algorithms={
         "marginals": ("discreet.reference.contingency.all_cells:AllCells",),
-        "intervals": _SEARCH,
+        "intervals": (*_SEARCH, f"{_GENERAL}.release:GeneralIntervals"),
         "rectangles": _SEARCH,
         "unions": _SEARCH,
+        "predicates": (f"{_GENERAL}.release:GeneralPredicates",),
         "halfspaces": ("discreet.reference.halfspaces.net_release:HalfspaceNet",),
     },
     sources={
         "buckets": "discreet.families.ranges.answer.buckets:buckets_of",
         "halfspace-net": "discreet.answering.evidence:numbers_of",
+        "sanitised": "discreet.families.predicates.answer.sanitised:sanitised_of",
+    },
+    selections={
+        "buckets": f"{_GENERAL}.selected:among_walks",
+        "sanitised": f"{_GENERAL}.selected:among_listed",
     },
 )

@@ -70,6 +70,8 @@ class Content:
     guarantee: Sequence[str]
     not_promised: Sequence[str]
     loss: Figure | None
+    meaning: Sequence[Table] = ()
+    densities: Figure | None = None
     parts: Table
     claims: Table
     numbers: Table
@@ -108,6 +110,7 @@ class Content:
         return replace(
             self,
             loss=None,
+            densities=None,
             parts=cut(self.parts),
             claims=cut(self.claims),
             numbers=cut(self.numbers),
@@ -120,6 +123,7 @@ class Content:
         held: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
         present = {
             "guarantee": "The promise",
+            "meaning": "What it means to you" if self.meaning else "",
             "released": "What was released",
             "errors": "Errors" if self.claims.rows else "",
             "numbers": "Single numbers" if self.numbers.rows else "",

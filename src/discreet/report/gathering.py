@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
-from discreet.errors import NotAnswerable
+from discreet.errors import BadInput, NotAnswerable
 from discreet.privacy.budget import Notion
+from discreet.privacy.explanation import Explanation, explain
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum, Marginal
 from discreet.queries.registry import families, loaded, merged
 from discreet.questions.spelling import sql_name as quoted
 from discreet.report.content import Content, Fact, Figure, Table, clipped
+from discreet.report.disclosure.meaning import (
+    belief_table,
+    density_figure,
+    group_table,
+    unit_table,
+)
 from discreet.report.drawing import heat_figure, histogram_figure
 from discreet.report.loss import loss_figure
 from discreet.report.scale import shown, shown_beside
@@ -37,12 +44,28 @@ NOT_PROMISED = (
 )
 
 
-def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Content:
+Progress = Callable[[str, float], None]
+"""Told the running step, and how much of the whole is done, from 0 to 1."""
+
+
+def gather(
+    reader: ReleaseReader, *, confidence: float, file_name: str, progress: Progress | None = None
+) -> Content:
     """Everything for the page, read from the release alone."""
+    tell = progress or (lambda step, done: None)
     release = reader.release
     schema = release.schema
     statement = reader.statement()
+    tell("reading the tables", 0.0)
     lines = lines_of(reader)
+    tell("drawing the ranges", 0.2)
+    figures = [*_figures_of_families(reader, confidence)]
+    tell("drawing the columns", 0.5)
+    figures += _histograms(reader, confidence)
+    tell("drawing pairs of columns", 0.7)
+    figures += _heat_maps(reader, lines, confidence)
+    tell("composing the privacy loss", 0.9)
+    means = _means(release)
     return Content(
         dataset=clipped(schema.dataset),
         lead=_lead(release),
@@ -50,15 +73,15 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
         guarantee=[*statement.words[:2], *_belief(release), *statement.words[2:]],
         not_promised=NOT_PROMISED,
         loss=loss_figure(release),
+        meaning=[]
+        if means is None
+        else [belief_table(means), group_table(means), unit_table(means)],
+        densities=None if means is None else density_figure(means),
         parts=_parts(release),
         claims=_claims(release),
         numbers=_numbers(reader, confidence),
         tables=tables_table(lines),
-        figures=[
-            *_figures_of_families(reader, confidence),
-            *_histograms(reader, confidence),
-            *_heat_maps(reader, lines, confidence),
-        ],
+        figures=figures,
         confidence=_percent(confidence),
         questions=_questions(release, file_name),
         python=(
@@ -70,6 +93,14 @@ def gather(reader: ReleaseReader, *, confidence: float, file_name: str) -> Conte
         columns=_columns(release),
         software=f"Made with {release.software}",
     )
+
+
+def _means(release: Release) -> Explanation | None:
+    """What the budget means to one person; None where it is too large to mean anything."""
+    try:
+        return explain(release.budget, household=4, identifier=release.schema.unit.identifier)
+    except BadInput:
+        return None
 
 
 def _belief(release: Release) -> list[str]:

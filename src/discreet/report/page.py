@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -23,13 +23,18 @@ _ROOM_FOR_TEXT = 45_000
 
 
 def render_report(
-    reader: ReleaseReader, *, confidence: float = 0.95, file_name: str = "people.release"
+    reader: ReleaseReader,
+    *,
+    confidence: float = 0.95,
+    file_name: str = "people.release",
+    progress: Callable[[str, float], None] | None = None,
 ) -> str:
     """The report of a release as one HTML text of at most `LARGEST` bytes.
 
-    Charts are added in order until the page is full. The page says how many were left out.
+    Charts are added in order until the page is full. The page says how many were left out. `progress` is
+    told each step, and how much of the whole is done, from 0 to 1.
     """
-    content = gather(reader, confidence=confidence, file_name=file_name)
+    content = gather(reader, confidence=confidence, file_name=file_name, progress=progress)
     for kept in _ever_fewer(content):
         text = _rendered(content.with_figures(kept))
         if len(text.encode()) <= LARGEST:

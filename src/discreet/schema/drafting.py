@@ -68,6 +68,33 @@ adjacency = "add-remove"  # or "change-one", where the number of rows is public
 """
 
 
+_TEMPLATES = """\
+# What each kind of column declares. Copy the lines of the kind that a column has.
+#
+#   kind = "category"            # texts
+#   values = ["F", "M"]          # every value that the column can hold
+#
+#   kind = "boolean"             # true, false, yes, no, 1, 0
+#
+#   kind = "integer"
+#   range = [0, 119]             # lowest and highest, both included
+#   width = 5                    # integers to a cell; must divide the range
+#
+#   kind = "number"
+#   bounds = [0.0, 250000.0]     # lowest and highest
+#   bits = 8                     # 2^8 equal cells; or: cuts = [20000, 50000]
+#
+#   kind = "date"
+#   range = [1900-01-01, 2029-12-31]
+#   granularity = "month"        # day, week, month, quarter or year
+#
+#   kind = "datetime"
+#   range = [2020-01-01T00:00:00, 2024-12-31T23:59:59]
+#   granularity = "hour"         # microsecond, ..., hour, day, week, month, quarter or year
+"""
+"""Where a type does not tell the kind, as in CSV files."""
+
+
 def kind_of_type(type_name: str) -> str | None:
     """The kind of column that a logical type suggests, or `None`."""
     word = re.match(r"[A-Za-z_0-9]*", type_name.strip())
@@ -79,8 +106,13 @@ def kind_of_type(type_name: str) -> str | None:
 
 
 def draft(names: Sequence[str], types: Mapping[str, str] | None = None) -> str:
-    """TOML with each column's name, its kind where its type tells, and blanks."""
+    """TOML with each column's name, its kind where its type tells, and blanks.
+
+    If a type does not tell, templates of all kinds come first.
+    """
     lines = [_HEAD]
+    if any(kind_of_type((types or {}).get(name, "")) is None for name in names):
+        lines.append(_TEMPLATES)
     seen: set[str] = set()
     for name in names:
         if name_mistakes(name) or folded(name) in seen:

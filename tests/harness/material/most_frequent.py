@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,8 @@ class MostFrequent:
     """
 
     columns: tuple[str, ...]
+
+    sampler: ClassVar[None] = None
 
     @property
     def marginals(self) -> tuple[tuple[str, ...], ...]:

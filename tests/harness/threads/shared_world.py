@@ -66,7 +66,7 @@ class ExactNoise:
     def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
         return np.repeat(exact[np.newaxis, :], len(laws), axis=0)
 
-    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
+    def choose(self, scores: Counts, unit: Fraction, *, step: str, among: Any = None) -> int:
         return int(np.argmax(scores))
 
     def is_above(

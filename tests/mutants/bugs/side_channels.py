@@ -267,9 +267,9 @@ SIDE_CHANNELS = (
     Mutant(
         name="randomised-response-always-tells-the-truth",
         trap=40,
-        file="src/discreet/core/mechanisms/randomised_response.py",
-        old="        lies = coins >= self.truth.numerator\n",
-        new="        lies = coins > self.truth.numerator\n",
+        file="src/discreet/local/clients/drawing.py",
+        old="    lies = coins >= protocol.truth.numerator\n",
+        new="    lies = coins > protocol.truth.numerator\n",
         tests=(
             f"{MECHANISMS}::test_two_coins_cost_the_logarithm_of_three_and_tell_the_truth_three_times_in_four",
         ),
@@ -277,7 +277,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="randomised-response-pays-for-two-answers-only",
         trap=40,
-        file="src/discreet/core/mechanisms/randomised_response.py",
+        file="src/discreet/local/protocols/randomised_response.py",
         old="        odds = self.truth * (self.answers - 1) / (1 - self.truth)\n",
         new="        odds = self.truth / (1 - self.truth)\n",
         tests=(
@@ -287,7 +287,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="randomised-responses-rounded-up-to-more-truth",
         trap=40,
-        file="src/discreet/core/mechanisms/randomised_response.py",
+        file="src/discreet/local/protocols/randomised_response.py",
         old="        truth = lowest / (lowest + answers - 1)\n",
         new="        truth = lowest / (lowest + answers - 2)\n",
         tests=(

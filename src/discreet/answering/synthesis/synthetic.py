@@ -169,7 +169,7 @@ def _settled(
 ) -> Integers:
     """Rows of a model, moved to where its tables and the measured ones want them."""
     codes = model.sample(many, public)
-    wanted = wanted_pairs(model, library.residuals, names, many)
+    wanted = wanted_pairs(model, library.all_tables, names, many)
     if wanted is not None:
         settle(codes, [library.schema.column(name).cells for name in names], wanted, public)
     return codes
@@ -231,24 +231,27 @@ def _notes(
 
 def _decoded(column: Column, codes: Codes, places: Integers) -> list[Any]:
     """Values of a column; equal places in equal cells are decoded once."""
-    inside = np.where(_has_inside(column), places, PLACES // 2)
+    many = _places_inside(column)
+    inside = places * many // PLACES
     if column.cells > WIDEST:
         listed = zip(codes.tolist(), inside.tolist(), strict=True)
-        return [column.value_in(code, Fraction(place, PLACES)) for code, place in listed]
-    whole = codes.astype(np.int64)
-    distinct, where = np.unique(whole * PLACES + inside, return_inverse=True)
-    values = [
-        column.value_in(code, Fraction(place, PLACES))
-        for code, place in zip(
-            (distinct // PLACES).tolist(), (distinct % PLACES).tolist(), strict=True
-        )
+        return [column.value_in(code, Fraction(place, many)) for code, place in listed]
+    fractions = [Fraction(place, many) for place in range(many)]
+    distinct, where = np.unique(codes.astype(np.int64) * many + inside, return_inverse=True)
+    values = np.empty(len(distinct), dtype=object)
+    values[:] = [
+        column.value_in(code, fractions[place])
+        for code, place in zip((distinct // many).tolist(), (distinct % many).tolist(), strict=True)
     ]
-    return [values[each] for each in where.tolist()]
+    found: list[Any] = values[where].tolist()
+    return found
 
 
-def _has_inside(column: Column) -> bool:
-    """Whether the cells of a column may hold more than one value."""
-    return column.is_ordered and not (isinstance(column, IntegerColumn) and column.width == 1)
+def _places_inside(column: Column) -> int:
+    """How many places inside a cell of the column may hold different values."""
+    if not column.is_ordered:
+        return 1
+    return min(column.width, PLACES) if isinstance(column, IntegerColumn) else PLACES
 
 
 def _text(value: object) -> str:

@@ -236,17 +236,17 @@ def _recomputed(
 
 def _selected(each: Selection, part: Part, schema: Schema) -> Cost:
     """A selection costs its epsilon only if it was made at the sensitivity that its scores have."""
-    place = merged("selections").get(part.query_class.name)
+    place = merged("selections").get(part.kind)
     if place is None:
-        raise _Mismatch("nothing is selected in a release of this class.")
-    candidates, sensitivity = loaded(place)(part.query_class, schema)
+        raise _Mismatch("nothing is selected in a part of this kind.")
+    candidates, sensitivity = loaded(place)(part, schema)
     if each.sensitivity != sensitivity:
         raise _Mismatch(
             f"it records a selection at a sensitivity of {each.sensitivity}, and its scores have {sensitivity}."
         )
     if each.candidates != candidates or each.chosen >= candidates:
         raise _Mismatch(
-            f"it records a choice of number {each.chosen} among {each.candidates}, and its class has {candidates}."
+            f"it records a choice of number {each.chosen} among {each.candidates}, and there are {candidates}."
         )
     return _agreeing(Cost.bounded_range(_epsilon(each.cost)), each.cost)
 

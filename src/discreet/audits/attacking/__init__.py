@@ -23,6 +23,13 @@ _PLACES = {
     "link": "linking",
     "unique": "linking",
     "trace": "linking",
+    "deanonymise": "deanonymising",
+    "intersect": "intersecting",
+    "microdata": "rebuilding",
+    "audit_refusal": "refusals",
+    "deterministic": "separating",
+    "definitions": "failed_definitions",
+    "attack_all": "everything",
 }
 
 

@@ -275,3 +275,15 @@ def _decoy(secret: Bits, error: float) -> Bits:
     for value in (0, 1):
         flipped[np.flatnonzero(secret == value)[: int(2 * error)]] = 1 - value
     return flipped
+
+
+def brief(secret: Sequence[int], *, epsilon: Exactable, questions: int = 32) -> tuple[float, float]:
+    """For a demonstration: the share recovered from counts rounded to tens, and from our curator's."""
+    bits = np.asarray(secret, dtype=np.int64)
+    subsets = random_subsets(len(bits), 2 * QUESTIONS_EACH * len(bits), seed=0)
+    published = publications.rounded(10)(_exact_counts(subsets, bits))
+    before = share(decoded(subsets, published), bits)
+    columns = {"id": list(range(len(bits))), "secret": bits.tolist()}
+    with own_table(columns, schema_of(len(bits))) as table:
+        after = from_curator(table, bits, exact(epsilon, name="epsilon"), questions, seed=0)
+    return before, after

@@ -10,6 +10,7 @@ from discreet.core.mechanisms.partition_selection import Keeping
 from discreet.core.noise import DrawnNoise
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
+from discreet.queries.scores import Score
 from discreet.queries.tallies import Key
 
 
@@ -26,8 +27,10 @@ class ShrunkNoise:
         smaller = [law.scaled(1 / self.factor) for law in laws]
         return DrawnNoise().chain(exact, smaller, step=step)
 
-    def choose(self, scores: Counts, unit: Fraction, *, step: str) -> int:
-        return DrawnNoise().choose(scores, unit * self.factor, step=step)
+    def choose(
+        self, scores: Counts, unit: Fraction, *, step: str, among: Score | None = None
+    ) -> int:
+        return DrawnNoise().choose(scores, unit * self.factor, step=step, among=among)
 
     def is_above(
         self, exact: int, threshold_with_noise: int, law: DiscreteLaplaceLaw, *, step: str

@@ -40,10 +40,11 @@ from discreet.core.mechanisms import (
     Exponential,
     PartitionSelection,
 )
-from discreet.core.mechanisms.randomised_response import RandomisedResponse
 from discreet.core.mechanisms.registry import MECHANISMS
 from discreet.core.noise import DrawnNoise
 from discreet.errors import BadBudget, BadInput, did_you_mean
+from discreet.local.clients.drawing import randomised
+from discreet.local.protocols import LocalHashing, Piecewise, RandomisedResponse, UnaryEncoding
 from discreet.privacy.laws import NoiseLaw
 
 RUNS = 20_000
@@ -155,13 +156,41 @@ def _randomised_response(answers: int) -> Callable[[Trial], float]:
 
     def certify(trial: Trial) -> float:
         bits = fair_coins(trial.runs)
-        said = RandomisedResponse.for_epsilon(trial.spent, answers=answers).randomise(bits)
+        said = randomised(RandomisedResponse.for_epsilon(trial.spent, answers=answers), bits)
         scores = np.where(said > 1, 0.0, said - 0.5)
         return certified_epsilon(
             Tally.of(scores, bits), false_positive_rate=trial.false_positive_rate
         )
 
     return certify
+
+
+def _unary_encoding(trial: Trial) -> float:
+    """Two values of three; the third bit speaks for neither."""
+    bits = fair_coins(trial.runs)
+    said = randomised(UnaryEncoding.for_epsilon(trial.spent, values=3), bits)
+    scores = said[:, 1].astype(np.float64) - said[:, 0]
+    return certified_epsilon(Tally.of(scores, bits), false_positive_rate=trial.false_positive_rate)
+
+
+def _local_hashing(trial: Trial) -> float:
+    """Two values of a hundred: a report speaks for one of them, for both or for neither."""
+    bits = fair_coins(trial.runs)
+    protocol = LocalHashing.for_epsilon(trial.spent, values=100)
+    said = randomised(protocol, bits)
+    functions, answers = said // protocol.base, said % protocol.base
+    speaks = [protocol.hashes(functions, np.full(len(bits), value)) == answers for value in (0, 1)]
+    scores = speaks[1].astype(np.float64) - speaks[0]
+    return certified_epsilon(Tally.of(scores, bits), false_positive_rate=trial.false_positive_rate)
+
+
+def _piecewise(trial: Trial) -> float:
+    """A number at either bound: reports at the ends speak for the nearer one."""
+    bits = fair_coins(trial.runs)
+    protocol = Piecewise.for_epsilon(trial.spent)
+    said = randomised(protocol, bits * protocol.cells)
+    scores = (said >= protocol.cells).astype(np.float64) - (said < protocol.width)
+    return certified_epsilon(Tally.of(scores, bits), false_positive_rate=trial.false_positive_rate)
 
 
 # --- bounded range ------------------------------------------------------------------------
@@ -268,6 +297,9 @@ SUBJECTS: dict[str, tuple[Subject, ...]] = {
         _pure("randomised-response, 2 answers", _WHITE, _randomised_response(2)),
         _pure("randomised-response, 5 answers", _WHITE, _randomised_response(5)),
     ),
+    "unary-encoding": (_pure("unary-encoding", _WHITE, _unary_encoding),),
+    "local-hashing": (_pure("local-hashing", _WHITE, _local_hashing),),
+    "piecewise": (_pure("piecewise", _WHITE, _piecewise),),
     "above-threshold": (_pure("above-threshold", _SCALES, _above_threshold),),
     "partition-selection": (
         Subject(

@@ -40,7 +40,8 @@ QUESTIONS = (
 )
 def command(directory: Path) -> None:
     """Publish a bundled table and ask it three questions: 50,000 generated people, a schema, a
-    release at epsilon 1, answers with intervals beside the truth, and a report.
+    release at epsilon 1, answers with intervals beside the truth, a report, and an attack that works on
+    rounded counts and fails on ours.
 
     The people never lived, so the demo may show the truth and start a new ledger at every run. With
     real data, do neither.
@@ -91,10 +92,28 @@ def command(directory: Path) -> None:
     _print_truth(people)
     write_text(page, render_report(reader, file_name=published.name))
     click.echo(f"5. The report:         {page.resolve()}")
+    _attack(people)
     click.echo(
         f'\nAsk more:  discreet ask {published} "SELECT count(*) FROM people WHERE age >= 65"\n'
         f"Check it:  discreet verify {published}\n"
+        f"More attacks: discreet attack all {table} --schema {declared}\n"
         "The demo's ledger is new at every run, because its data is generated. A real ledger is never reset."
+    )
+
+
+def _attack(people: dict[str, npt.NDArray[np.generic]]) -> None:
+    """The secret of 128 people from counts of subsets: rounded ones give it away, ours do not."""
+    import numpy as np
+
+    from discreet.audits.attacking.reconstructing import brief
+
+    smokes = people["smoker"].astype(np.int64)
+    half = [np.flatnonzero(smokes == value)[:64] for value in (1, 0)]
+    before, after = brief(smokes[np.sort(np.concatenate(half))].tolist(), epsilon=EPSILON)
+    click.echo(
+        "6. An attack:          who of 128 people smokes, from counts of random subsets of them\n"
+        f"     counts rounded to tens:                {before:.0%} found out\n"
+        f"     our curator's counts, epsilon {EPSILON} in all: {after:.0%}; guessing finds 50%"
     )
 
 

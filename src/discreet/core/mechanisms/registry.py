@@ -10,8 +10,8 @@ from discreet.core.mechanisms.additive import (
 )
 from discreet.core.mechanisms.exponential import Exponential
 from discreet.core.mechanisms.partition_selection import PartitionSelection
-from discreet.core.mechanisms.randomised_response import RandomisedResponse
 from discreet.core.mechanisms.threshold import AboveThreshold
+from discreet.local.protocols import LocalHashing, Piecewise, RandomisedResponse, UnaryEncoding
 
 MECHANISMS = {
     "discrete-laplace": DiscreteLaplace,
@@ -20,6 +20,9 @@ MECHANISMS = {
     "analytic-gaussian": AnalyticGaussian,
     "exponential": Exponential,
     "randomised-response": RandomisedResponse,
+    "unary-encoding": UnaryEncoding,
+    "local-hashing": LocalHashing,
+    "piecewise": Piecewise,
     "above-threshold": AboveThreshold,
     "partition-selection": PartitionSelection,
 }

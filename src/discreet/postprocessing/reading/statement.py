@@ -19,6 +19,7 @@ from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending
 from discreet.postprocessing.reading.syntax import (
     QUANTILES,
+    asks_between_rows,
     is_known_column,
     usual_names,
     without_alias,
@@ -27,6 +28,10 @@ from discreet.questions.dialects.statement import construct, parsed, sql_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
+NOT_INTERPOLATED = (
+    "percentile_cont is answered like percentile_disc, by a value that rows may hold: the point between two "
+    "neighbouring rows cannot be seen behind the noise."
+)
 MOST_QUESTIONS = 200
 """Questions that one statement may be split into."""
 DEEPEST = 50
@@ -38,7 +43,8 @@ def read_statement(text: str, schema: Schema, dialect: Dialect) -> QueryPlan:
         tree = usual_names(parsed(text, shape=dialect.shape))
         if is_plain(tree, schema, spreads=not dialect.splits_sums):
             return plain_statement(dialect.question(tree), text)
-        return _Reader(schema, dialect, text).statement(tree)
+        made = _Reader(schema, dialect, text).statement(tree)
+        return replace(made, notes=(NOT_INTERPOLATED,)) if asks_between_rows(tree) else made
     except RecursionError:
         raise BadQuestion("The question is nested too deeply to be read; flatten it.") from None
 

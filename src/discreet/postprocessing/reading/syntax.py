@@ -44,6 +44,15 @@ def usual_names(tree: Any) -> Any:
     return tree.transform(renamed)
 
 
+def asks_between_rows(tree: Any) -> bool:
+    """Whether a quantile of rows is asked for that may lie between the values of two of them."""
+    from sqlglot import exp
+
+    return tree.find(exp.PercentileCont) is not None or any(
+        str(each.this).lower() == "quantile_cont" for each in tree.find_all(exp.Anonymous)
+    )
+
+
 def canonical(node: Any) -> str:
     """The same text for expressions that differ in case, quotes or parentheses around the whole."""
     from sqlglot import exp

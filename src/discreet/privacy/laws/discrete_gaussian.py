@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import erfc
 
 from discreet.arrays import Floats
 from discreet.errors import BadInput
@@ -50,6 +49,8 @@ class DiscreteGaussianLaw(Gaussian):
         if self.sigma_squared <= ENUMERATED_SIGMA_SQUARED:
             table = _tail_table(self)
             return np.asarray(table[np.minimum(h, len(table) - 1).astype(np.int64)])
+        from scipy.special import erfc  # slow to import, and few questions need it
+
         sigma, u = self._sigma, (h + 0.5) / self._sigma
         # Euler-Maclaurin at the midpoint h + 1/2; the next term is below 1e-16 of the tail.
         integral = math.sqrt(math.pi / 2) * sigma * erfc(u / math.sqrt(2))

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from discreet.arrays import Floats
 from discreet.privacy.laws.law import NoiseLaw
@@ -142,6 +141,8 @@ def _centred(mass: Floats, size: int) -> Floats:
 
 
 def _edgeworth(x: Floats, second: float, fourth: float, sixth: float) -> Floats:
+    from scipy.special import ndtr  # slow to import, and few questions need it
+
     z = x / math.sqrt(second)
     k4, k6 = fourth / second**2, sixth / second**3
     bell = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)

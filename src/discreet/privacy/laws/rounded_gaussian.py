@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import erfc
 
 from discreet.arrays import Floats
 from discreet.privacy.adjacency import Sensitivity
@@ -39,6 +38,8 @@ class RoundedGaussianLaw(Gaussian):
     def _mass(self, k: Floats) -> Floats:
         sigma = self._sigma
         if self.sigma_squared <= ENUMERATED_SIGMA_SQUARED:
+            from scipy.special import erfc  # slow to import, and few questions need it
+
             root = sigma * math.sqrt(2)
             inside = erfc((k - 0.5) / root) - erfc((k + 0.5) / root)
             return np.asarray(inside / 2)
@@ -48,6 +49,8 @@ class RoundedGaussianLaw(Gaussian):
         return np.asarray(curved * np.exp(-(u**2) / 2) / (sigma * math.sqrt(2 * math.pi)))
 
     def tail(self, h: Floats) -> Floats:
+        from scipy.special import erfc
+
         return np.asarray(erfc((h + 0.5) / (self._sigma * math.sqrt(2))) / 2)
 
     def cumulants(self) -> tuple[float, float, float]:

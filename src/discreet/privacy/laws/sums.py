@@ -13,10 +13,10 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from discreet.arrays import Bools, Floats
 from discreet.errors import BadInput
@@ -56,7 +56,13 @@ def spread_factor(miss: float | Floats, kurtosis: float | Floats) -> Floats:
     ones do not, and up to 0.68% a unit of kurtosis is added. So it is never below the exact
     quantile of a sum of equal Laplace draws of any number (tested), lattice steps apart.
     """
-    z = -ndtri(np.asarray(miss, dtype=np.float64) / 2)
+    half = np.asarray(miss, dtype=np.float64) / 2
+    if half.size and 0 < half.flat[0] < 1 and bool((half == half.flat[0]).all()):
+        z = np.full(half.shape, -NormalDist().inv_cdf(float(half.flat[0])))
+    else:
+        from scipy.special import ndtri  # slow to import, and few questions need it
+
+        z = -ndtri(half)
     corrected = np.maximum(z + kurtosis * (z**3 - 3 * z) / 24, z)
     near = np.maximum(1 - np.abs(z - math.sqrt(3)) / SHORT_WITHIN, 0.0)
     return np.asarray(corrected * (1 + SHORTFALL * np.clip(kurtosis, 0.0, 3.0) * near**2))
@@ -119,7 +125,7 @@ def series_half_width(law: NoiseLaw, terms: Floats, miss: float) -> Floats:
 
 def cornish_fisher(second: Floats, fourth: Floats, sixth: Floats, miss: float) -> Floats:
     """The half-width of a smooth symmetric law with these cumulants, close to a normal one."""
-    z = -float(ndtri(miss / 2))
+    z = -NormalDist().inv_cdf(miss / 2)
     k4, k6 = fourth / second**2, sixth / second**3
     scaled = (
         z

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from discreet.cli.commands.disclosure.attack_rows import ROW_ATTACKS
-from discreet.cli.commands.disclosure.running import ran
-from discreet.cli.options import FILE
-from discreet.cli.outcomes import outcome_options
+from discreet.cli.commands.disclosure.running import LEAD, ran
+from discreet.cli.options import FILE, schema_option
+from discreet.cli.outcomes import check_output, outcome_options, show_outcomes
 
 epsilon_option = click.option(
     "--epsilon",
@@ -268,6 +268,55 @@ def member(
         ),
         **shared,
     )  # fmt: skip
+
+
+@command.command("all")
+@click.argument("table")
+@schema_option
+@click.option(
+    "--on",
+    "columns",
+    help="What others know of people: columns, with commas between them. Default: the first three.",
+)
+@click.option(
+    "--secret", help="The column that they want to know. Default: a yes/no column, else the last."
+)
+@epsilon_option
+@draws_option(2)
+@outcome_options
+def everything(
+    table: str, schema_path: Path, columns: str | None, secret: str | None, epsilon: str, draws: int,
+    as_json: bool, output: Path | None, force: bool,
+) -> None:  # fmt: skip
+    """Attack a table of yours, published in four ways: exactly, k-anonymised, with bounded noise, and by us.
+
+    Large tables are sampled. Nothing is charged, because nothing is published: the page is for the custodian
+    alone. NOT PRIVATE.
+
+    \b
+    Examples:
+      discreet attack all people.csv --schema people.toml --draws 1 -o attacks.html
+    """
+    from discreet.audits import attacking
+    from discreet.cli.output import progress_bar
+    from discreet.schema import Schema
+
+    check_output(output, force=force)
+    schema = Schema.load(schema_path)
+    known = None if columns is None else [each.strip() for each in columns.split(",")]
+    with progress_bar() as advance:
+        found = attacking.attack_all(
+            table,
+            schema,
+            epsilon=epsilon,
+            columns=known,
+            secret=secret,
+            draws=draws,
+            progress=advance,
+        )
+    show_outcomes(
+        found, as_json=as_json, output=output, title=f"Attacks on {schema.dataset}", lead=LEAD
+    )
 
 
 for _attack in ROW_ATTACKS:

@@ -27,10 +27,11 @@ def command(release_path: Path, table: str, confidence: float, as_json: bool) ->
       discreet compare people.release people.csv --json
     """
     from discreet.answering import open_release
-    from discreet.cli.output import print_json
+    from discreet.cli.output import print_json, progress_bar
     from discreet.custodian.comparison import BANNER, compare
 
-    found = compare(open_release(release_path), table, confidence=confidence)
+    with progress_bar() as advance:
+        found = compare(open_release(release_path), table, confidence=confidence, progress=advance)
     if as_json:
         print_json({"banner": BANNER, "tables": [each.to_dict() for each in found]})
         return

@@ -27,10 +27,15 @@ def command(release_path: Path, output: Path | None, confidence: float, force: b
     """
     from discreet.answering import open_release
     from discreet.cli.files import refuse_overwriting, write_text
+    from discreet.cli.output import progress_bar
     from discreet.report import render_report
 
     target = output or release_path.with_suffix(".html")
     refuse_overwriting(target, force=force)
     reader = open_release(release_path)
-    write_text(target, render_report(reader, confidence=confidence, file_name=release_path.name))
+    with progress_bar() as advance:
+        page = render_report(
+            reader, confidence=confidence, file_name=release_path.name, progress=advance
+        )
+    write_text(target, page)
     click.echo(str(target))

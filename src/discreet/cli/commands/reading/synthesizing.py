@@ -40,11 +40,16 @@ def command(
     """
     from discreet.answering import open_release
     from discreet.cli.files import refuse_overwriting
-    from discreet.cli.output import plural
+    from discreet.cli.output import plural, progress_bar
 
     refuse_overwriting(output, force=force)
-    made = open_release(release_path).synthesize(rows, seed=seed)
-    made.write(output)
+    with progress_bar() as advance:
+        advance("reading the release", 0.0)
+        reader = open_release(release_path)
+        advance("drawing rows", 0.1)
+        made = reader.synthesize(rows, seed=seed)
+        advance("writing rows", 0.8)
+        made.write(output)
     drawn, columns = plural(len(made), "synthetic row"), plural(len(made.names), "column")
     click.echo(f"{output}: {drawn} of {columns}")
     for note in made.notes:

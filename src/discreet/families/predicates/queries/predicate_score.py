@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.artifacts.release import Part
+from discreet.errors import BadRelease
 from discreet.families.predicates.queries.predicates import Partition, Predicates
 from discreet.schema import Schema
 
@@ -25,6 +28,8 @@ class ModelError:
     model: Counts
     """What the model says: whole numbers, computed from noisy numbers only."""
 
+    sampler: ClassVar[None] = None
+
     @property
     def marginals(self) -> tuple[tuple[str, ...], ...]:
         return (self.partition.columns,)
@@ -42,9 +47,11 @@ class ModelError:
         return np.asarray(np.abs(answers - self.model))
 
 
-def selected_among(asked: Predicates, schema: Schema) -> tuple[int, int]:
+def selected_among(part: Part, schema: Schema) -> tuple[int, int]:
     """Candidates and sensitivity of a selection among predicates, whatever the model says of them."""
-    return len(asked.conditions), _moved(schema)
+    if not isinstance(part.query_class, Predicates):
+        raise BadRelease("A part of predicates does not say which they are.")
+    return len(part.query_class.conditions), _moved(schema)
 
 
 def _moved(schema: Schema) -> int:

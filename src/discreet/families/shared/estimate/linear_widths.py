@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
-from scipy.special import ndtri
 
 from discreet.arrays import Floats, Integers
 from discreet.families.shared.estimate.combination import Term, half_width
@@ -104,4 +104,4 @@ def grouped(coefficients: Sequence[tuple[NoiseLaw, Floats]]) -> list[Term]:
 
 
 def _normal(variance: float | Floats, miss: float) -> Floats:
-    return np.asarray(-float(ndtri(miss / 2)) * np.sqrt(variance) * SLACK)
+    return np.asarray(-NormalDist().inv_cdf(miss / 2) * np.sqrt(variance) * SLACK)

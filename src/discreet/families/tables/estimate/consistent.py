@@ -112,6 +112,16 @@ class ConsistentTables:
         pieces = {own: self._piece(own) for own in subsets(columns)}
         return {frozenset(own): piece.variance for own, piece in pieces.items() if piece}
 
+    def cell_variance(self, columns: Columns) -> float:
+        """The variance of any one cell: by symmetry all are alike."""
+        shape = dict(zip(columns, self.sizes(columns), strict=True))
+        total = 0.0
+        for own, variance in self.variances(columns).items():
+            outside = prod(d for name, d in shape.items() if name not in own)
+            kept = prod((shape[name] - 1) / shape[name] for name in own)
+            total += kept / outside**2 * variance
+        return total
+
     def tail(self) -> float:
         """The largest excess kurtosis of a single draw."""
         laws = [law for piece in self._residuals.pieces.values() for _, law in piece.noise]

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.estimate.compressed_fit import fit_by_bins
 from discreet.families.tables.estimate.log_linear import LogLinear, fits_whole_domain
 from discreet.families.tables.estimate.mixture import Mixture, Target, bin_matrix
 from discreet.families.tables.estimate.residuals import centred
@@ -34,7 +35,11 @@ class RowModel(Protocol):
 
 
 STEPS, WHOLE_STEPS = 600, 250
+ALL_STEPS, FEWEST_STEPS = 256, 200
+"""With more moved cells than these a step takes long, so that fewer steps are made, but not below these."""
 FITTED = 0.5
+MOST_FITTED, FEWEST_BINS = 512, 32
+"""Cells of all columns together that are moved while fitting; and of one column, if it has so many."""
 LEAST_STD = 1e-3
 """The deviation of a number that has no noise: fitting divides by it."""
 MeasuredTable = tuple[tuple[str, ...], Integers, NoiseLaw]
@@ -106,9 +111,24 @@ def fitted_model(shares: Sequence[Floats], targets: Sequence[Target], rows: floa
     tied = sorted({column for each in targets if len(each.columns) > 1 for column in each.columns})
     if len(tied) < len(sizes):
         return _with_independent(shares, targets, tied, rows)
+    return _mixture(shares, targets, rows)
+
+
+def _mixture(shares: Sequence[Floats], targets: Sequence[Target], rows: float) -> Mixture:
     model = Mixture.independent(shares, generator(0))
-    model.fit(targets, rows=rows, steps=STEPS, fitted=FITTED)
+    most = most_bins(model.sizes)
+    moved = sum(min(most, size) for size in model.sizes)
+    steps = min(STEPS, max(FEWEST_STEPS, round(STEPS * (ALL_STEPS / moved) ** 2)))
+    fit_by_bins(model, targets, shares, rows=rows, steps=steps, fitted=FITTED, most=most)
     return model
+
+
+def most_bins(sizes: Sequence[int]) -> int:
+    """The cells that a column is fitted by at most, so that those of all columns together are few."""
+    most = FEWEST_BINS
+    while most < max(sizes) and sum(min(2 * most, size) for size in sizes) <= MOST_FITTED:
+        most *= 2
+    return most
 
 
 def _with_independent(
@@ -127,8 +147,7 @@ def _with_independent(
         for each in targets
         if set(each.columns) <= set(tied)
     ]
-    inner = Mixture.independent([shares[column] for column in tied], generator(0))
-    inner.fit(kept, rows=rows, steps=STEPS, fitted=FITTED)
+    inner = _mixture([shares[column] for column in tied], kept, rows)
     ends = np.cumsum(inner.sizes)
     blocks = []
     for column, own in enumerate(shares):

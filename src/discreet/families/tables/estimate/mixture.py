@@ -205,7 +205,7 @@ class Mixture:
             edges = np.cumsum(self.theta[:, self._slice(column)].astype(np.float64), axis=1)
             edges /= edges[:, -1:]
             edges[:, -1] = 1.0 + 1e-9
-            order = np.lexsort((generator.random(rows), component))
+            order = np.argsort(component + generator.random(rows))
             rank = np.empty(rows)
             rank[order] = np.arange(rows) - start[component[order]]
             place = (rank + generator.random(parts)[component]) / np.maximum(many, 1)[component]

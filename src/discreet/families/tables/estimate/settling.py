@@ -18,17 +18,17 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers, Singles
 from discreet.families.shared.estimate.simplex import nearest_counts
-from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.estimate.consistent import ConsistentTables
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
 
-LARGEST = 4096
+LARGEST = 5792
 """Cells of all columns together up to which rows are settled: the wanted counts are that squared."""
 RAKINGS, LEAST, TINY = 4, 1e-6, 1e-300
-LOOKED_AT = 512
-"""Rows that are looked at in one step."""
+LOOKED_AT, LEAST_LOOKED_AT, COMPARED = 4096, 256, 1 << 16
+"""Rows that are looked at in one step, at most and at least; and how many of their values are compared."""
 FIRST_MOVED = 32
 """Rows that are moved in the first step: all that would gain, at once, would overshoot."""
 PASSES, STEPS = 60, 2000
@@ -47,15 +47,14 @@ class Tables(Protocol):
 
 
 def wanted_pairs(
-    model: Tables, measured: ResidualTables, names: Sequence[str], rows: float
-) -> Floats | None:
+    model: Tables, measured: ConsistentTables, names: Sequence[str], rows: float
+) -> Singles | None:
     """The counts that all pairs of cells should have among `rows` rows, side by side."""
-    sizes = [measured.schema.column(name).cells for name in names]
+    sizes = list(measured.sizes(tuple(names)))
     edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     if edges[-1] > LARGEST or len(sizes) < 2:
         return None
-    wanted = np.zeros((int(edges[-1]),) * 2)
-    order = {column.name: place for place, column in enumerate(measured.schema.columns)}
+    wanted = np.zeros((int(edges[-1]),) * 2, dtype=np.float32)
     parts = [slice(int(a), int(b)) for a, b in pairwise(edges)]
     total = float(measured.table(())) if measured.determines(()) else 0.0
     singles = []
@@ -67,8 +66,6 @@ def wanted_pairs(
         wanted[parts[place], parts[place]] = np.diag(shares)
         singles.append(shares)
     for one, other in combinations(range(len(names)), 2):
-        if order[names[one]] > order[names[other]]:
-            one, other = other, one
         shares, pair = model.marginal([one, other]), (names[one], names[other])
         if total > 1 and measured.determines(pair):
             variance = measured.cell_variance(pair) / total**2
@@ -76,7 +73,8 @@ def wanted_pairs(
         shares = raked(shares, singles[one], singles[other])
         wanted[parts[one], parts[other]] = shares
         wanted[parts[other], parts[one]] = shares.T
-    return rows * wanted
+    wanted *= np.float32(rows)
+    return wanted
 
 
 def raked(table: Floats, first: Floats, second: Floats) -> Floats:
@@ -96,7 +94,7 @@ def shrunk(model: Floats, noisy: Floats, variance: float) -> Floats:
     return nearest_counts(model + trust * (noisy - model), 1.0)
 
 
-def settle(drawn: Integers, sizes: Sequence[int], wanted: Floats, generator: Generator) -> None:
+def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Generator) -> None:
     """Move values of single rows, in place, so that counts of pairs come nearer to `wanted`.
 
     Setting a value to another lowers the squared distance by the difference of the missing counts
@@ -108,7 +106,8 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Floats, generator: Gen
         return
     edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     places = drawn + edges[:-1]
-    missing = wanted - _counts(drawn, edges)
+    missing = np.array(wanted, dtype=np.float32)
+    _take_off(missing, drawn, edges)
     batch = np.full(columns, FIRST_MOVED)
     distance = np.inf
     for sweep in range(min(PASSES, math.ceil(STEPS / columns))):
@@ -120,72 +119,86 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Floats, generator: Gen
             if sizes[column] < 2:
                 continue
             own = slice(int(edges[column]), int(edges[column + 1]))
-            block = np.ascontiguousarray(missing[:, own])
-            looked = _some(rows, generator)
+            most = max(LEAST_LOOKED_AT, min(LOOKED_AT, COMPARED // sizes[column]))
+            looked = _some(rows, most, generator)
             others = np.delete(places[looked], column, axis=1)
-            here, every = places[looked, column] - own.start, np.arange(len(looked))
-            meets = _met(block, others) + np.diagonal(block[own])
-            there = meets.argmax(axis=1)
-            gain = meets[every, there] - meets[every, here] - columns
+            here, every = places[looked, column], np.arange(len(looked))
+            meets = _met(missing[:, own], others) + np.diagonal(missing)[own]
+            there = own.start + meets.argmax(axis=1)
+            gain = meets[every, there - own.start] - meets[every, here - own.start] - columns
             better = np.flatnonzero(gain + 0.5 * generator.random(len(gain)) > 0.5)
             many = min(int(batch[column]), len(better))
             if not many:
                 continue
             chosen = better[np.argpartition(-gain[better], many - 1)[:many]]
-            gone, came = others[chosen], own.start + there[chosen]
-            after = block + _tally(block, gone, own.start + here[chosen], own.start)
-            after -= _tally(block, gone, came, own.start)
-            if _distance(after, own) < _distance(block, own):
-                missing[:, own], missing[own, :] = after, after.T
-                places[looked[chosen], column] = came
-                batch[column] = min(2 * batch[column], LOOKED_AT)  # no more are looked at
+            cells, steps = _moves(others[chosen], here[chosen], there[chosen], len(missing))
+            if _change(missing, cells, steps, len(missing)) < 0:
+                _add(missing, cells, steps)
+                places[looked[chosen], column] = there[chosen]
+                batch[column] = min(2 * batch[column], most)  # no more are looked at
             else:
                 batch[column] = max(1, batch[column] // 4)
     drawn[:] = places - edges[:-1]
 
 
-def _some(rows: int, generator: Generator) -> Integers:
+def _some(rows: int, most: int, generator: Generator) -> Integers:
     """Some rows, each at most once: neighbours will do, for the rows are in no order."""
-    if rows <= LOOKED_AT:
+    if rows <= most:
         return np.arange(rows)
     start = int(generator.integers(rows))
-    return (start + np.arange(LOOKED_AT)) % rows
+    return (start + np.arange(most)) % rows
 
 
-def _met(block: Floats, others: Integers) -> Singles:
+def _met(missing: Singles, others: Integers) -> Singles:
     """For each row and each value of a column, the missing counts of its other values with it."""
-    single = block.astype(np.float32)
-    found = single[others[:, 0]]
+    found = missing[others[:, 0]]
     for column in range(1, others.shape[1]):
-        found += single[others[:, column]]
+        found += missing[others[:, column]]
     return found
 
 
-def _tally(block: Floats, others: Integers, places: Integers, start: int) -> Floats:
-    """How often values of a column come together with others, and with themselves, among some rows."""
-    values = places - start
-    keys = np.concatenate([others, places[:, None]], axis=1) * block.shape[1] + values[:, None]
-    return np.bincount(keys.ravel(), minlength=block.size).reshape(block.shape).astype(np.float64)
+def _moves(
+    others: Integers, here: Integers, there: Integers, width: int
+) -> tuple[Integers, Integers]:
+    """The cells of `missing` that rows leave and reach, and by how much each changes.
+
+    A pair of columns stands in two cells; here is the one in the moved column's own row. What a value
+    has with itself is its own count, which stands once.
+    """
+    left = np.concatenate([others, here[:, None]], axis=1) + width * here[:, None]
+    reached = np.concatenate([others, there[:, None]], axis=1) + width * there[:, None]
+    cells, inverse = np.unique(np.concatenate([left.ravel(), reached.ravel()]), return_inverse=True)
+    steps = np.bincount(inverse[: left.size], minlength=len(cells)) - np.bincount(
+        inverse[left.size :], minlength=len(cells)
+    )
+    return cells, steps
 
 
-def _distance(block: Floats, own: slice) -> float:
-    """Squared: pairs count twice in the whole, once for each of their columns."""
-    inside = block[own]
-    return 2 * float(np.vdot(block, block)) - float(np.vdot(inside, inside))
+def _change(missing: Singles, cells: Integers, steps: Integers, width: int) -> float:
+    """By how much the squared distance changes: pairs count twice, a value with itself once."""
+    gained = 2.0 * missing.ravel()[cells] * steps + steps * steps
+    twice = np.where(cells // width == cells % width, 1.0, 2.0)
+    return float(gained @ twice)
 
 
-def _counts(drawn: Integers, edges: Integers) -> Floats:
-    """The counts of all pairs of cells among rows, side by side."""
-    found = np.zeros((int(edges[-1]),) * 2)
+def _add(missing: Singles, cells: Integers, steps: Integers) -> None:
+    width = len(missing)
+    row, column = cells // width, cells % width
+    missing[row, column] += steps
+    apart = row != column
+    missing[column[apart], row[apart]] += steps[apart]
+
+
+def _take_off(missing: Singles, drawn: Integers, edges: Integers) -> None:
+    """The counts of all pairs of cells among rows, taken off side by side."""
     sizes = np.diff(edges).tolist()
+    parts = [slice(int(a), int(b)) for a, b in pairwise(edges)]
     for one, other in combinations(range(len(sizes)), 2):
         keys = drawn[:, one] * sizes[other] + drawn[:, other]
-        counted = np.bincount(keys, minlength=sizes[one] * sizes[other])
+        counted = np.bincount(keys, minlength=sizes[one] * sizes[other]).astype(np.float32)
         table = counted.reshape(sizes[one], sizes[other])
-        found[edges[one] : edges[one + 1], edges[other] : edges[other + 1]] = table
-        found[edges[other] : edges[other + 1], edges[one] : edges[one + 1]] = table.T
+        missing[parts[one], parts[other]] -= table
+        missing[parts[other], parts[one]] -= table.T
     for column, size in enumerate(sizes):
-        own = np.bincount(drawn[:, column], minlength=size)
         place = np.arange(edges[column], edges[column + 1])
-        found[place, place] = own
-    return found
+        missing[place, place] -= np.bincount(drawn[:, column], minlength=size)

@@ -1,0 +1,1 @@
+"""The clients' side: the only part of the local model that draws noise."""

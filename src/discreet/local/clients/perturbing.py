@@ -1,0 +1,74 @@
+"""From people's true answers to their reports: what a client runs before anything leaves it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import samplers
+from discreet.errors import BadInput
+from discreet.local.clients.drawing import randomised
+from discreet.local.question import Question
+from discreet.samplers.entropy import EntropySource
+
+FINE = 1 << 30
+"""Between two points of the grid a number is rounded at random, so that the mean stays what it is."""
+
+
+def perturb(
+    question: Question,
+    answers: Sequence[Any] | npt.NDArray[Any],
+    *,
+    entropy: EntropySource | None = None,
+) -> npt.NDArray[Any]:
+    """One report for each true answer. The true answers are not kept.
+
+    Numbers beyond the bounds count as the nearest bound; what is no number counts as the lower one, so that no answer
+    makes a client stop.
+    """
+    if question.is_number:
+        points = _points(question, answers, entropy)
+        return randomised(question.number_protocol, points, entropy=entropy)
+    codes = coded(question, answers)
+    return randomised(question.value_protocol, codes, entropy=entropy)
+
+
+def coded(question: Question, answers: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Declared values by their numbers. An undeclared one is refused without being quoted."""
+    known = {value: code for code, value in enumerate(question.values)}
+    try:
+        return np.array([known[str(answer)] for answer in answers], dtype=np.int64)
+    except KeyError:
+        raise BadInput(
+            f"An answer to {question.name!r} is not among its {len(known):,} declared values. "
+            "Nothing was reported."
+        ) from None
+
+
+def _points(
+    question: Question,
+    answers: Sequence[Any] | npt.NDArray[Any],
+    entropy: EntropySource | None,
+) -> npt.NDArray[np.int64]:
+    """The grid's points. Whatever is done here to one's own answer, the report after it is epsilon-DP."""
+    assert question.bounds is not None
+    low, high = (float(end) for end in question.bounds)
+    cells = question.number_protocol.cells
+    numbers = np.array([_number(answer, low) for answer in answers])
+    scaled = (np.clip(numbers, low, high) - low) / (high - low) * cells
+    below = np.floor(scaled)
+    rest = ((scaled - below) * FINE).astype(np.int64)
+    up = samplers.uniform_below(FINE, len(rest), entropy=entropy) < rest
+    return np.asarray(np.minimum(below.astype(np.int64) + up, cells))
+
+
+def _number(answer: object, low: float) -> float:
+    try:
+        found = float(answer)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return low
+    return low if math.isnan(found) else found

@@ -1,0 +1,135 @@
+"""What epsilon means, as tables and a figure: for the report, for `discreet explain`, and for other pages."""
+
+from __future__ import annotations
+
+import math
+
+from discreet.attacks.outcome import Series
+from discreet.privacy.explanation import Explanation
+from discreet.report.charts import Curve, curves
+from discreet.report.content import Figure, Table
+
+
+def belief_table(found: Explanation) -> Table:
+    """What someone may believe afterwards, for several beliefs before, at epsilon and at twice epsilon."""
+    return Table(
+        (
+            "belief before",
+            f"after, at epsilon {found.epsilon:.4g}",
+            f"at twice that, {2 * found.epsilon:.4g}",
+        ),
+        [
+            (
+                percent(one.before),
+                f"{percent(one.least)} to {percent(one.most)}",
+                f"{percent(two.least)} to {percent(two.most)}",
+            )
+            for one, two in zip(found.beliefs, found.doubled, strict=True)
+        ],
+        right=(0,),
+        note="" if not found.delta else f"But for a probability of {found.delta:.3g}.",
+    )
+
+
+def group_table(found: Explanation) -> Table:
+    """Families and other groups: their epsilon, their delta, and how sure one can become."""
+    return Table(
+        ("people together", "epsilon", "delta", "a fact as likely true as false becomes at most"),
+        [
+            (
+                f"{each.people:,}",
+                f"{each.epsilon:.4g}",
+                f"{each.delta:.3g}" if each.delta else "",
+                percent(each.most),
+            )
+            for each in found.groups
+        ],
+        right=(0, 1, 2, 3),
+    )
+
+
+def unit_table(found: Explanation) -> Table:
+    """Which unit is protected at which epsilon."""
+    return Table(
+        ("unit", "epsilon", "why"),
+        [(each.name, f"{each.epsilon:.4g}", each.note) for each in found.units],
+        right=(1,),
+    )
+
+
+def error_table(found: Explanation) -> Table:
+    """Small groups of people have large relative errors: that is what protects them."""
+    return Table(
+        ("people counted", "a single count at this epsilon is off by up to"),
+        [(f"{size:,}", f"{100 * error:.3g}%") for size, error in found.relative_errors],
+        right=(0, 1),
+    )
+
+
+def density_series(found: Explanation) -> tuple[list[Series], Series]:
+    """The chances of a noisy count on two neighbouring tables, and the log of their ratio."""
+    return (
+        [
+            Series(label="without the person", points=[(d.count, d.here) for d in found.densities]),
+            Series(label="with the person", points=[(d.count, d.there) for d in found.densities]),
+        ],
+        Series(label="log-ratio", points=[(d.count, d.log_ratio) for d in found.densities]),
+    )
+
+
+def density_figure(found: Explanation) -> Figure:
+    """A noisy count with and without one person."""
+    pair, _ = density_series(found)
+    return Figure(
+        title="A noisy count with and without one person",
+        caption="The chances of each noisy count, where the true count is 0 and where it is 1. One's presence "
+        f"moves the curve by 1; nowhere is one of them more than e^{found.epsilon:.4g} = {times(found)} times the other.",
+        picture=curves(
+            "densities",
+            "Two densities",
+            "Two peaks one apart, with the same tails.",
+            [
+                Curve(each.label, style, each.points)
+                for style, each in zip(("c1", "c2"), pair, strict=True)
+            ],
+            across="noisy count",
+            up="chance",
+        ),
+        legend=[("c1", pair[0].label), ("c2", pair[1].label)],
+    )
+
+
+def ratio_figure(found: Explanation) -> Figure:
+    """The logarithm of the ratio of both chances: never beyond epsilon."""
+    _, ratio = density_series(found)
+    edge = [d.count for d in found.densities]
+    limits = [
+        Curve("limit", "c3", [(edge[0], y), (edge[-1], y)]) for y in (found.epsilon, -found.epsilon)
+    ]
+    return Figure(
+        title="The logarithm of their ratio",
+        caption="What one noisy count can tell of a person's presence: it lies between minus epsilon and epsilon.",
+        picture=curves(
+            "ratio",
+            "Log-ratio",
+            "A step from minus epsilon to epsilon.",
+            [Curve("ratio", "c1", ratio.points), *limits],
+            across="noisy count",
+            up="log-ratio",
+        ),
+        legend=[("c1", "log of the ratio of chances"), ("c3", "epsilon and minus epsilon")],
+    )
+
+
+def times(found: Explanation) -> str:
+    """e^epsilon in plain digits."""
+    if found.epsilon > 20:
+        return f"10^{found.epsilon / math.log(10):.0f}"
+    return f"{found.factor:,.2f}" if found.factor < 100 else f"{found.factor:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A belief in percent, never rounded to certainty."""
+    if share > 0.9999:
+        return "above 99.99%"
+    return f"{100 * share:.3g}%" if share >= 0.0001 else "below 0.01%"

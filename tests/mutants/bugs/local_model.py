@@ -1,0 +1,87 @@
+"""Clients that say more than they paid for, and a collector that promises more than it keeps."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+LAWS = "tests/local/test_exact_laws.py"
+COLLECTING = "tests/local/test_collecting.py"
+RATIO = f"{LAWS}::test_the_largest_likelihood_ratio_is_exactly_what_the_protocol_costs"
+NEVER_MORE = f"{LAWS}::test_protocols_for_an_epsilon_never_cost_more_and_waste_little"
+HOLDS = f"{COLLECTING}::test_shares_have_the_variance_of_the_theory_and_intervals_hold_as_often_as_they_say"
+
+LOCAL_MODEL: tuple[Mutant, ...] = (
+    Mutant(
+        name="a-client-draws-anew-for-every-repetition",
+        trap=40,
+        file="src/discreet/local/clients/memory.py",
+        old="            if key not in self._reports:\n",
+        new="            if question is not None:\n",
+        tests=(f"{COLLECTING}::test_a_client_repeats_its_report_and_counts_what_it_spent",),
+        quick=True,
+    ),
+    Mutant(
+        name="a-clients-hash-is-sent-in-clear",
+        trap=40,
+        file="src/discreet/local/clients/drawing.py",
+        old="functions * protocol.base + respond(protocol.response, hashed, entropy)",
+        new="functions * protocol.base + hashed",
+        tests=(RATIO,),
+    ),
+    Mutant(
+        name="the-true-bit-is-always-sent",
+        trap=40,
+        file="src/discreet/local/clients/drawing.py",
+        old="        found[start + np.arange(part.size), part] = own\n",
+        new="        found[start + np.arange(part.size), part] = 1\n",
+        tests=(RATIO,),
+    ),
+    Mutant(
+        name="a-number-is-never-reported-far-away",
+        trap=40,
+        file="src/discreet/local/clients/drawing.py",
+        old="    far = np.where(place < points, place, place + protocol.width)\n",
+        new="    far = np.where(place < points, points, points + protocol.width - 1)\n",
+        tests=(RATIO,),
+    ),
+    Mutant(
+        name="stray-bits-rounded-down",
+        trap=40,
+        file="src/discreet/local/protocols/unary.py",
+        old="Fraction(math.ceil(GRAIN / (lower_exp(epsilon) + 1)), GRAIN)",
+        new="Fraction(math.floor(GRAIN / (lower_exp(epsilon) + 1)), GRAIN)",
+        tests=(NEVER_MORE,),
+    ),
+    Mutant(
+        name="a-likely-report-is-likelier-than-paid-for",
+        trap=40,
+        file="src/discreet/local/protocols/piecewise.py",
+        old="        likely = math.floor(lower_exp(epsilon) * GRAIN)\n",
+        new="        likely = math.floor(lower_exp(epsilon) * GRAIN) + 1\n",
+        tests=(NEVER_MORE,),
+    ),
+    Mutant(
+        name="an-undeclared-answer-is-quoted",
+        trap=35,
+        file="src/discreet/local/clients/perturbing.py",
+        old="    except KeyError:\n        raise BadInput(\n",
+        new="    except KeyError as word:\n        raise BadInput(\n            str(word) +\n",
+        tests=(f"{COLLECTING}::test_an_undeclared_answer_is_refused_without_being_quoted",),
+    ),
+    Mutant(
+        name="an-interval-of-shares-forgets-who-has-another-value",
+        trap=42,
+        file="src/discreet/local/collector/frequencies.py",
+        old="    none, all_ = other * (1 - other), true * (1 - true)\n",
+        new="    none, all_ = 0.6 * other * (1 - other), 0.6 * true * (1 - true)\n",
+        tests=(HOLDS,),
+    ),
+    Mutant(
+        name="a-report-speaks-for-others-less-often-than-it-does",
+        trap=42,
+        file="src/discreet/local/protocols/hashing.py",
+        old="        return Fraction(1, self.base)\n",
+        new="        return (1 - self.response.truth) / (self.base - 1)\n",
+        tests=(f"{LAWS}::test_a_report_speaks_for_values_as_often_as_the_collector_believes",),
+    ),
+)
