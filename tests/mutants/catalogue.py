@@ -24,6 +24,7 @@ from tests.mutants.bugs.numerics import NUMERICS
 from tests.mutants.bugs.randomness import RANDOMNESS
 from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
+from tests.mutants.bugs.service import SERVICE_BUGS
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
 from tests.mutants.bugs.statements import STATEMENTS
 from tests.mutants.bugs.theory import THEORY
@@ -55,11 +56,12 @@ MUTANTS: tuple[Mutant, ...] = (
     *LOCAL_MODEL,
     *ATTACKS,
     *THEORY,
+    *SERVICE_BUGS,
 )
 
 NOT_YET = {
     28: "amplification by sampling: nothing in the product samples rows",
 }
 """Numbers of the list that nothing can be planted for, and why."""
-LAST = 44
+LAST = 45
 """The highest number of the list."""

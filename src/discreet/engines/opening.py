@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from discreet.engines import sources
+from discreet.engines.postgres.address import recognise as postgres_recognise
 from discreet.engines.protocol import Engine, Progress
 from discreet.engines.sources import Source, view_source
 from discreet.errors import BadInput
@@ -37,6 +38,7 @@ ENGINES = {
         "discreet.engines.duckdb.engine",
         ("parquet", "csv", "duckdb", "pandas", "polars", "arrow", "view"),
     ),
+    "postgres": EngineEntry("discreet.engines.postgres.engine", ("postgres",), postgres_recognise),
 }
 """By name."""
 DEFAULT_MEMORY = "768MB"
@@ -84,7 +86,8 @@ def open_engine(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Engine:
-    """The engine for a source: a path, a glob, `file.duckdb::table`, or a data frame; of a view, a folder.
+    """The engine for a source: a path, a glob, `file.duckdb::table`, `postgresql://host/db#schema.table`, or
+    a data frame; of a view, a folder.
 
     `memory_limit` is for the engine; beyond it, work spills to a private temporary directory.
     Raises `BadSource` where the table cannot be opened or lacks a declared column.

@@ -64,11 +64,11 @@ THEORY = (
         tests=(f"{SIZES}::test_the_exact_law_of_the_mechanism_keeps_the_promise_of_theorem_3_1",),
     ),
     Mutant(
-        name="lemma-3-2-rounds-half-as-far",
+        name="lemma-3-2-rounds-a-quarter-as-far",
         trap=42,
         file="src/discreet/theory/sample_sizes.py",
-        old="self.kinds / (4 * size)",
-        new="self.kinds / (16 * size)",
+        old="self.rounding / size",
+        new="self.rounding / (4 * size)",
         tests=(f"{SIZES}::test_some_database_of_the_size_of_the_lemma_is_as_near_as_it_says",),
     ),
 )

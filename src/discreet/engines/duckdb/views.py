@@ -11,12 +11,12 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from discreet.engines.duckdb import sql as s
-from discreet.engines.duckdb import units as units
+from discreet.engines.duckdb.dialect import DIALECT
 from discreet.engines.duckdb.scan import Scan, open_parquet, parquet_table
 from discreet.engines.duckdb.session import Session
-from discreet.engines.duckdb.sql import Sql
 from discreet.engines.sources import Source, SourceColumn, locate
+from discreet.engines.sql import syntax as s
+from discreet.engines.sql.syntax import Sql
 from discreet.errors import BadSource
 from discreet.schema.columns.column import folded
 from discreet.schema.schema import Schema
@@ -49,13 +49,13 @@ def open_view(session: Session, source: Source, schema: Schema) -> Scan:
         return s.name(_alias(column[0]), field)
 
     def compared(column: ViewColumn) -> Sql:
-        type_ = units.FieldType.of(used[folded(column[0])][folded(column[1])][1])
+        type_ = DIALECT.field_type(used[folded(column[0])][folded(column[1])][1])
         if type_.family in ("unknown", "unreadable"):
             raise BadSource(
                 f"Column {column[1]!r} has a type that tables cannot be joined by. No row was read. "
                 "Make it a number or a text."
             )
-        return units.identifier(raw(column), type_)
+        return DIALECT.identifier(raw(column), type_)
 
     outputs = [exp.alias_(raw(column), f"v{n}") for n, (_, column) in enumerate(view.columns)]
     first, *others = view.joins
