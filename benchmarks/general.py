@@ -38,6 +38,7 @@ from discreet.theory.distributional import mirrored_mod_loss
 from discreet.theory.incidence import direct_std, infer_conditional
 from discreet.theory.parity import parity_gap
 from discreet.theory.sample_sizes import QueryShape, error_reached, rows_needed
+from discreet.theory.textbook import analytic_gaussian_sigma
 
 SEED = 19
 MINUTE = 60.0
@@ -232,14 +233,12 @@ def parities() -> bool:
 
 
 def incidence() -> bool:
-    """P(b | a) = .7 at n 10^6, by Gaussian noise of rho for (1, 10^-6) over 2 t counts; 400 runs."""
+    """P(b | a) = .7 at n 10^6, by Gaussian noise at (1, 10^-6) over 2 t counts; 400 runs."""
     source = generator(SEED)
     both, first, second = 280_000, 120_000, 180_000
     met, errors = True, {}
-    log = math.log(1e6)
-    rho = (math.sqrt(log + 1) - math.sqrt(log)) ** 2  # rho + 2 sqrt(rho ln 1/delta) = 1
     for subsets in (300, 1000, 3000):
-        variance = 2 * subsets / (2 * rho)
+        variance = analytic_gaussian_sigma(math.sqrt(2 * subsets), epsilon=1, delta=1e-6) ** 2
         squares, raw = [], []
         for _ in range(400):
             shared = source.binomial(both, 0.5, subsets)
