@@ -118,9 +118,9 @@ STATEMENTS = (
     Mutant(
         name="a-logarithm-is-taken-of-whatever-a-row-holds",
         trap=33,
-        file="src/discreet/engines/duckdb/dialect.py",
-        old="        there = _kept_if(value, lambda one: s.at_most(s.double(least), one))\n",
-        new="        there = value\n",
+        file="src/discreet/engines/postgres/dialect.py",
+        old="                [(s.at_most(s.double(least), number), s.call(function, number))], s.null()\n",
+        new="                [(s.is_null(number), s.null())], s.call(function, number)\n",
         tests=(
             "tests/engines/test_battery.py"
             "::test_both_engines_count_awkward_values_alike[doubles-awkward people]",
