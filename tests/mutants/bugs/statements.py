@@ -118,12 +118,12 @@ STATEMENTS = (
     Mutant(
         name="a-logarithm-is-taken-of-whatever-a-row-holds",
         trap=33,
-        file="src/discreet/engines/duckdb/dialect.py",
-        old="        there = _kept_if(value, lambda one: s.at_most(s.double(least), one))\n",
-        new="        there = value\n",
+        file="src/discreet/engines/postgres/dialect.py",
+        old="                [(s.at_most(s.double(least), number), s.call(function, number))], s.null()\n",
+        new="                [(s.is_null(number), s.null())], s.call(function, number)\n",
         tests=(
-            "tests/curator/test_random_expressions.py"
-            "::test_random_conditions_count_the_same_rows_in_the_engine_and_in_python",
+            "tests/engines/test_battery.py"
+            "::test_both_engines_count_awkward_values_alike[doubles-awkward people]",
         ),
     ),
     Mutant(
