@@ -18,6 +18,7 @@ from discreet.families.tables.answer.sums.summing import weighted_rows
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.questions.dialects.statement import parsed
 from discreet.questions.expression_bounds import over_clamped_columns
+from discreet.questions.expressions import TRUE
 from discreet.questions.reading import ExpressionReader
 
 SCHEMA = dc.Schema.loads(
@@ -101,9 +102,7 @@ def test_the_sum_of_an_expression_lies_in_its_interval(text: str, condition: str
 
 
 def test_rows_without_a_value_are_not_counted_among_those_of_a_mean() -> None:
-    selection = select(ExpressionReader(SCHEMA, ()).condition(
-        parsed("SELECT 1 FROM t WHERE TRUE", shape="").args["where"].this
-    ), SCHEMA, keep=["x", "y"])  # fmt: skip
+    selection = select(TRUE, SCHEMA, keep=["x", "y"])
     least, greatest, _ = expression_values(selection, read("x * y"), counts=True)
     x, y = SCHEMA.column("x"), SCHEMA.column("y")
     assert least[x.null_cell].max() == greatest[:, y.null_cell].max() == 0
@@ -112,6 +111,12 @@ def test_rows_without_a_value_are_not_counted_among_those_of_a_mean() -> None:
 
 def test_a_divisor_that_can_be_zero_is_refused() -> None:
     with pytest.raises(dc.NotAnswerable, match="greatest"):
-        expression_values(select(ExpressionReader(SCHEMA, ()).condition(
-            parsed("SELECT 1 FROM t WHERE TRUE", shape="").args["where"].this
-        ), SCHEMA, keep=["x", "y"]), read("y / x"))  # fmt: skip
+        expression_values(select(TRUE, SCHEMA, keep=["x", "y"]), read("y / x"))
+
+
+def test_a_row_that_may_have_no_value_may_add_nothing() -> None:
+    """x from 0 to 4 is one cell: sqrt(x - 2) has no value for 0 and 1, and 3 and more else is added."""
+    selection = select(TRUE, SCHEMA, keep=["x"])
+    least, greatest, _ = expression_values(selection, read("3 + sqrt(x - 2)"))
+    assert least[0] == 0 and greatest[0] == pytest.approx(3 + 2**0.5)
+    assert least[1] == pytest.approx(3 + 3**0.5)

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines import column_names_and_types, open_engine
-from discreet.engines.duckdb.units import FieldType
+from discreet.engines.duckdb.dialect import DIALECT
 from discreet.errors import BadInput, BadSource
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
@@ -301,10 +301,10 @@ def test_a_table_that_computes_columns_when_read_is_refused(tmp_path: Path) -> N
 
 
 def test_an_unknown_type_is_refused_and_not_taken_for_nulls() -> None:
-    assert FieldType.of("QUATERNION").family == "unknown"
-    assert FieldType.of("TIMESTAMP_PS").family == "unknown"
+    assert DIALECT.field_type("QUATERNION").family == "unknown"
+    assert DIALECT.field_type("TIMESTAMP_PS").family == "unknown"
     for name in ("INTEGER[]", "STRUCT(a INTEGER)", "TIME WITH TIME ZONE", "ENUM('a', 'b')[3]"):
-        assert FieldType.of(name).family == "unreadable"
+        assert DIALECT.field_type(name).family == "unreadable"
 
 
 def test_nested_columns_do_not_shift_the_others(tmp_path: Path) -> None:
@@ -336,3 +336,25 @@ def test_an_identifier_that_cannot_tell_people_apart_is_refused() -> None:
         open_engine(TABLE.append_column("id", pa.array([[1], [2], [3]])), schema)
     with pytest.raises(BadSource, match=r"lacks a column .*'id'"):
         open_engine(TABLE, schema)
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_a_frame_without_pyarrow_is_refused_with_what_to_install(library: str) -> None:
+    code = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] == 'pyarrow':\n"
+        "            raise ModuleNotFoundError('No module named pyarrow', name='pyarrow')\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        f"import {library} as frames\n"
+        "from discreet.engines import open_engine\n"
+        "from discreet.schema import Schema\n"
+        'schema = Schema.loads(\'dataset = "t"\\n[columns.x]\\nkind = "integer"\\nrange = [0, 9]\\n\')\n'
+        "try:\n"
+        "    open_engine(frames.DataFrame({'x': [1, 2]}), schema)\n"
+        "except Exception as error:\n"
+        "    print(error)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "discreet[arrow]" in said.stdout, said.stdout

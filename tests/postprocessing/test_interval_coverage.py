@@ -41,6 +41,7 @@ QUESTIONS = {
     "a share of the total": "SELECT town, count(*) * 1.0 / sum(count(*)) OVER () AS x FROM people GROUP BY town",
     "a share of few": "SELECT 1.0 * count(*) FILTER (WHERE age = 8) / count(*) FILTER (WHERE age >= 7) AS x FROM people",
     "a ratio near zero": "SELECT (count(*) FILTER (WHERE sex = 'f') - 1280) / count(*) AS x FROM people",
+    "a large ratio": "SELECT count(*) * 1.0 / count(*) FILTER (WHERE town = 'oak' AND sex = 'm') AS x FROM people",
     "a negative ratio": "SELECT (count(*) - 5000) / (2000.0 - count(*)) AS x FROM people",
     "a ratio of ratios": "SELECT (count(*) FILTER (WHERE sex = 'f' AND age > 4) * 1.0 / count(*) FILTER (WHERE sex = 'f')) "
     "/ (count(*) FILTER (WHERE sex = 'm' AND age > 4) * 1.0 / count(*) FILTER (WHERE sex = 'm')) AS x FROM people",

@@ -17,6 +17,7 @@ from discreet.postprocessing import arithmetic
 from discreet.postprocessing.across import across, ranks
 from discreet.postprocessing.functions import apply
 from discreet.postprocessing.logic import compared
+from discreet.postprocessing.ratios import ratio_ends
 from discreet.postprocessing.values import Labels, Levels, Noise, Numbers
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from tests.no_noise import without_noise
@@ -356,6 +357,25 @@ def test_a_count_of_the_identifier_counts_rows(pupils) -> None:
     assert pupils("SELECT count(pid) AS n FROM pupils")[0]["n"].estimate == 8
     within = "SELECT grade, count(pid) AS n FROM (SELECT pid, grade FROM pupils) t GROUP BY grade HAVING n > 1"
     assert [row["n"].estimate for row in pupils(within)] == [2, 2]
+
+
+def test_powers_of_powers_are_refused_before_they_are_written_out(
+    exact_curator: Callable[[str], Answers],
+) -> None:
+    """Written out it has 8^5 factors; the reader counts them before it goes on."""
+    nested = "age"
+    for _ in range(5):
+        nested = f"power({nested}, 8)"
+    with pytest.raises(BadQuestion, match="terms"):
+        exact_curator(f"SELECT count(*) FROM people WHERE {nested} > 1")
+
+
+def test_a_ratio_of_numbers_that_share_a_draw_is_left_to_the_union_bound() -> None:
+    """(x + 100) / x: as if they were independent, the interval would be that of two noises."""
+    x = noisy([1000.0])
+    more = arithmetic.add(x, Numbers.exact([100.0], 1), LEVELS)
+    assert ratio_ends(more, x, LEVELS) is None
+    assert ratio_ends(more, noisy([1000.0], draw=1), LEVELS) is not None
 
 
 CANNOT_BE_WORKED = {

@@ -8,7 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.families.ranges.answer.box_usefulness import _strips, box_bound, positive_reach
+from discreet.families.ranges.answer.box_usefulness import (
+    Step,
+    _strips,
+    box_bound,
+    box_distances,
+    positive_reach,
+)
 from discreet.families.ranges.answer.class_bounds import tree_bound
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
@@ -195,3 +201,51 @@ def test_no_box_gathers_more_between_its_faces_and_its_parents_than_the_strips_s
             inside = ((nodes >= first) & (nodes <= last)).all(axis=1)
             whole = ((low >= first) & (high <= last)).all(axis=1)
             assert abs(signed[inside & ~whole].sum()) <= said + 1e-9
+
+
+def weights_in_a_box(node, parent, first, last) -> int:
+    """A node's weight in the signed sum of a box's corners: by its upper corner, and its parent's."""
+    own = all(f < u <= e + 1 for u, f, e in zip(node, first, last, strict=True))
+    above = parent is not None and all(
+        f < u <= e + 1 for u, f, e in zip(parent, first, last, strict=True)
+    )
+    return own - above
+
+
+@pytest.mark.parametrize("alive", [1.0, 0.5])
+def test_the_distance_of_all_boxes_is_the_largest_of_each(alive):
+    """By brute force over all boxes of 7 x 4 cells, in levels of 2 x 2 and 8 x 4 nodes of which some are gone.
+
+    Where nothing is gone the signed sums of true counts are the counts of the boxes, whichever they are.
+    """
+    generator = np.random.default_rng()
+    cells, bits = (7, 4), (3, 2)
+    truth = generator.integers(0, 9, cells)
+    top = np.array([[a, b] for a in range(2) for b in range(2)], dtype=np.uint64)
+    low = np.argwhere(np.ones(cells)).astype(np.uint64)
+    kept = generator.random(4) < alive
+    kept[0] = True
+    low = low[[kept[int(a) // 4 * 2 + int(b) // 2] for a, b in low]]
+    uppers = {1: [(min((int(a) + 1) * 4, 7), (int(b) + 1) * 2) for a, b in top]}
+    uppers[2] = [(int(a) + 1, int(b) + 1) for a, b in low]
+    parents = [(min((int(a) // 4 + 1) * 4, 7), (int(b) // 2 + 1) * 2) for a, b in low]
+    counts = [
+        np.array([truth[int(a) * 4 : int(a) * 4 + 4, int(b) * 2 : int(b) * 2 + 2].sum() for a, b in top]),
+        np.array([truth[int(a), int(b)] for a, b in low]),
+    ]  # fmt: skip
+    signed = [generator.normal(size=len(top)), generator.normal(size=len(low))]
+    said = box_distances(cells, bits, [Step((1, 1), top, signed[0]), Step((3, 2), low, signed[1])])
+    largest = 0.0
+    for first, last in zip(*every_box(cells), strict=True):
+        weights = [
+            [weights_in_a_box(node, None, first, last) for node in uppers[1]],
+            [
+                weights_in_a_box(node, parent, first, last)
+                for node, parent in zip(uppers[2], parents, strict=True)
+            ],
+        ]
+        largest = max(largest, abs(sum(np.dot(w, s) for w, s in zip(weights, signed, strict=True))))
+        if kept.all():
+            box = truth[first[0] : last[0] + 1, first[1] : last[1] + 1].sum()
+            assert sum(np.dot(w, c) for w, c in zip(weights, counts, strict=True)) == box
+    assert said == pytest.approx(largest)

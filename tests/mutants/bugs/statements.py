@@ -1,4 +1,4 @@
-"""Bugs 27 and 42 in statements: one charge for several questions, and intervals of expressions."""
+"""Bugs in statements: one charge for several questions, intervals of expressions, and functions of rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ COVERAGE = "tests/postprocessing/test_interval_coverage.py"
 CORPUS = "tests/postprocessing/test_corpus.py"
 WORK = "tests/postprocessing/test_work.py"
 FAR = "tests/curator/test_far_from_zero.py"
+SUMS = "tests/answers/test_sums_of_expressions.py"
 
 STATEMENTS = (
     Mutant(
@@ -88,6 +89,59 @@ STATEMENTS = (
         tests=(
             f"{FAR}::test_what_a_file_says_of_its_columns_decides_nothing",
             "tests/audits/test_question_neighbours.py::test_one_row_decides_no_question",
+        ),
+    ),
+    Mutant(
+        name="a-ratio-forgets-the-noise-of-its-divisor",
+        trap=42,
+        file="src/discreet/postprocessing/ratios.py",
+        old="    return half_width((*top, *scaled(bottom, ratio)), confidence)\n",
+        new="    return half_width(top, confidence)\n",
+        tests=(f"{COVERAGE}::test_intervals_of_expressions_hold[a large ratio]",),
+    ),
+    Mutant(
+        name="a-ratio-of-numbers-that-share-a-draw-counts-them-as-independent",
+        trap=42,
+        file="src/discreet/postprocessing/ratios.py",
+        old="        return None  # they share a draw\n",
+        new="        pass\n",
+        tests=(f"{WORK}::test_a_ratio_of_numbers_that_share_a_draw_is_left_to_the_union_bound",),
+    ),
+    Mutant(
+        name="a-row-that-may-have-no-value-adds-one",
+        trap=42,
+        file="src/discreet/families/tables/answer/sums/added_values.py",
+        old="    if reach.null:  # such a row adds nothing\n",
+        new="    if False:\n",
+        tests=(f"{SUMS}::test_a_row_that_may_have_no_value_may_add_nothing",),
+    ),
+    Mutant(
+        name="a-logarithm-is-taken-of-whatever-a-row-holds",
+        trap=33,
+        file="src/discreet/engines/duckdb/dialect.py",
+        old="        there = _kept_if(value, lambda one: s.at_most(s.double(least), one))\n",
+        new="        there = value\n",
+        tests=(
+            "tests/curator/test_random_expressions.py"
+            "::test_random_conditions_count_the_same_rows_in_the_engine_and_in_python",
+        ),
+    ),
+    Mutant(
+        name="a-power-of-a-power-is-written-out-without-an-end",
+        trap=34,
+        file="src/discreet/questions/reading.py",
+        old="        self.terms += (int(known) - 1) * (self.terms - before)  # it is written out so often\n",
+        new="",
+        tests=(f"{WORK}::test_powers_of_powers_are_refused_before_they_are_written_out",),
+    ),
+    Mutant(
+        name="a-box-forgets-what-its-parents-take-back",
+        trap=42,
+        file="src/discreet/families/ranges/answer/box_usefulness.py",
+        old="            numbers.append(-step.signed)\n",
+        new="            numbers.append(0 * step.signed)\n",
+        tests=(
+            "tests/ranges/test_range_usefulness.py::test_the_distance_of_all_boxes_is_the_largest_of_each",
         ),
     ),
 )

@@ -9,7 +9,10 @@ from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.shared.release.protocol import ClassError
 from discreet.schema import Schema
 
-ADAPTIVE_NOTE = "as if no node were stopped early; where data is sparse the error is smaller"
+ADAPTIVE_NOTE = (
+    "as if no node were stopped early; where data is sparse the error is smaller. The release's bound of all at "
+    "once adds what smoothing moved and stopping hides, which only the noisy numbers tell"
+)
 
 
 def range_queries(query_class: Ranges, schema: Schema) -> int:
