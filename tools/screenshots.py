@@ -162,7 +162,7 @@ def readme(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with demo() as (url, tokens), sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=browser(), args=["--no-sandbox"])
-        shape: Any = {"viewport": {"width": 1200, "height": 860}, "device_scale_factor": 0.67}
+        shape: Any = {"viewport": {"width": 1200, "height": 840}, "device_scale_factor": 0.65}
         with chromium.new_context(**shape) as context:
             page = context.new_page()
             sign_in(page, url, tokens["ann"])
