@@ -16,7 +16,6 @@ THEORY = (
         old="    def sensitivity(self, schema: Schema) -> int:\n        return self.size\n",
         new="    def sensitivity(self, schema: Schema) -> int:\n        return 1\n",
         tests=(f"{LAW}::test_no_neighbour_makes_a_database_more_likely_than_epsilon_allows",),
-        quick=True,
     ),
     Mutant(
         name="walks-in-several-windows-are-counted-for-each",
@@ -25,7 +24,6 @@ THEORY = (
         old="            found.append(wide - narrower)\n",
         new="            found.append(wide)\n",
         tests=(f"{LAW}::test_walks_of_each_level_are_counted_as_by_hand",),
-        quick=True,
     ),
     Mutant(
         name="a-level-is-drawn-as-if-its-walks-were-of-that-level-only",
