@@ -75,7 +75,7 @@ def _in_tables(
 def _types(connection: psycopg.Connection[Any], *, every_collation: bool) -> list[str]:
     listed = connection.execute(
         "SELECT typname::text FROM pg_type t JOIN pg_namespace n ON n.oid = typnamespace WHERE "
-        "typtype = 'b' AND nspname = 'pg_catalog' AND typcategory <> 'A' AND typname NOT LIKE 'pg\\_%'"
+        "typtype = 'b' AND nspname = 'pg_catalog' AND typcategory <> 'A' AND typname !~ '^(pg_|reg)'"
     ).fetchall()
     collations = connection.execute(
         "SELECT quote_ident(collname) FROM pg_collation WHERE collencoding IN (-1, 6) ORDER BY collname"
