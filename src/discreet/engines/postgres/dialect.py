@@ -111,9 +111,10 @@ class PostgresDialect(Dialect):
         elif type_.family == "date":
             text = self.text_of_date(raw)
         elif type_.family == "timestamp":
-            moment = exp.AtTimeZone(this=s.cast(raw, "TIMESTAMPTZ"), zone=s.text("UTC"))
-            known = s.choose([(s.call("isfinite", raw), moment)], s.null())
-            text = _spelled_era(s.cast(known, "VARCHAR"))
+            known = s.choose([(s.call("isfinite", raw), raw)], s.null())
+            # In UTC, for a cast between the two types stops at the calendar's end.
+            spelled = s.call("replace", s.cast(known, "VARCHAR"), s.text("+00"), s.text(""))
+            text = _spelled_era(spelled)
         else:
             text = s.cast(raw, "VARCHAR")
         text = _by_bytes(text)
