@@ -116,12 +116,12 @@ STATEMENTS = (
         tests=(f"{SUMS}::test_a_row_that_may_have_no_value_may_add_nothing",),
     ),
     Mutant(
-        name="a-logarithm-is-taken-of-whatever-a-row-holds",
-        trap=33,
-        file="src/discreet/engines/duckdb/expressions.py",
-        old="        there = s.kept_if(value, lambda one: s.at_most(s.double(least), one))\n",
-        new="        there = value\n",
-        tests=("tests/curator/test_random_expressions.py",),
+        name="a-root-of-what-may-be-below-zero-always-has-a-value",
+        trap=42,
+        file="src/discreet/questions/cells/reach.py",
+        old="        return numbers(first, last, null=low < least)\n",
+        new="        return numbers(first, last)\n",
+        tests=(f"{SUMS}::test_a_row_that_may_have_no_value_may_add_nothing",),
     ),
     Mutant(
         name="a-power-of-a-power-is-written-out-without-an-end",
