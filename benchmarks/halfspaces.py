@@ -65,12 +65,12 @@ def group_by_hand(path: str, schema: Any, names: tuple[str, ...]) -> None:
     from sqlglot import exp
 
     from discreet.engines import open_engine
-    from discreet.engines.duckdb.sql import render
+    from discreet.engines.duckdb.dialect import render
 
     engine: Any = open_engine(path, schema)
     with engine:
         columns = [schema.column(name) for name in names]
-        codes = [engine._rows.code(column) for column in columns]
+        codes = [engine._layers.code(column) for column in columns]
         query = exp.select(*codes, "count(*)").from_(engine._rows.encoded(columns)).group_by(*codes)
         engine._session.arrays(render(query))
 

@@ -18,7 +18,6 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -114,13 +113,13 @@ def group_by_hand(path: str, schema: Any) -> None:
     from sqlglot import exp
 
     from discreet.engines import open_engine
-    from discreet.engines.duckdb.sql import render
+    from discreet.engines.duckdb.dialect import render
 
     engine: Any = open_engine(path, schema)
     with engine:
         for names in PAIRS:
             columns = [schema.column(name) for name in names]
-            codes = [engine._rows.code(column) for column in columns]
+            codes = [engine._layers.code(column) for column in columns]
             query = (
                 exp.select(*codes, "count(*)").from_(engine._rows.encoded(columns)).group_by(*codes)
             )
@@ -133,8 +132,7 @@ def group_csv_by_hand(path: str, schema: Any) -> None:
     from sqlglot import exp
 
     from discreet.engines import open_engine
-    from discreet.engines.duckdb import cells as duckdb_cells
-    from discreet.engines.duckdb.sql import render
+    from discreet.engines.duckdb.dialect import declarations, render
 
     engine: Any = open_engine(path, schema)
     with engine, duckdb.connect() as connection:
@@ -148,20 +146,19 @@ def group_csv_by_hand(path: str, schema: Any) -> None:
         codes = []
         for names in PAIRS:
             columns = [schema.column(name) for name in names]
-            codes.append([engine._rows.code(column) for column in columns])
+            codes.append([engine._layers.code(column) for column in columns])
         layers = engine._rows._layers(list(schema.columns), table=table).subquery("encoded")
         sets = [exp.Tuple(expressions=pair) for pair in codes]
         flat = [code.copy() for pair in codes for code in pair]
         query = exp.select(*flat, "count(*)").from_(layers)
         query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
-        own: Any = SimpleNamespace(
-            run=connection.execute,
-            set_variable=lambda name, value: connection.execute(
-                f"SET VARIABLE {name} = {render(value)}"
-            ),
-        )
-        for place, column in enumerate(schema.columns):
-            duckdb_cells.declare(column, f"declared_{place}", own)
+        for column in schema.columns:
+            name = engine._layers.declared(column)
+            statements, variable = declarations(column, name)
+            for statement in statements:
+                connection.execute(statement)
+            if variable is not None:
+                connection.execute(f"SET VARIABLE {name} = {render(variable)}")
         connection.execute(render(query)).fetchnumpy()
 
 

@@ -39,6 +39,7 @@ PUBLIC = [
     "Schema",
     "Sums",
     "__version__",
+    "connect",
     "open_release",
     "plan",
     "release",

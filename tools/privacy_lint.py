@@ -93,16 +93,22 @@ EXEMPT = {
     ): "a filter: whatever its proven margin leaves open is decided by integers",
     ("samplers/uniform.py", "float"): "how many words to ask for; decides no outcome",
     (
-        "engines/duckdb/cells.py",
+        "engines/sql/cells.py",
         "float",
     ): "a number column's cells are defined by IEEE doubles",
-    ("engines/duckdb/expressions.py", "float"): "literals of conditions over IEEE doubles",
+    ("engines/sql/expressions.py", "float"): "literals of conditions over IEEE doubles",
     (
-        "engines/duckdb/tallies.py",
+        "engines/sql/tallies.py",
         "float",
     ): "a grid as the double that a number is multiplied by; the sum is of integers",
-    ("engines/duckdb/sql.py", "float"): "writes the literals of those doubles",
-    ("engines/duckdb/units.py", "float"): "a limit beyond which text counts as no number",
+    ("engines/sql/syntax.py", "float"): "writes the literals of those doubles",
+    ("engines/sql/units.py", "float"): "a limit beyond which text counts as no number",
+    ("engines/duckdb/dialect.py", "float"): "writes literals of IEEE doubles",
+    (
+        "engines/postgres/arithmetic.py",
+        "float",
+    ): "bounds of IEEE doubles, beyond which SQL would raise",
+    ("engines/postgres/dialect.py", "float"): "writes literals of IEEE doubles",
     ("engines/pandas_columns.py", "float"): "a long double of a table is read as a double",
     ("engines/duckdb/session.py", "float"): "progress and time-outs",
     (

@@ -26,6 +26,8 @@ from discreet.service.desk import Desk
 from discreet.service.serving import address_of, bound_socket, config_for
 from discreet.service.watching.logs import RequestLog
 
+MOST_BYTES = 150_000
+"""Of all pictures of the README together."""
 GROUPS = "SELECT education, count(*) FROM people GROUP BY education"
 QUESTIONS = (
     GROUPS,
@@ -155,11 +157,48 @@ def every_page(folder: Path) -> None:
         chromium.close()
 
 
+def readme(folder: Path) -> None:
+    """Two small pictures: an answer, and a plan."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with demo() as (url, tokens), sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=browser(), args=["--no-sandbox"])
+        shape: Any = {"viewport": {"width": 1200, "height": 840}, "device_scale_factor": 0.65}
+        with chromium.new_context(**shape) as context:
+            page = context.new_page()
+            sign_in(page, url, tokens["ann"])
+            for sql in QUESTIONS[1:3]:
+                asked(page, url, sql)
+            page.goto(asked(page, url, GROUPS))
+            page.evaluate("scrollTo(0, 0)")
+            page.screenshot(path=folder / "answer.png")
+        with chromium.new_context(**shape) as context:
+            page = context.new_page()
+            sign_in(page, url, tokens["carla"])
+            page.goto(f"{url}/publish/people.csv")
+            page.fill("textarea", schema_of_demo().replace('epsilon = "1"', 'epsilon = "4"'))
+            page.click("text=Check, and go on")
+            page.wait_for_selector("#errors")
+            page.goto(
+                f"{url}/publish/people.csv/plan?for=marginals(1)&for=means(income)&epsilon=0.5"
+            )
+            page.screenshot(path=folder / "plan.png")
+        chromium.close()
+    total = sum(each.stat().st_size for each in folder.glob("*.png"))
+    print(f"{total:,} bytes")
+    if total > MOST_BYTES:
+        raise SystemExit(f"The pictures have {total:,} bytes; at most {MOST_BYTES:,} are kept.")
+
+
 def main(arguments: list[str]) -> int:
-    if arguments[:1] == ["--all"]:
-        every_page(Path(arguments[1]))
-        return 0
-    return 2
+    match arguments:
+        case ["--all", folder]:
+            every_page(Path(folder))
+        case [folder]:
+            readme(Path(folder))
+        case _:
+            print(__doc__)
+            return 2
+    return 0
 
 
 if __name__ == "__main__":

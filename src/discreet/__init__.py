@@ -21,6 +21,7 @@ _ROOMS = {
     "discreet.answering": ("ReleaseReader", "open_release"),
     "discreet.artifacts.answer": ("Answer",),
     "discreet.artifacts.answers": ("Answers",),
+    "discreet.client.connection": ("connect",),
     "discreet.curator": ("Curator",),
     "discreet.errors": (
         "BadBudget",
@@ -76,6 +77,7 @@ __all__ = [
     "Schema",
     "Sums",
     "__version__",
+    "connect",
     "open_release",
     "plan",
     "release",

@@ -3,6 +3,7 @@
 from discreet.answering import ReleaseReader, open_release
 from discreet.artifacts.answer import Answer
 from discreet.artifacts.answers import Answers
+from discreet.client.connection import connect
 from discreet.curator import Curator
 from discreet.errors import (
     BadBudget,
@@ -58,6 +59,7 @@ __all__ = [
     "Schema",
     "Sums",
     "__version__",
+    "connect",
     "open_release",
     "plan",
     "release",

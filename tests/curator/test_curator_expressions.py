@@ -18,8 +18,8 @@ from discreet.curator.answers.answering import Measured, answers_from
 from discreet.curator.planning import plan_question
 from discreet.curator.sharing import measured_once
 from discreet.engines import open_engine
-from discreet.engines.duckdb import sql as s
-from discreet.engines.duckdb.expressions import Compiler
+from discreet.engines.duckdb.dialect import DIALECT
+from discreet.engines.sql.expressions import Compiler
 from discreet.errors import BadQuestion
 from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.cost import Accounting
@@ -276,7 +276,7 @@ def test_the_sql_of_a_long_chain_grows_with_its_length_and_not_beyond() -> None:
     lengths = []
     for text in texts:
         question = parse_curator_question(f"SELECT count(*) FROM people WHERE {text}", schema_of())
-        lengths.append(len(s.render(Compiler(schema_of()).sql(question.condition))))
+        lengths.append(len(DIALECT.render(Compiler(schema_of(), DIALECT).sql(question.condition))))
     assert lengths[1] < 5 * lengths[0]
 
 

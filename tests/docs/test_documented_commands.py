@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 import pytest
+from pyarrow import csv
 
 import discreet as dc
 from discreet import local
@@ -20,7 +21,9 @@ from discreet.cli.application import application
 from discreet.cli.failures import run
 from discreet.demo import make_people, schema_text, write_csv
 from discreet.plain_tables import write_columns
+from discreet.service.keeping import back_up, begin
 from tests.cli.test_help import ALL
+from tests.postgres_server import postgres_source
 
 ROOT = Path(__file__).parents[2]
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md"))}
@@ -33,7 +36,7 @@ WORKLOAD = [
     "halfspaces(age, hours)",
     'predicates("age >= 65")',
 ]
-LONG = ("discreet demo", "discreet audit people.toml")
+LONG = ("discreet demo", "discreet audit people.toml", "discreet serve")
 """Run by tests of their own, or by `make trust`."""
 PLACES = ("-o", "--output")
 
@@ -86,6 +89,15 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     question.save(directory / "smoker.json")
     reports = local.perturb(question, ["true", "false"] * 50)
     write_columns(directory / "reports.csv", {"report": reports.tolist()})
+    begin(directory / "curator.toml", custodian="carla", table="people.csv", schema="people.toml")
+    assert (
+        run(
+            application,
+            ["curator", "add-analyst", str(directory / "curator.toml"), "ann", "--epsilon", "0.1"],
+        )
+        == 0
+    )
+    back_up(directory / "curator.toml", directory / "backup-monday")
     town = re.search(r"```toml\n(dataset = \"town\".*?)```", PAGES["releases.md"], re.DOTALL)
     assert town is not None
     (directory / "town.toml").write_text(town[1], encoding="utf-8")
@@ -100,7 +112,9 @@ def words_of(command: str) -> list[str]:
 @pytest.fixture
 def work(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for file in demo.iterdir():
-        if not file.name.startswith("ledger"):
+        if file.is_dir():
+            shutil.copytree(file, tmp_path / file.name)
+        elif not file.name.startswith("ledger"):
             shutil.copy(file, tmp_path / file.name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISCREET_LEDGER", str(tmp_path / "fresh" / "ledger.db"))
@@ -117,11 +131,17 @@ def test_a_documented_command_runs(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    words = words_of(command)
+    words = [
+        postgres_source(csv.read_csv(demo / "people.csv")) if "postgresql://" in word else word
+        for word in words_of(command)
+    ]
     if words[0] == "ledger":
         for file in demo.glob("ledger*"):
             shutil.copy(file, work / file.name)
         monkeypatch.setenv("DISCREET_LEDGER", str(work / "ledger.db"))
+    if words[:2] == ["curator", "init"]:
+        (work / "curator.toml").unlink()
+        shutil.rmtree(work / "state")
     for place, word in enumerate(words):
         if word in PLACES or (word == "key" and place == 0):
             (work / words[place + 1]).unlink(missing_ok=True)
@@ -170,7 +190,17 @@ def python_of(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "api.md", "curator.md", "planning.md", "releases.md", "synthesis.md"]
+    "page",
+    [
+        "README.md",
+        "api.md",
+        "attacks.md",
+        "local.md",
+        "curator.md",
+        "planning.md",
+        "releases.md",
+        "synthesis.md",
+    ],
 )
 def test_the_python_of_a_document_runs(page: str, work: Path) -> None:
     text = PAGES.get(page) or README.partition("The same from Python:")[2]

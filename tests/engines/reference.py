@@ -27,6 +27,7 @@ from discreet.engines.protocol import (
 from discreet.schema import OrderedColumn, Schema
 from discreet.schema.columns.column import Column
 from discreet.schema.columns.values import boolean_of, plain
+from tests.postgres_server import postgres_source
 
 Table = Mapping[str, Sequence[object]]
 
@@ -169,9 +170,14 @@ def _reference(table: Table | pa.Table, schema: Schema, place: Path) -> Engine:
     return ReferenceEngine(rows, schema)
 
 
+def _postgres(table: Table | pa.Table, schema: Schema, place: Path) -> Engine:
+    return open_engine(postgres_source(arrow_table(table)), schema)
+
+
 OPENERS: dict[str, Callable[[Any, Schema, Path], Engine]] = {
     "reference": _reference,
     "duckdb-parquet": _parquet,
     "duckdb-arrow": _arrow,
+    "postgres": _postgres,
 }
 """Every engine passes the contract; a new one is one line here."""

@@ -16,7 +16,7 @@ import pytest
 from reference import OPENERS
 
 from discreet.engines import Engine, sorted_codes
-from discreet.engines.duckdb import cells as duckdb_cells
+from discreet.engines.duckdb import dialect as duckdb_dialect
 from discreet.engines.duckdb import engine as duckdb_engine
 from discreet.engines.duckdb import nodes as duckdb_nodes
 from discreet.engines.duckdb.session import Session
@@ -262,7 +262,7 @@ def test_a_category_is_looked_up_alike_by_a_join_and_by_a_cast(
     longest: int, unit: PrivacyUnit | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Texts with quotes, blanks and case, numbers kept as numbers, values not declared, nulls."""
-    monkeypatch.setattr(duckdb_cells, "_MOST_ENUMERATED", longest)
+    monkeypatch.setattr(duckdb_dialect, "MOST_ENUMERATED", longest)
     columns = (
         CategoryColumn("text", ("it's", "It's", "", " ", "ä", 'a"b', "value", "place")),
         CategoryColumn("strict", ("b", "a"), other=False, nulls="exclude"),

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines import column_names_and_types, open_engine
-from discreet.engines.duckdb.units import FieldType
+from discreet.engines.duckdb.dialect import DIALECT
 from discreet.errors import BadInput, BadSource
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import CategoryColumn, CsvOptions, IntegerColumn, Schema
@@ -301,10 +301,10 @@ def test_a_table_that_computes_columns_when_read_is_refused(tmp_path: Path) -> N
 
 
 def test_an_unknown_type_is_refused_and_not_taken_for_nulls() -> None:
-    assert FieldType.of("QUATERNION").family == "unknown"
-    assert FieldType.of("TIMESTAMP_PS").family == "unknown"
+    assert DIALECT.field_type("QUATERNION").family == "unknown"
+    assert DIALECT.field_type("TIMESTAMP_PS").family == "unknown"
     for name in ("INTEGER[]", "STRUCT(a INTEGER)", "TIME WITH TIME ZONE", "ENUM('a', 'b')[3]"):
-        assert FieldType.of(name).family == "unreadable"
+        assert DIALECT.field_type(name).family == "unreadable"
 
 
 def test_nested_columns_do_not_shift_the_others(tmp_path: Path) -> None:

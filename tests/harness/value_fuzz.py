@@ -33,7 +33,8 @@ import numpy as np
 
 from discreet.audits.progress import Progress
 from discreet.engines import SumRequest, open_engine
-from discreet.engines.duckdb.sql import render
+from discreet.engines.duckdb.dialect import DIALECT
+from discreet.engines.sql.dialect import Dialect
 from discreet.errors import BadSource, DiscreetError
 from discreet.queries.tallies import Cells, Persons, Present, Rows, Tally, Total, Valued
 from discreet.questions.expression_bounds import over_clamped_columns
@@ -43,6 +44,7 @@ from tests.harness.material.engine_rows import encoded_rows
 from tests.harness.oddities.arrow import arrow_cases, parquet_cases, untried_arrow_ids
 from tests.harness.oddities.duckdb import duckdb_cases
 from tests.harness.oddities.frames import pandas_cases, polars_cases
+from tests.harness.oddities.postgres import postgres_cases
 from tests.harness.oddities.values import CANARY, ROWS, Case
 from tests.harness.oddities.watched_sources import STOPS, source_findings
 
@@ -74,7 +76,7 @@ BY_PERSON = Schema.loads(
     'dataset = "fuzz"\nadjacency = "change-one"\n'
     '[unit]\nidentifier = "person"\nmax_rows = 3\n' + _COLUMNS
 )
-PACKAGES = ("arrow", "pandas", "polars", "parquet", "duckdb")
+PACKAGES = ("arrow", "pandas", "polars", "parquet", "duckdb", "postgres")
 BY_KIND = {
     kind: Schema(dataset="fuzz", columns=(BY_ROW.column(kind),), adjacency=BY_ROW.adjacency)
     for kind in ("category", "datetime")
@@ -87,6 +89,7 @@ _CONVERTED = re.compile(
     r"|^polars (String|Categorical|Datetime.*'ms'.*UTC|Duration.*'ms'|Int128|Object)"
     r"|^parquet (string|decimal128\(38, 0|timestamp\[(ms|us|ns)\]|int96|extension<arrow.json)"
     r"|^duckdb (VARCHAR COLLATE|TIMESTAMP_|DECIMAL\(38,0|ENUM)"
+    r'|^postgres ("(text|float8|numeric|timestamptz|date|jsonb|bytea|char)"|odd_|citext|text COLLATE)'
 )
 """Types that some package converts while it reads: those that the quick part tries."""
 _SUMMED = (("integer", -8, 7), ("number", -8, 8), ("date", -3653, 21914))
@@ -122,7 +125,10 @@ def observe(source: object, schema: Schema, *, every_verb: bool = True) -> Seen:
     with engine:
         session = engine._session  # type: ignore[attr-defined]
         for name in _WATCHED:
-            setattr(session, name, _recorded(getattr(session, name), seen.queries, source))
+            if hasattr(session, name):
+                dialect = engine._layers.dialect  # type: ignore[attr-defined]
+                noted = _recorded(getattr(session, name), seen.queries, source, dialect)
+                setattr(session, name, noted)
         verbs = _verbs(engine, schema)
         for verb in verbs if every_verb else ["marginals", *_keyed(schema)]:
             try:
@@ -137,13 +143,14 @@ def _keyed(schema: Schema) -> list[str]:
 
 
 def _recorded(
-    method: Callable[[Any], Any], queries: list[str], source: object
+    method: Callable[[Any], Any], queries: list[str], source: object, dialect: Dialect
 ) -> Callable[[Any], Any]:
     def noted(query: Any) -> Any:
-        text = query if isinstance(query, str) else render(query)
+        text = query if isinstance(query, str) else dialect.render(query)
         if "rowid" not in text:  # batches are as many as the rows need
-            queries.append(text.replace(source, "the source") if isinstance(source, str) else text)
-        return method(text)  # not rendered again
+            place = source.rpartition("#")[2] if isinstance(source, str) else ""
+            queries.append(text.replace(place, "the source") if place else text)
+        return method(text if dialect is DIALECT else query)  # not rendered again
 
     return noted
 
@@ -275,12 +282,12 @@ def long_findings(case: Case) -> list[str]:
     """
     found = []
     for schema in (BY_ROW, BY_PERSON):
-        rows, kept = [case.plain] * ROWS, schema.unit.max_rows
+        rows, kept = [case.plain] * max(ROWS, len(case.odd) + 4), schema.unit.max_rows
         plain, less = (observe(case.made(one), schema) for one in (rows, rows[: -len(case.odd)]))
         odd = observe(case.made([*case.odd, *rows[len(case.odd) :]]), schema)
         found += differences(case.name, plain, odd, len(case.odd), kept)
         found += differences(f"{case.name}, removed", less, odd, len(case.odd), kept, removed=True)
-        if schema is BY_ROW:
+        if schema is BY_ROW and case.alone:
             one_less = observe(case.made(rows[1:]), schema)
             for place, value in enumerate(case.odd):
                 odd = observe(case.made([value, *rows[1:]]), schema)
@@ -351,6 +358,7 @@ def _cases(folder: Path, packages: Sequence[str] = PACKAGES, *, quick: bool) -> 
         "polars": polars_cases,
         "parquet": partial(parquet_cases, folder),
         "duckdb": partial(duckdb_cases, folder, every_collation=not quick),
+        "postgres": partial(postgres_cases, made_up=0 if quick else 5_000),
     }
     for package in packages:
         for case in makers[package]():

@@ -29,7 +29,7 @@ def test_one_unit_more_changes_the_chance_of_a_name_by_no_more_than_its_part_of_
     touched: int, epsilon: Fraction, delta: Fraction
 ) -> None:
     """Every count up to certainty, both outcomes, both directions, with 80 digits of e^epsilon."""
-    law = PartitionSelection(epsilon=epsilon, delta=delta).law(touched)
+    law = PartitionSelection(epsilon=epsilon, delta=delta).each(touched)
     with mpmath.workdps(80):
         growth = mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator / touched)
         slack = mpmath.mpf(delta.numerator) / delta.denominator / touched
@@ -49,7 +49,7 @@ def test_the_chances_are_the_largest_that_there_are(
     touched: int, epsilon: Fraction, delta: Fraction
 ) -> None:
     """A hundred-millionth more at any count breaks an inequality with the count before it."""
-    law = PartitionSelection(epsilon=epsilon, delta=delta).law(touched)
+    law = PartitionSelection(epsilon=epsilon, delta=delta).each(touched)
     with mpmath.workdps(80):
         growth = mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator / touched)
         slack = mpmath.mpf(delta.numerator) / delta.denominator / touched

@@ -7,8 +7,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from discreet.errors import BadBudget, BadInput
 from discreet.local.clients.drawing import randomised
@@ -79,10 +77,10 @@ def test_the_moments_of_a_number_s_report_are_those_of_its_law(name, monkeypatch
         assert second == c0 + c1 * point + c2 * point**2
 
 
-EPSILONS = st.fractions(min_value=Fraction(1, 20), max_value=8, max_denominator=200)
-
-
-@given(epsilon=EPSILONS, values=st.integers(2, 300))
+@pytest.mark.parametrize("values", [2, 3, 17, 300])
+@pytest.mark.parametrize(
+    "epsilon", [Fraction(n, 60) for n in (3, 7, 20, 31, 60, 61, 119, 240, 480)]
+)
 def test_protocols_for_an_epsilon_never_cost_more_and_waste_little(epsilon, values):
     limit = lower_exp(epsilon)
     response = RandomisedResponse.for_epsilon(epsilon, answers=values)

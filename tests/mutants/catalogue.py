@@ -7,6 +7,7 @@ that of the list in docs/trust.md; a guarantee that is added brings the bugs tha
 from __future__ import annotations
 
 from tests.mutants.bugs.accounting import ACCOUNTING
+from tests.mutants.bugs.attacks import ATTACKS
 from tests.mutants.bugs.concurrency import CONCURRENCY
 from tests.mutants.bugs.counting import COUNTING
 from tests.mutants.bugs.csv_files import CSV_FILES
@@ -20,9 +21,11 @@ from tests.mutants.bugs.joint_answers import JOINT_ANSWERS
 from tests.mutants.bugs.local_model import LOCAL_MODEL
 from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
+from tests.mutants.bugs.postgres import POSTGRES
 from tests.mutants.bugs.randomness import RANDOMNESS
 from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
+from tests.mutants.bugs.service import SERVICE_BUGS
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
 from tests.mutants.bugs.statements import STATEMENTS
 from tests.mutants.bugs.theory import THEORY
@@ -52,12 +55,15 @@ MUTANTS: tuple[Mutant, ...] = (
     *CONCURRENCY,
     *STATEMENTS,
     *LOCAL_MODEL,
+    *POSTGRES,
+    *ATTACKS,
     *THEORY,
+    *SERVICE_BUGS,
 )
 
 NOT_YET = {
     28: "amplification by sampling: nothing in the product samples rows",
 }
 """Numbers of the list that nothing can be planted for, and why."""
-LAST = 44
+LAST = 45
 """The highest number of the list."""

@@ -8,7 +8,7 @@ import io
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +42,7 @@ kind = "number"
 bounds = [0, 1000]
 bits = 5
 """
-WORKLOAD = ("marginals(age, sex)", "means(income)")
+WORKLOAD = ("marginals(age, sex)", "means(income by sex)")
 PEOPLE = (
     ("ann", Role.ANALYST),
     ("bob", Role.ANALYST),
@@ -189,11 +189,17 @@ def let_in(house: House, clock: list[float] | None = None) -> dict[str, str]:
 
 @contextmanager
 def running(
-    folder: Path, *, release: bool = True, declared: str = SCHEMA, **limits: int
+    folder: Path,
+    *,
+    release: bool = True,
+    declared: str = SCHEMA,
+    change: Callable[[Path], None] = lambda folder: None,
+    **limits: int,
 ) -> Iterator[Running]:
-    """Serve until the block ends."""
+    """Serve until the block ends; `change` may alter the table before it is opened."""
     clock = [time.time()]
     settings = make_settings(folder, release=release, declared=declared, **limits)
+    change(folder)
     house = open_house(
         settings,
         accounts=lambda settings: SqliteAccounts(settings.accounts, clock=lambda: clock[0]),

@@ -13,6 +13,7 @@ from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts
 from discreet.answering.overview import Overview, overview
+from discreet.answering.population import PopulationShare, share_interval
 from discreet.answering.regions.region import BoxRegions, CellRegions, RangeRegions
 from discreet.answering.release_sources import sources_of
 from discreet.answering.synthesis.synthetic import SyntheticTable, synthesize
@@ -30,7 +31,7 @@ from discreet.families.tables.answer.table_models import cell_deviation
 from discreet.postprocessing.plan import QueryPlan
 from discreet.postprocessing.reading.statement import plain_statement, read_statement
 from discreet.postprocessing.results import worked
-from discreet.privacy.exact import Exactable, confidence_level, exact
+from discreet.privacy.exact import Exactable, at_least_one, confidence_level, exact
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.questions.dialects.sql import ReleaseDialect
 from discreet.questions.question import Aggregate, Question
@@ -181,11 +182,61 @@ class ReleaseReader:
             public_rows=self.release.public_rows,
         )
 
-    def usefulness(self, query_class: QueryClass | str, *, delta: Exactable) -> ErrorClaim:
-        """The error that no query of the class exceeds, with probability 1 - delta, all at once."""
+    def usefulness(
+        self, query_class: QueryClass | str, *, delta: Exactable, gamma: Exactable | None = None
+    ) -> ErrorClaim:
+        """The error that no query of the class exceeds, with probability 1 - delta, all at once.
+
+        With `gamma`, of some query within gamma of each: for halfspaces released by a net.
+        """
         if isinstance(query_class, str):
             query_class = parse_class(query_class)
-        return usefulness(self._library, self._asking, query_class, delta=delta)
+        return usefulness(self._library, self._asking, query_class, delta=delta, gamma=gamma)
+
+    def population(
+        self, question: str, *, confidence: float = 0.95, rows: int | None = None
+    ) -> tuple[PopulationShare, ...]:
+        """Shares of the population that the rows were drawn from, for a question that counts rows.
+
+        Each has an interval that allows for the noise and for the luck of the draw (see `population`). `rows` is the size of
+        the table, where it is known and not in the release.
+        """
+        level = float(confidence_level(confidence))
+        statement = read_statement(question, self.schema, ReleaseDialect(self.schema, question))
+        asked = statement.questions[0]
+        if not statement.is_plain or any(each.kind != "count" for each in asked.aggregates):
+            raise NotAnswerable(
+                "Of the population only counts of rows are answered: SELECT count(*) ... WHERE ..., with GROUP BY if "
+                "you like."
+            )
+        known = self.release.public_rows if rows is None else at_least_one(rows, name="rows")
+        each = (1 - level) / (2 if known is not None else 3)
+        answers = self.ask(question, confidence=1 - each)
+        fewest, middle, most = (known,) * 3 if known is not None else self._total(1 - each)
+        found = []
+        for row in answers:
+            for name, answer in row.answers.items():
+                low, high = share_interval(
+                    answer.lower, answer.upper, fewest=fewest, most=most, delta=each
+                )
+                found.append(
+                    PopulationShare(
+                        group=(*row.group.values(), name),
+                        estimate=min(1.0, answer.estimate / max(1.0, middle)),
+                        lower=low,
+                        upper=high,
+                        confidence=level,
+                        table_lower=min(1.0, answer.lower / max(1.0, most)),
+                        table_upper=min(1.0, answer.upper / max(1.0, fewest)),
+                        rows=middle,
+                    )
+                )
+        return tuple(found)
+
+    def _total(self, level: float) -> tuple[float, float, float]:
+        """The number of rows: its interval's ends and its estimate."""
+        found = self.ask(Question((Aggregate("count", None, "count"),)), confidence=level).only
+        return found.lower, found.estimate, found.upper
 
     def synthesize(self, rows: int | None = None, *, seed: int | None = None) -> SyntheticTable:
         """Synthetic rows with the original's columns; as many as the release estimates, by default.

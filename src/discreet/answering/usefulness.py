@@ -6,6 +6,8 @@ bound follows from the noise is the family's own: see `Family.usefulness`.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.artifacts.release import ErrorClaim
@@ -13,16 +15,25 @@ from discreet.errors import BadInput, NotAnswerable
 from discreet.privacy.exact import Exactable, exact
 from discreet.queries.class_tables import counts_rows
 from discreet.queries.classes import QueryClass
-from discreet.queries.registry import loaded, merged
+from discreet.queries.registry import families, loaded, merged
 
 TRIVIAL = "counts lie between 0 and the number of rows, so that none is off by more"
 UNION = "exact noise laws of the single queries, and the union bound over the class"
 
 
 def usefulness(
-    library: Library, asking: Asking, query_class: QueryClass, *, delta: Exactable
+    library: Library,
+    asking: Asking,
+    query_class: QueryClass,
+    *,
+    delta: Exactable,
+    gamma: Exactable | None = None,
 ) -> ErrorClaim:
-    """The simultaneous error bound of `query_class`, which fails with probability at most delta."""
+    """The simultaneous error bound of `query_class`, which fails with probability at most delta.
+
+    With `gamma`, of some query that is gamma-close to each. What is useful for the queries themselves is so for
+    close ones, so other classes than those of `Family.margins` state the same bound.
+    """
     share = exact(delta, name="delta")
     if not 0 < share < 1:
         raise BadInput(f"delta is {float(share):g}; it must lie between 0 and 1.")
@@ -30,7 +41,14 @@ def usefulness(
     place = merged("usefulness").get(query_class.name)
     if place is None:
         raise NotAnswerable(f"No simultaneous bound is known for {query_class.text}.")
-    bound, theorem = loaded(place)(library, asking, query_class, share)
+    close: dict[str, Fraction] = {}
+    if gamma is not None:
+        margin = exact(gamma, name="gamma")
+        if not 0 < margin < 1:
+            raise BadInput(f"gamma is {float(margin):g}; it must lie between 0 and 1.")
+        if any(query_class.name in family.margins for family in families()):
+            close["gamma"] = margin
+    bound, theorem = loaded(place)(library, asking, query_class, share, **close)
     rows = library.release.public_rows
     if rows is not None and counts_rows(query_class.name) and bound > rows:
         bound, theorem = float(rows), TRIVIAL

@@ -32,16 +32,11 @@ class PublishedTable:
 
 
 def rebuilt(
-    shape: Sequence[int],
-    tables: Sequence[PublishedTable],
-    *,
-    exact: bool = True,
-    objective: Counts | None = None,
+    shape: Sequence[int], tables: Sequence[PublishedTable], *, exact: bool = True
 ) -> npt.NDArray[np.int64]:
     """How many people have each combination of values, shaped like the domain.
 
-    `exact` tables must be met; others are met as nearly as possible, in the sum of absolute differences. Among
-    several exact solutions `objective` says which: the one of least cost.
+    `exact` tables must be met; others are met as nearly as possible, in the sum of absolute differences.
     """
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -50,7 +45,7 @@ def rebuilt(
     if cells > MOST_CELLS:
         raise BadInput(f"{cells:,} combinations are more than the {MOST_CELLS:,} that are rebuilt.")
     matrix, wanted = _equations(shape, tables)
-    cost = np.zeros(cells) if objective is None else objective.reshape(-1)
+    cost = np.zeros(cells)
     options = {"time_limit": PATIENCE}
     if exact:
         solved = milp(
@@ -76,14 +71,25 @@ def rebuilt(
     return np.asarray(found.reshape(tuple(shape)))
 
 
-def farthest(
+def certain(
     shape: Sequence[int], tables: Sequence[PublishedTable], found: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """The rows that agree with the tables too, and hold as few of the combinations of `found` as possible.
+    """How many people of each combination every solution has: there the adversary knows to be right.
 
-    Where even these are the same, the tables leave no choice: the adversary knows that the rows are right.
+    One linear program for each combination of `found`: the fewest people that the tables allow it. Fractions of people only make
+    that fewer, so what remains is certain.
     """
-    return rebuilt(shape, tables, objective=(found > 0).astype(np.float64))
+    from scipy.optimize import linprog
+
+    matrix, wanted = _equations(shape, tables)
+    least = np.zeros(found.size, dtype=np.int64)
+    for cell in np.flatnonzero(found.reshape(-1)):
+        cost = np.zeros(found.size)
+        cost[cell] = 1.0
+        solved = linprog(cost, A_eq=matrix, b_eq=wanted, bounds=(0, None), method="highs")
+        if solved.x is not None:
+            least[cell] = int(np.ceil(solved.fun - 1e-6))
+    return least.reshape(found.shape)
 
 
 def _equations(shape: Sequence[int], tables: Sequence[PublishedTable]) -> tuple[Any, Counts]:

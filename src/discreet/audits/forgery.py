@@ -75,6 +75,7 @@ ONLY_COMPUTED_AGAIN: Mapping[str, str] = {
     "parts/*/class": "what the numbers are for",
     "parts/*/measurements": "how many measurements there are, as long as they fit the budget",
     "parts/*/measurements/*/query*": "what was measured, as long as its sensitivity is as recorded",
+    "parts/*/measurements/*/tree/columns": "which axis of a tree is which column: its sensitivity is the same",
     "parts/*/measurements/*/chosen": "which candidate was chosen",
     "parts/*/measurements/*/levels/*": "where a tree stopped, and how a path's epsilon is spread over it",
     "privacy/words*": "the words of the statement, which another version may have chosen differently",

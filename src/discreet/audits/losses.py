@@ -18,7 +18,7 @@ import numpy.typing as npt
 from discreet.artifacts.measurement import TreeLevel
 from discreet.artifacts.release import Release
 from discreet.audits.observing import Divergence, Step
-from discreet.core.mechanisms.partition_selection import Keeping
+from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.laws.law import Use
@@ -91,7 +91,7 @@ def _noise_loss(law: NoiseLaw, moved: npt.NDArray[np.int64]) -> StepLoss:
     return StepLoss(epsilon=cost.epsilon, rho=cost.rho, use=use)
 
 
-def _naming_loss(law: Keeping, one: Step, other: Step) -> StepLoss:
+def _naming_loss(law: NamingLaw, one: Step, other: Step) -> StepLoss:
     """The epsilon of every key whose number of units moved, and the exact delta that goes with it.
 
     The coins are independent, so what both tables can name is a product over the keys that moved:
@@ -106,7 +106,7 @@ def _naming_loss(law: Keeping, one: Step, other: Step) -> StepLoss:
     ]
     if len(moved) > MOST_KEYS_MOVED:
         raise Divergence(f"a unit moves the numbers of {len(moved)} keys")
-    epsilon = sum((law.epsilon * abs(left - right) for left, right in moved), Fraction(0))
+    epsilon = law.epsilon_of(sum(abs(left - right) for left, right in moved))
     _, shrink = exp_minus(epsilon, PRECISION)
     growth = Fraction(1 << PRECISION, shrink)  # at most e^epsilon, which only makes delta larger
     outcomes = [(Fraction(1), Fraction(1))]

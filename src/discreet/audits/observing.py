@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.mechanisms.partition_selection import Keeping
+from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.core.noise import DrawnNoise, NoiseSource
 from discreet.core.test_door import observed_vaults
 from discreet.engines.protocol import Engine
@@ -42,7 +42,7 @@ class Step:
     """Where keys are named: all keys that exist, one for each exact number."""
     named: tuple[Key, ...] = ()
     """Where keys are named: those that were published."""
-    keeping: Keeping | None = None
+    keeping: NamingLaw | None = None
     """Where keys are named: the chance of each."""
 
 
@@ -108,7 +108,7 @@ class RecordingNoise:
         return above
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         named = self._drawn.keep(keys, exact, law, step=step)
         self._steps.append(_named(step, keys, exact, law, named))
@@ -151,7 +151,7 @@ class ReplayingNoise:
         return bool(self._play(step, np.array([exact]), (law,), None)[0])
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         recorded = next(self._left, None)
         if recorded is None or (recorded.name, recorded.keeping) != (step, law):
@@ -178,7 +178,7 @@ class ReplayingNoise:
 
 
 def _named(
-    step: str, keys: Sequence[Key], exact: Counts, law: Keeping, named: tuple[Key, ...]
+    step: str, keys: Sequence[Key], exact: Counts, law: NamingLaw, named: tuple[Key, ...]
 ) -> Step:
     return Step(
         name=step,

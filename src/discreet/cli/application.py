@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("auditing", "Audit a mechanism or a whole release: is the promised epsilon kept?"),
     "explain": ("disclosure.explain", "Explain what an epsilon means to one person."),
     "attack": ("disclosure.attack", "Attack publications, before and after protection."),
+    "theory": ("theory.group", "Work out what the theory says: sizes, bounds, separations."),
     "anonymity": (
         "disclosure.anonymity",
         "Make and check k-anonymous tables: baselines only. NOT PRIVATE.",

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet import samplers
-from discreet.core.mechanisms.partition_selection import Keeping
+from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.engines.protocol import Engine
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import SATURATION, Counts
@@ -46,7 +46,7 @@ class NoiseSource(Protocol):
         """Whether `exact` plus a fresh draw reaches the noisy threshold. The noisy count is never published."""
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         """The keys, held by `exact` units each, whose coins say that they may be named."""
 
@@ -83,7 +83,7 @@ class DrawnNoise:
         return exact + drawn >= threshold_with_noise
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         coins = samplers.kept_by_chance(exact, law.chances, law.bits, entropy=self._entropy)
         return tuple(key for key, coin in zip(keys, coins, strict=True) if coin)

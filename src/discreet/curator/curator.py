@@ -41,6 +41,7 @@ from discreet.curator.versions import version_of
 from discreet.curator.visitors import Visitors
 from discreet.engines import open_engine
 from discreet.errors import BadBudget, BadInput, BadQuestion
+from discreet.families.shared.estimate.kept import Kept
 from discreet.ledger import Ledger
 from discreet.ledger.names import name_of
 from discreet.postprocessing.plan import QueryPlan
@@ -56,6 +57,8 @@ from discreet.questions.keys import key_size
 from discreet.questions.notes import undeclared_values
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.schema import Schema
+
+KEPT_PLANS = 64
 
 
 class Curator:
@@ -95,6 +98,7 @@ class Curator:
         warn_of_large_cap(cap or schema.cap)
         self.schema, self._analyst, self._convert_unit = schema, analyst, convert_unit
         self._visitors = Visitors()
+        self._plans: Kept[Any, tuple[QueryPlan, tuple[Planned, ...], float]] = Kept(KEPT_PLANS)
         self._owns_ledger = not isinstance(ledger, Ledger)
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
         try:
@@ -262,6 +266,25 @@ class Curator:
         accuracy: str | float | None,
         confidence: float,
         undeclared: Sequence[str] = (),
+    ) -> tuple[QueryPlan, tuple[Planned, ...], float]:
+        """The plan of a question. It follows from public facts alone, so a preview's serves its question too."""
+        given = (sql, budget, accuracy, confidence, *undeclared)
+        key = (*given, *map(type, given))  # 1 and True are equal, and not the same
+        try:
+            hash(key)
+        except TypeError:  # not what a question is made of: planning says what is wrong
+            return self._plan(sql, budget, accuracy, confidence, undeclared)
+        return self._plans.get(
+            key, lambda: self._plan(sql, budget, accuracy, confidence, undeclared)
+        )
+
+    def _plan(
+        self,
+        sql: str,
+        budget: Budget | None,
+        accuracy: str | float | None,
+        confidence: float,
+        undeclared: Sequence[str],
     ) -> tuple[QueryPlan, tuple[Planned, ...], float]:
         confidence = float(confidence_level(confidence))
         check_not_empty(budget, accuracy)

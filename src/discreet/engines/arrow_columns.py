@@ -6,7 +6,7 @@ digits than its type allows. So each type here says what it becomes, known befor
 and `Reading.safe` gets it there by steps that no value can stop. A type that is not listed is refused.
 
     text                   stays text; bytes that are no UTF-8 become U+FFFD
-    timestamps             the integers that they are stored as; `duckdb_units` scales and clamps them
+    timestamps             the integers that they are stored as; `duckdb.dialect` scales and clamps them
     decimals               stay decimals; one with more digits than its type allows is null
     dictionaries, runs     what their values become
     bytes, times of day, durations, lists, structs, ...   nulls, as the schema says; never looked at
@@ -48,7 +48,7 @@ class Reading:
     """What the values of one Arrow type are handed over as."""
 
     label: str
-    """The engine's name of the type, as `duckdb_units.FieldType` knows it."""
+    """The engine's name of the type, as `duckdb.dialect.FieldType` knows it."""
     type: Any
     """The Arrow type that is handed over."""
     safe: Callable[[Any], Any]

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from discreet.engines import sources
+from discreet.engines.postgres.address import recognise as postgres_recognise
 from discreet.engines.protocol import Engine, Progress
 from discreet.engines.sources import Source, view_source
 from discreet.errors import BadInput
@@ -37,6 +38,7 @@ ENGINES = {
         "discreet.engines.duckdb.engine",
         ("parquet", "csv", "duckdb", "pandas", "polars", "arrow", "view"),
     ),
+    "postgres": EngineEntry("discreet.engines.postgres.engine", ("postgres",), postgres_recognise),
 }
 """By name."""
 DEFAULT_MEMORY = "768MB"
@@ -62,11 +64,12 @@ def registered(name: str, entry: EngineEntry) -> Iterator[None]:
 
 def recognise(source: object) -> Source:
     """The source behind an object: as some engine alone knows it, or as all do."""
-    for entry in ENGINES.values():
-        found = entry.recognise(source)
-        if found is not None:
-            return found
-    return sources.recognise(source)
+    return _known_to_one(source) or sources.recognise(source)
+
+
+def _known_to_one(source: object) -> Source | None:
+    found = (entry.recognise(source) for entry in ENGINES.values())
+    return next((one for one in found if one is not None), None)
 
 
 def _module_for(source: Source) -> Any:
@@ -84,7 +87,8 @@ def open_engine(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Engine:
-    """The engine for a source: a path, a glob, `file.duckdb::table`, or a data frame; of a view, a folder.
+    """The engine for a source: a path, a glob, `file.duckdb::table`, `postgresql://host/db#schema.table`, or
+    a data frame; of a view, a folder.
 
     `memory_limit` is for the engine; beyond it, work spills to a private temporary directory.
     Raises `BadSource` where the table cannot be opened or lacks a declared column.
@@ -97,8 +101,10 @@ def open_engine(
 
 
 def source_of(source: object, schema: Schema) -> Source:
-    """The files or the object behind a source; of a view, its tables' files."""
-    return recognise(source) if schema.view is None else view_source(source, schema.view)
+    """The files or the object behind a source; of a view, its tables' files, or their schema in a database."""
+    if schema.view is None:
+        return recognise(source)
+    return _known_to_one(source) or view_source(source, schema.view)
 
 
 def column_names_and_types(source: object, csv: CsvOptions | None = None) -> list[tuple[str, str]]:

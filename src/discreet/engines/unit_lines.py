@@ -1,7 +1,7 @@
 """Columns whose cells are equal steps along a line of integers: their units turned into codes in memory.
 
 Twenty million units are clamped, moved and divided by numpy in a twentieth of the time that a database
-takes to write the same as expressions. The arithmetic is that of `duckdb_cells`, in 64 bits, exact.
+takes to write the same as expressions. The arithmetic is that of `sql.cells`, in 64 bits, exact.
 """
 
 from __future__ import annotations

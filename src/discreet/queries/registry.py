@@ -63,6 +63,8 @@ class Family:
     """Sources of answers that put the evidence of all parts together: a `Library` to a `Source`."""
     usefulness: Mapping[str, str] = field(default_factory=dict)
     """For each class, what no query of it exceeds: (library, asking, class, delta) to (bound, theorem)."""
+    margins: frozenset[str] = frozenset()
+    """Classes whose bound takes `gamma=`: of some query that is gamma-close to the one asked for."""
     selections: Mapping[str, str] = field(default_factory=dict)
     """For each kind of part that holds private choices: (part, schema) to (candidates, sensitivity)."""
     counts: frozenset[str] = frozenset()

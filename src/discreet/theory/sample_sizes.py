@@ -9,7 +9,8 @@ e. Three proofs give three sizes; each is valid, and the least is taken:
   the sum of the binomials (2m over i) for i up to the dimension (Sauer's lemma).
 - `by_rounding`: no drawing. The rows in each of K kinds of points are rounded to multiples of n/m, those with
   the largest remainders up. What is rounded up and what is rounded down then differ by at most K/4
-  multiples, so e = K / (4m).
+  multiples, so e = K / (4m). In one ordered column the rows before each boundary are rounded instead: e = 1 / (2m)
+  for prefixes, and 1 / m for intervals, however many values there are.
 
 **Theorem 3.1**: the exponential mechanism over all N tables of m rows, at alpha-DP, is off by at most
 e(m) + 2 / (alpha n) ln(N / delta) for all queries at once, but for probability delta. As printed, N is
@@ -44,10 +45,10 @@ def by_dimension(error: float, *, dimension: int) -> int:
     return _least(lambda m: log_deviation(m, error, dimension=dimension) < 0)
 
 
-def by_rounding(error: float, *, kinds: int) -> int:
-    """The same by rounding each kind of point's rows."""
+def by_rounding(error: float, *, reach: float) -> int:
+    """The same by rounding: `reach` multiples of n/m are the most that a query is then off by."""
     _check_share(error, "error")
-    return max(1, math.ceil(kinds / (4 * error)))
+    return max(1, math.ceil(reach / error))
 
 
 def log_deviation(rows: int, error: float, *, dimension: int) -> float:
@@ -74,6 +75,9 @@ def log_multisets(kinds: int, size: int) -> float:
     return log_binomial(size + kinds - 1, size)
 
 
+PREFIXES_REACH, INTERVALS_REACH = 0.5, 1.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryShape:
     """All that the bounds need to know of a class over a finite domain."""
@@ -84,6 +88,12 @@ class QueryShape:
     """Distinct queries."""
     dimension: int
     """Its VC dimension."""
+    reach: float | None = None
+    """How many multiples of n/m a query is off by where rows are rounded to them; a quarter of the kinds if not given."""
+
+    @property
+    def rounding(self) -> float:
+        return self.kinds / 4 if self.reach is None else self.reach
 
     def __post_init__(self) -> None:
         if self.kinds < 1 or self.queries < 1 or self.dimension < 0:
@@ -94,7 +104,7 @@ class QueryShape:
         return min(
             by_count(error, queries=self.queries),
             by_dimension(error, dimension=self.dimension),
-            by_rounding(error, kinds=self.kinds),
+            by_rounding(error, reach=self.rounding),
         )
 
     def sample_size(self, error: float, delta: float) -> int:
@@ -106,7 +116,7 @@ class QueryShape:
     def cover_error(self, size: int) -> float:
         """Lemma 3.2 the other way round: every table has one of `size` rows within this error."""
         counted = math.sqrt(math.log(2 * self.queries) / (2 * size)) * (1 + 1e-12)
-        return min(1.0, counted, self.kinds / (4 * size), _deviating(size, self.dimension))
+        return min(1.0, counted, self.rounding / size, _deviating(size, self.dimension))
 
 
 def _deviating(size: int, dimension: int) -> float:

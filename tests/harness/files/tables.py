@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.engines.duckdb import sql as s
+from discreet.engines.duckdb.dialect import render
 from discreet.engines.duckdb.session import Session
+from discreet.engines.sql import syntax as s
 from discreet.schema import Schema
 from tests.harness.files.records import BYTES, COLUMNS, LIKELY, NAMES, TEXTS
 
@@ -39,14 +40,14 @@ class TableFile:
         session = Session(memory_limit="256MB", threads=1, progress=None)
         try:
             columns = ", ".join(f'"{name}" VARCHAR' for name in NAMES)
-            place = s.render(s.text(str(path)))
+            place = render(s.text(str(path)))
             table = "rows_written"
             if self.form == "duckdb":
                 session.run(f"ATTACH {place} AS file")
                 table = "file.people"
             session.run(f"CREATE TABLE {table} ({columns})")
             for row in self.rows:
-                values = ", ".join(s.render(_literal(value, odd)) for value in row)
+                values = ", ".join(render(_literal(value, odd)) for value in row)
                 session.run(f"INSERT INTO {table} VALUES ({values})")
             if self.form == "parquet":
                 session.run(f"COPY {table} TO {place} (FORMAT parquet, COMPRESSION uncompressed)")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.duckdb import sql as s
 from discreet.engines.protocol import checked_columns
+from discreet.engines.sql import syntax as s
 
 
 def encoded_rows(
@@ -26,11 +26,16 @@ def encoded_rows(
     chosen = checked_columns(engine._schema, columns)
     codes = [
         exp.alias_(
-            s.call("coalesce", s.cast(engine._rows.code(column), "BIGINT"), s.whole(-1)),
+            s.call("coalesce", s.cast(engine._layers.code(column), "BIGINT"), s.whole(-1)),
             f"b{axis}",
         )
         for axis, column in enumerate(chosen)
     ]
     query = exp.select(*codes).from_(engine._rows.encoded(chosen))
+    if not hasattr(engine, "_batched"):
+        rows = np.array(engine._session.rows(query), dtype=np.int64).reshape(-1, len(chosen))
+        for start in range(0, len(rows), batch_rows):
+            yield rows[start : start + batch_rows]
+        return
     for arrays in engine._batched(query, batch_rows):
         yield np.stack(arrays, axis=1).astype(np.int64, copy=False)

@@ -48,6 +48,8 @@ class Case:
     plain: Any
     odd: tuple[Any, ...]
     made: Callable[[Sequence[Any]], Any]
+    alone: bool = True
+    """Whether the long run tries each odd value by itself too."""
 
 
 def patterns(width: int) -> list[bytes]:

@@ -213,6 +213,17 @@ def curator_drills() -> Iterator[Drill]:
         lambda shared, n: shared[1].cost(_sql(shared[1], n), accuracy=10 + n),
     )  # fmt: skip
     yield Drill(
+        "Curator", "preview", shared_curator,
+        lambda shared, n: shared[1].preview(_sql(shared[1], n), accuracy=10 + n).cost,
+    )  # fmt: skip
+    yield Drill(
+        "Curator", "for_analyst", shared_curator,
+        lambda shared, n: shared[1].for_analyst(f"analyst {n}").preview(
+            _sql(shared[1], n), accuracy=10 + n
+        ),
+    )  # fmt: skip
+    yield Drill("Curator", "data_version", shared_curator, lambda shared, n: shared[1].data_version)
+    yield Drill(
         "Curator", "check_count", shared_curator,
         lambda shared, n: shared[1].check_count(_sql(shared[1], n)),
     )  # fmt: skip

@@ -35,6 +35,7 @@ from discreet.releases import release, release_to_file
 from discreet.releases.planning import plan
 from discreet.schema.impossible import CellTest, Impossible
 from discreet.schema.views import View
+from tests.harness.threads.client_drills import client_drills
 from tests.harness.threads.curator_drills import curator_drills
 from tests.harness.threads.drill_questions import UNIT
 from tests.harness.threads.drills import Drill, exactly
@@ -51,7 +52,17 @@ from tests.harness.threads.shared_world import BANDS, CHARGED_WELL, World, rows_
 from tests.harness.threads.vault_drills import vault_drills
 
 WORKLOAD = ("marginals(band, kind)", "halfspaces(band, score)")
-HELD_BACK = frozenset({"Curator", "CuratorAlert", "Ledger", "ReleaseReader"})
+HELD_BACK = frozenset(
+    {
+        "Curator",
+        "CuratorAlert",
+        "Ledger",
+        "ReleaseReader",
+        "RemoteDataset",
+        "RemoteRelease",
+        "Service",
+    }
+)
 """Classes whose every method has a drill written for it."""
 ABSTRACT = ("Column", "NoiseLaw")
 """Classes of which only subclasses have instances."""
@@ -108,6 +119,9 @@ def _reader_calls() -> dict[str, Callable[[ReleaseReader, int], Any]]:
         "overview": lambda r, _: r.overview(),
         "__repr__": lambda r, _: repr(r),
         "_repr_html_": lambda r, _: r._repr_html_(),
+        "population": lambda r, n: r.population(
+            "SELECT kind, count(*) FROM released GROUP BY kind", confidence=0.9 + n % 4 / 100
+        ),
         "usefulness": lambda r, n: r.usefulness("marginals(even)", delta=Fraction(1, 10 + n % 4)),
     }
 
@@ -205,6 +219,7 @@ def _roots(world: World) -> list[Any]:
         reader.statement(), band.codes_where("<", 3), Cost.pure(Fraction(1)),
         DiscreteLaplaceLaw(scale=Fraction(3)),
         curator.choose({"all": everyone}, budget=UNIT),
+        curator.preview(everyone, budget=UNIT),
         curator.discover("town", budget=Budget(epsilon=1, delta="1e-6")),
     ]  # fmt: skip
 
@@ -378,6 +393,7 @@ def all_drills(world: World) -> list[Drill]:
         *ledger_drills(),
         *readers,
         *_function_drills(),
+        *client_drills(),
         *value_drills(world),
     ]
 

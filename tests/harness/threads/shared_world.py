@@ -19,7 +19,7 @@ from discreet.answering.reader import open_release
 from discreet.answering.verification.signing import content_digest
 from discreet.artifacts.files import release_members, write_release
 from discreet.artifacts.release import Release
-from discreet.core.mechanisms.partition_selection import Keeping
+from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.core.noise import NoiseSource
 from discreet.core.test_door import observed_vaults
 from discreet.curator import Curator
@@ -75,7 +75,7 @@ class ExactNoise:
         return exact >= threshold_with_noise
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         return tuple(keys)
 

@@ -75,8 +75,8 @@ CONCURRENCY = (
     Mutant(
         name="found-keys-of-two-threads-have-one-name",
         trap=43,
-        file="src/discreet/engines/duckdb/keys.py",
-        old='session.new_name("found_keys")',
+        file="src/discreet/engines/duckdb/session.py",
+        old='self.new_name("found_keys")',
         new='"found_keys"',
         tests=(f"{DRILLS}[curator]",),
     ),

@@ -17,8 +17,8 @@ COUNTING = (
         name="a-tree-is-counted-over-the-unbounded-table",
         trap=3,
         file="src/discreet/engines/duckdb/rows.py",
-        old='        if self._kept_once or type_ != "BIGINT":\n',
-        new='        if type_ != "BIGINT":\n',
+        old='        if self._kept_once or self.layers.unit_type(column) != "BIGINT":\n',
+        new='        if self.layers.unit_type(column) != "BIGINT":\n',
         tests=(TREES,),
     ),
     Mutant(

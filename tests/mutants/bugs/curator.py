@@ -21,6 +21,10 @@ PAID = f"{GUARDS}::test_tallies_are_read_on_a_charge_that_pays_for_all_of_them"
 RECORD = f"{ANSWERS}::test_the_same_question_is_answered_from_the_record_at_no_cost"
 TOUCHED = f"{KEYS}::test_no_person_moves_more_keys_or_numbers_of_people_than_is_paid_for"
 OWN_NOISE = f"{KEYS}::test_the_numbers_of_found_groups_have_noise_of_their_own_and_are_paid_apart"
+GAUSSIAN = (
+    "tests/kernel/test_gaussian_selection.py::"
+    "test_the_names_of_all_keys_together_keep_epsilon_and_delta"
+)
 ONE_UNIT = f"{NAMING}::test_one_unit_more_changes_the_chance_of_a_name_by_no_more_than_its_part_of_epsilon_and_delta"
 READING = """        self._spend(costs)
         self._begin_reading()
@@ -93,7 +97,7 @@ CURATOR = (
     Mutant(
         name="a-tally-is-clamped-by-what-the-rows-hold",
         trap=19,
-        file="src/discreet/engines/duckdb/expressions.py",
+        file="src/discreet/engines/sql/expressions.py",
         old="(s.less(high, unit), high)]",
         new="(s.less(high, unit), unit)]",
         tests=(f"{ENGINE}::test_tallies_of_one_scan_add_up_what_the_rows_say",),
@@ -135,6 +139,22 @@ CURATOR = (
         tests=(ONE_UNIT,),
     ),
     Mutant(
+        name="noise-that-hides-one-key-of-a-person-alone",
+        trap=3,
+        file="src/discreet/core/mechanisms/gaussian_selection.py",
+        old="delta=delta / 2, l2_squared=touched)",
+        new="delta=delta / 2, l2_squared=1)",
+        tests=(GAUSSIAN,),
+    ),
+    Mutant(
+        name="a-threshold-that-one-key-of-a-person-alone-stays-below",
+        trap=29,
+        file="src/discreet/core/mechanisms/gaussian_selection.py",
+        old="    share = delta / touched * (",
+        new="    share = delta * (",
+        tests=(GAUSSIAN,),
+    ),
+    Mutant(
         name="every-key-that-there-is-is-named",
         trap=18,
         file="src/discreet/core/vault.py",
@@ -165,7 +185,7 @@ CURATOR = (
     Mutant(
         name="keys-counted-by-rows-and-not-by-people",
         trap=3,
-        file="src/discreet/engines/duckdb/keys.py",
+        file="src/discreet/engines/sql/keys.py",
         old="        once = exp.select(*whose, *grouped).from_(rows).distinct()\n",
         new="        once = exp.select(*whose, *grouped).from_(rows)\n",
         tests=(f"{KEYS}::test_a_key_counts_people_and_not_rows",),
@@ -173,15 +193,15 @@ CURATOR = (
     Mutant(
         name="keys-of-a-person-unbounded",
         trap=3,
-        file="src/discreet/engines/duckdb/keys.py",
-        old='        rows = within_groups(once, grouped, schema.unit.groups).subquery("bounded")\n',
-        new='        rows = once.subquery("bounded")\n',
+        file="src/discreet/engines/sql/keys.py",
+        old="        once = within_groups(once, grouped, schema.unit.groups, compiler.dialect)\n",
+        new="",
         tests=(TOUCHED,),
     ),
     Mutant(
         name="groups-of-a-person-unbounded",
         trap=3,
-        file="src/discreet/engines/duckdb/tallies.py",
+        file="src/discreet/engines/sql/tallies.py",
         old="        return unit.max_groups is not None and unit.max_groups < unit.max_rows\n",
         new="        return unit.max_rows < 0\n",
         tests=(TOUCHED,),
@@ -197,8 +217,8 @@ CURATOR = (
     Mutant(
         name="a-view-takes-people-for-one-whom-rows-tell-apart",
         trap=3,
-        file="src/discreet/engines/duckdb/views.py",
-        old="        return units.identifier(raw(column), type_)\n",
+        file="src/discreet/engines/sql/views.py",
+        old="        return dialect.identifier(raw(column), type_)\n",
         new="        return raw(column)\n",
         tests=(f"{VIEWS}::test_two_people_of_different_texts_never_meet_in_a_row",),
     ),
@@ -213,12 +233,12 @@ CURATOR = (
     Mutant(
         name="an-expression-is-added-up-without-its-clamp",
         trap=4,
-        file="src/discreet/engines/duckdb/tallies.py",
-        old="        return _clamped_or_null(steps, s.whole(low), s.whole(high))\n",
+        file="src/discreet/engines/sql/tallies.py",
+        old="        return s.clamped_or_null(steps, s.whole(low), s.whole(high))\n",
         new="        return steps if low < high else s.null()\n",
         more=(
             (
-                "            value = _clamped_or_null(value, low, high)\n",
+                "            value = s.clamped_or_null(value, low, high)\n",
                 "            value = s.choose([(s.is_null(low), high)], value)\n",
             ),
         ),
@@ -307,17 +327,17 @@ CURATOR = (
     Mutant(
         name="a-far-date-stops-a-question-after-its-charge",
         trap=33,
-        file="src/discreet/engines/duckdb/expressions.py",
-        old='s.try_cast(s.rest(days, _FOUR_CENTURIES), "INTEGER")',
-        new='s.try_cast(days, "INTEGER")',
+        file="src/discreet/engines/sql/expressions.py",
+        old="dialect.day(s.rest(days, _FOUR_CENTURIES))",
+        new="dialect.day(days)",
         tests=(f"{COMPUTED}::test_no_date_is_too_far_for_a_condition",),
     ),
     Mutant(
         name="a-text-that-is-no-number-stops-a-question-after-its-charge",
         trap=33,
-        file="src/discreet/engines/duckdb/expressions.py",
-        old="        return s.try_cast(read_text(wanted, value), ",
-        new="        return s.cast(value, ",
+        file="src/discreet/engines/sql/expressions.py",
+        old="        read = read_text(wanted, value, dialect)\n",
+        new='        read = s.cast(value, "DOUBLE" if wanted == "number" else "BIGINT")\n',
         tests=(
             f"{RANDOM}::test_random_conditions_count_the_same_rows_in_the_engine_and_in_python",
         ),
@@ -325,7 +345,7 @@ CURATOR = (
     Mutant(
         name="a-computed-group-takes-values-that-the-schema-leaves-out",
         trap=19,
-        file="src/discreet/engines/duckdb/tallies.py",
+        file="src/discreet/engines/sql/tallies.py",
         old="            value = self._value(bins.columns[0])\n",
         new="            value = self._unit(bins.columns[0])\n",
         tests=(f"{COMPUTED}::test_the_engine_counts_each_row_in_the_group_of_its_cell_or_in_none",),

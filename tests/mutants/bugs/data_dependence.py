@@ -42,7 +42,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="categories-counted-by-what-the-rows-hold",
         trap=18,
-        file="src/discreet/engines/duckdb/engine.py",
+        file="src/discreet/engines/sql/engine.py",
         old="        counts = np.zeros(int(starts[-1]), dtype=np.int64)\n        counts[found.astype(np.int64)] = counted\n        return [",
         new="        counts = np.zeros(int(starts[-1]), dtype=np.int64)\n        counts[: len(counted)] = counted\n        return [",
         tests=(f"{ENGINE}::test_a_number_that_is_no_number_counts_as_null_and_never_as_an_edge",),
@@ -172,7 +172,7 @@ DATA_DEPENDENCE = (
     Mutant(
         name="a-sum-over-no-values-fails",
         trap=23,
-        file="src/discreet/engines/duckdb/engine.py",
+        file="src/discreet/engines/sql/engine.py",
         old="return [0 if total is None else int(total) for total in totals]",
         new="return [int(total) for total in totals]",
         tests=(f"{ENGINE}::test_a_table_of_no_rows_or_of_nulls_alone_is_counted_like_any_other",),

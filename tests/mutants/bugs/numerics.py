@@ -50,7 +50,7 @@ NUMERICS = (
     Mutant(
         name="sum-added-up-in-doubles",
         trap=8,
-        file="src/discreet/engines/duckdb/cells.py",
+        file="src/discreet/engines/sql/cells.py",
         old='return s.choose([(s.is_null(kept), s.null())], s.cast(clamped, "BIGINT"))',
         new='return s.choose([(s.is_null(kept), s.null())], s.cast(clamped, "DOUBLE"))',
         tests=(f"{ENGINE}::test_a_sum_is_the_exact_integer_whatever_the_order_of_the_rows",),
@@ -84,9 +84,9 @@ NUMERICS = (
     Mutant(
         name="not-a-number-clamped-to-the-upper-bound",
         trap=10,
-        file="src/discreet/engines/duckdb/units.py",
-        old='        return s.finite(s.cast(value, "DOUBLE"))\n',
-        new='        return s.cast(value, "DOUBLE")\n',
+        file="src/discreet/engines/sql/units.py",
+        old='            return self._dialect.finite(s.cast(value, "DOUBLE"))\n',
+        new='            return s.cast(value, "DOUBLE")\n',
         tests=(f"{ENGINE}::test_a_number_that_is_no_number_counts_as_null_and_never_as_an_edge",),
     ),
     Mutant(

@@ -85,17 +85,17 @@ SENSITIVITY = (
     Mutant(
         name="rows-of-a-person-unbounded",
         trap=3,
-        file="src/discreet/engines/duckdb/rows.py",
-        old='        query.set("qualify", exp.Qualify(this=kept))\n',
-        new="",
+        file="src/discreet/engines/sql/dialect.py",
+        old='        query.set("qualify", ',
+        new='        query.set("hint", ',
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(
         name="one-row-more-of-a-person-kept",
         trap=3,
-        file="src/discreet/engines/duckdb/rows.py",
-        old="expression=s.whole(self._schema.unit.max_rows))",
-        new="expression=s.whole(self._schema.unit.max_rows + 1))",
+        file="src/discreet/engines/sql/layers.py",
+        old="number, self._schema.unit.max_rows)",
+        new="number, self._schema.unit.max_rows + 1)",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
     ),
     Mutant(
@@ -109,7 +109,7 @@ SENSITIVITY = (
     Mutant(
         name="rows-of-nobody-are-one-person",
         trap=3,
-        file="src/discreet/engines/duckdb/rows.py",
+        file="src/discreet/engines/sql/layers.py",
         old='.where(exp.Not(this=s.is_null(s.name("identifier"))))',
         new=".where(exp.true())",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
@@ -117,7 +117,7 @@ SENSITIVITY = (
     Mutant(
         name="values-not-clamped",
         trap=4,
-        file="src/discreet/engines/duckdb/cells.py",
+        file="src/discreet/engines/sql/cells.py",
         old="        found = s.clamp(unit, *ends(column))\n    else:",
         new="        found = unit\n    else:",
         more=(

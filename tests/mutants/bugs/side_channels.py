@@ -26,7 +26,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="a-cast-that-fails-on-some-row",
         trap=33,
-        file="src/discreet/engines/duckdb/sql.py",
+        file="src/discreet/engines/sql/syntax.py",
         old="    return exp.TryCast(",
         new="    return exp.Cast(",
         tests=(f"{ENGINE}::test_no_text_makes_a_verb_fail",),
@@ -43,8 +43,8 @@ SIDE_CHANNELS = (
     Mutant(
         name="a-moment-that-microseconds-do-not-hold",
         trap=33,
-        file="src/discreet/engines/duckdb/units.py",
-        old='    if type_.family == "coarse":\n        return s.try_cast(raw, "TIMESTAMP")\n',
+        file="src/discreet/engines/duckdb/dialect.py",
+        old='        if type_.family == "coarse":\n            return s.try_cast(raw, "TIMESTAMP")\n',
         new="",
         tests=(f"{ODD_VALUES}[duckdb]",),
     ),
@@ -142,7 +142,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="a-persons-rows-kept-by-their-place-in-the-file",
         trap=36,
-        file="src/discreet/engines/duckdb/rows.py",
+        file="src/discreet/engines/sql/layers.py",
         old='exp.Order(expressions=[s.name("key"), *values, *units_kept])',
         new="exp.Order(expressions=[s.whole(1)])",
         tests=(f"{ENGINE}::test_at_most_max_rows_of_a_person_are_kept_and_not_by_their_place",),
@@ -185,7 +185,7 @@ SIDE_CHANNELS = (
     Mutant(
         name="texts-of-the-schema-not-escaped",
         trap=37,
-        file="src/discreet/engines/duckdb/sql.py",
+        file="src/discreet/engines/sql/syntax.py",
         old="    return exp.Literal.string(value)\n",
         new="    return exp.Var(this=f\"'{value}'\")\n",
         tests=(f"{ENGINE}::test_names_and_values_of_the_schema_are_never_read_as_sql",),

@@ -64,11 +64,38 @@ THEORY = (
         tests=(f"{SIZES}::test_the_exact_law_of_the_mechanism_keeps_the_promise_of_theorem_3_1",),
     ),
     Mutant(
-        name="lemma-3-2-rounds-half-as-far",
+        name="lemma-3-2-rounds-a-quarter-as-far",
         trap=42,
         file="src/discreet/theory/sample_sizes.py",
-        old="self.kinds / (4 * size)",
-        new="self.kinds / (16 * size)",
+        old="self.rounding / size",
+        new="self.rounding / (4 * size)",
         tests=(f"{SIZES}::test_some_database_of_the_size_of_the_lemma_is_as_near_as_it_says",),
+    ),
+    Mutant(
+        name="an-interval-of-the-population-forgets-the-luck-of-the-draw",
+        trap=42,
+        file="src/discreet/answering/population.py",
+        old="float(betaincinv(highest + 1, few - highest, 1 - delta / 2))",
+        new="highest / few",
+        tests=("tests/theory/test_population.py::test_the_share_of_the_population_is_covered",),
+    ),
+    Mutant(
+        name="a-list-of-predicates-is-bounded-like-a-single-one",
+        trap=42,
+        file="src/discreet/families/predicates/answer/usefulness.py",
+        old="answered(delta / len(questions))",
+        new="answered(delta)",
+        tests=(
+            "tests/theory/test_usefulness.py::"
+            "test_a_list_of_predicates_is_bounded_by_the_union_of_its_answers",
+        ),
+    ),
+    Mutant(
+        name="a-net-is-called-close-whatever-its-gamma",
+        trap=42,
+        file="src/discreet/families/halfspaces/answer/usefulness.py",
+        old="asked.projections is None and asked.gamma <= gamma",
+        new="asked.projections is None",
+        tests=("tests/theory/test_usefulness.py::test_the_net_is_useful_for_some_close_halfspace",),
     ),
 )

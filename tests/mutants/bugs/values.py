@@ -10,7 +10,7 @@ SOURCES = f"{FUZZ}::test_no_source_is_touched_before_the_first_verb_or_heard_whe
 ENGINE = "tests/kernel/test_engine_guards.py"
 ARROW = "src/discreet/engines/arrow_columns.py"
 FRAMES = "src/discreet/engines/frames.py"
-UNITS = "src/discreet/engines/duckdb/units.py"
+DIALECT = "src/discreet/engines/duckdb/dialect.py"
 
 VALUES = (
     Mutant(
@@ -24,9 +24,9 @@ VALUES = (
     Mutant(
         name="the-spelling-of-one-row-names-a-group",
         trap=18,
-        file="src/discreet/engines/duckdb/sql.py",
-        old="    return exp.Paren(this=exp.Collate(this=_own(text), expression=rule))\n",
-        new="    return _own(text)\n",
+        file=DIALECT,
+        old="    return exp.Paren(this=exp.Collate(this=s.own(text), expression=rule))\n",
+        new="    return s.own(text)\n",
         tests=(f"{ODD}[duckdb]",),
     ),
     Mutant(
@@ -48,9 +48,9 @@ VALUES = (
     Mutant(
         name="seconds-multiplied-before-they-are-clamped",
         trap=33,
-        file=UNITS,
-        old="    inside = s.clamp(value, s.whole(-farthest), s.whole(farthest))\n",
-        new="    inside = value\n",
+        file=DIALECT,
+        old="        inside = s.clamp(value, s.whole(-farthest), s.whole(farthest))\n",
+        new="        inside = value\n",
         tests=(f"{ODD}[arrow]",),
     ),
     Mutant(
@@ -76,9 +76,9 @@ VALUES = (
     Mutant(
         name="decimals-of-parquet-with-too-many-digits-are-spelled",
         trap=33,
-        file=UNITS,
-        old="        return _within_digits(raw, type_)\n    if not type_.is_text:\n",
-        new="        return raw.copy()\n    if not type_.is_text:\n",
+        file=DIALECT,
+        old="            return _within_digits(raw, type_)\n        if not type_.is_text:\n",
+        new="            return raw.copy()\n        if not type_.is_text:\n",
         tests=(f"{ODD}[parquet]",),
     ),
     Mutant(
@@ -92,7 +92,7 @@ VALUES = (
     Mutant(
         name="an-identifier-before-the-calendar-is-spelled",
         trap=33,
-        file=UNITS,
+        file=DIALECT,
         old='    first = s.call("greatest", moment, s.whole(_FIRST_MOMENT))\n',
         new="    first = moment\n",
         tests=(f"{ENGINE}::test_no_moment_as_an_identifier_makes_a_verb_fail",),

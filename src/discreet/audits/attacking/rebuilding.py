@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from discreet.attacks.microdata import PublishedTable, farthest, rebuilt
+from discreet.attacks.microdata import PublishedTable, certain, rebuilt
 from discreet.attacks.outcome import Outcome, Progress, quiet
 from discreet.audits.attacking.own_tables import mean_line, own_table
 from discreet.custodian.disclosure.swapping import swapped
@@ -71,8 +71,7 @@ def microdata(
         tables = pair_tables(rows)
         found = rebuilt(SHAPE, tables)
         before.append(overlap(found, rows))
-        other = farthest(SHAPE, tables, found)
-        sure.append(float(np.minimum(found, other).sum()) / people)
+        sure.append(float(certain(SHAPE, tables, found).sum()) / people)
         swaps.append(overlap(rebuilt(SHAPE, pair_tables(_swapped(rows, seed + number))), rows))
         noisy = _ours(rows, budget)
         after.append(overlap(rebuilt(SHAPE, noisy, exact=False), rows))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.core.mechanisms.partition_selection import Keeping
+from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.core.noise import DrawnNoise
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
@@ -39,7 +39,7 @@ class ShrunkNoise:
         return DrawnNoise().is_above(exact, threshold_with_noise, smaller, step=step)
 
     def keep(
-        self, keys: Sequence[Key], exact: Counts, law: Keeping, *, step: str
+        self, keys: Sequence[Key], exact: Counts, law: NamingLaw, *, step: str
     ) -> tuple[Key, ...]:
         steeper = replace(law, epsilon=law.epsilon * self.factor)
         return DrawnNoise().keep(keys, exact, steeper, step=step)

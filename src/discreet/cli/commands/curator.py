@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from discreet.cli.commands.service.administration import COMMANDS
 from discreet.cli.options import (
     budget_of,
     budget_options,
@@ -102,11 +103,17 @@ def command() -> None:
     """Ask a table live questions, until its budget is spent. Unlike `discreet ask`, every question is
     charged. The same question again is answered from the record, at no cost.
 
+    init, add-analyst, revoke, budget, status, backup and restore manage a service (`discreet serve`).
+
     \b
     Examples:
       discreet curator ask people.csv "SELECT count(*) FROM people" --schema people.toml --epsilon 0.1
       discreet curator left people.csv --schema people.toml
     """
+
+
+for each in COMMANDS:
+    command.add_command(each)
 
 
 @command.command()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from discreet.core.mechanisms.gaussian_selection import GaussianKeeping
 from discreet.errors import BadBudget
 from discreet.privacy.cost import Cost
 from discreet.samplers.exact import ceil_shift, exp_minus
@@ -53,6 +54,20 @@ class Keeping:
         """How many units make it at least as likely to be named as not."""
         return bisect_left(self.chances, 1 << (self.bits - 1))
 
+    def is_beyond(self, count: int) -> bool:
+        """Whether more units than `count` are needed for an even chance, or too many to be tabulated."""
+        try:
+            return self.even > count
+        except BadBudget:
+            return True
+
+    def epsilon_of(self, moved: int) -> Fraction:
+        """What keys pay together whose numbers of units move by so many."""
+        return self.epsilon * moved
+
+
+NamingLaw = Keeping | GaussianKeeping
+
 
 @lru_cache(maxsize=64)
 def _chances(epsilon: Fraction, delta: Fraction, bits: int) -> tuple[int, ...]:
@@ -81,10 +96,13 @@ class PartitionSelection:
 
     Guarantee:   (epsilon, delta)-DP for the set of names. Nothing else is published, in particular no count.
     Adjacency:   the caller says how many keys one unit can touch under it, each by 1.
-    Sensitivity: that number of keys. Each pays its part of epsilon and delta (basic composition);
-                 keys that a unit does not touch cost nothing, because coins are independent.
+    Sensitivity: that number of keys. Either each pays its part of epsilon and delta (basic composition),
+                 or Gaussian noise on all counts hides them together: whichever names a key from fewer
+                 units on, which public numbers decide. Keys that a unit does not touch cost nothing,
+                 because coins are independent.
     Theorem:     Desfontaines, Voss, Gipson, Mandayam 2022: among all (epsilon, delta)-DP ways to
-                 name a key by its count, this one names it most often, at every count.
+                 name a key by its count, the first one names it most often, at every count. For the
+                 second one see `GaussianKeeping`.
     """
 
     epsilon: Fraction
@@ -97,9 +115,17 @@ class PartitionSelection:
         if self.delta >= 1:
             raise BadBudget("Finding undeclared values needs a delta below 1.")
 
-    def law(self, touched: int) -> Keeping:
-        """How likely a key is named, where one unit can touch so many keys."""
+    def each(self, touched: int) -> Keeping:
+        """The best law where each of so many keys pays its part."""
         return Keeping(epsilon=self.epsilon / touched, delta=self.delta / touched)
+
+    def law(self, touched: int) -> NamingLaw:
+        """How likely a key is named, where one unit can touch so many keys."""
+        each = self.each(touched)
+        together = GaussianKeeping.offered(self.epsilon, self.delta, touched)
+        if together is None or not each.is_beyond(together.even):
+            return each
+        return together
 
     def cost(self) -> Cost:
         return Cost.approximate(epsilon=self.epsilon, delta=self.delta)

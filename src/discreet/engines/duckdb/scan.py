@@ -13,11 +13,12 @@ from difflib import get_close_matches
 from sqlglot import exp
 
 from discreet.engines.csv.parts import CsvParts
-from discreet.engines.duckdb import sql as s
+from discreet.engines.duckdb.dialect import one_of, render
 from discreet.engines.duckdb.session import Session
-from discreet.engines.duckdb.sql import Sql
 from discreet.engines.frames import frame_columns, open_frame
 from discreet.engines.sources import Source, SourceColumn, csv_names, locate
+from discreet.engines.sql import syntax as s
+from discreet.engines.sql.syntax import Sql
 from discreet.errors import BadSource, EngineFailed
 from discreet.schema.columns.column import folded
 from discreet.schema.schema import Schema
@@ -98,13 +99,13 @@ def _function(name: str, files: Sequence[str], **options: Sql) -> Sql:
         exp.EQ(this=exp.to_identifier(option), expression=value)
         for option, value in options.items()
     ]
-    paths = s.one_of(map(s.text, files))
+    paths = one_of(map(s.text, files))
     call = exp.Anonymous(this=name, expressions=[paths, *named])
     return exp.Table(this=call)
 
 
 def _described(session: Session, table: Sql) -> list[tuple[str, str]]:
-    query = s.render(exp.select("*").from_(table))
+    query = render(exp.select("*").from_(table))
     return [(row[0], row[1]) for row in session.rows(f"DESCRIBE {query}")]
 
 
@@ -133,9 +134,7 @@ def csv_table(parts: CsvParts, files: Sequence[str]) -> Sql:
         quote=s.text(parts.rules.out_quote),
         escape=s.text(parts.rules.out_quote),
         new_line=s.text("\\n"),
-        force_not_null=s.one_of(
-            name.copy() for name in names
-        ),  # null texts are the schema's matter
+        force_not_null=one_of(name.copy() for name in names),  # null texts are the schema's matter
         strict_mode=no.copy(),
         parallel=no.copy(),
         max_line_size=s.whole(parts.longest_line),
@@ -298,7 +297,7 @@ def _as_dataset(
 def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]]:
     path = source.files[0]
     try:
-        session.run(f"ATTACH {s.render(s.text(path))} AS {_ATTACHED} (READ_ONLY)")
+        session.run(f"ATTACH {render(s.text(path))} AS {_ATTACHED} (READ_ONLY)")
     except EngineFailed:
         raise BadSource(
             f"{path!r} cannot be opened as a DuckDB file: it is damaged, of another format or "

@@ -29,11 +29,15 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.duckdb import sql as s
-from discreet.engines.duckdb.sql import Sql
+from discreet.engines.duckdb.dialect import one_of, render
 from discreet.engines.protocol import Progress
 from discreet.engines.spill import SpillDirectory
+from discreet.engines.sql import keys
+from discreet.engines.sql import syntax as s
+from discreet.engines.sql.expressions import Compiler
+from discreet.engines.sql.syntax import Sql
 from discreet.errors import BadInput, EngineFailed
+from discreet.queries.tallies import FoundKeys
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.1
@@ -110,7 +114,7 @@ class Session:
 
     def lock(self, files: Sequence[str]) -> None:
         """From here on only `files` can be read, and no setting can be changed back."""
-        listed = s.render(s.one_of(map(s.text, files)))
+        listed = render(one_of(map(s.text, files)))
         self.run(f"SET allowed_paths = {listed}")
         self.run("SET enable_external_access = false")
         self.run("SET lock_configuration = true")
@@ -118,7 +122,7 @@ class Session:
 
     def lock_to_private_files(self) -> Path:
         """The same, where only files in the private directory can be read."""
-        self.run(f"SET allowed_directories = {s.render(s.one_of([s.text(str(self._spill.path))]))}")
+        self.run(f"SET allowed_directories = {render(one_of([s.text(str(self._spill.path))]))}")
         self.lock(())
         return self._spill.path
 
@@ -129,7 +133,7 @@ class Session:
 
     def set_variable(self, name: str, value: Sql) -> None:
         """Sets a variable for every later query, while the session is being opened."""
-        statement = f"SET VARIABLE {name} = {s.render(value)}"
+        statement = f"SET VARIABLE {name} = {render(value)}"
         for connection in self._connections:
             self._guarded(partial(connection.execute, statement))
 
@@ -161,6 +165,21 @@ class Session:
                     connection.unregister(name)
 
         return list(self._work(fetch).values())
+
+    @contextmanager
+    def lookup(self, found: FoundKeys, compiler: Compiler) -> Iterator[Sql]:
+        """The place of a row's key among the found ones, by an ENUM: one hash lookup, as for declared values."""
+        if not found.texts:
+            yield s.cast(s.null(), "BIGINT")
+            return
+        listed = ", ".join(render(s.text(keys.spelled(key))) for key in found.texts)
+        type_ = self.new_name("found_keys")
+        self.run(f"CREATE TYPE {type_} AS ENUM ({listed})")
+        try:
+            place = s.call("enum_code", s.try_cast(keys.joined_text(found, compiler), type_))
+            yield s.cast(place, "BIGINT")
+        finally:
+            self.run(f"DROP TYPE {type_}")
 
     @contextmanager
     def share_of_progress(self, start: float, end: float) -> Iterator[None]:
@@ -315,10 +334,10 @@ def _known_settings() -> frozenset[str]:
 
 
 def _text(query: str | Sql) -> str:
-    return query if isinstance(query, str) else s.render(query)
+    return query if isinstance(query, str) else render(query)
 
 
 def _setting(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return s.render(s.whole(value) if isinstance(value, int) else s.text(str(value)))
+    return render(s.whole(value) if isinstance(value, int) else s.text(str(value)))

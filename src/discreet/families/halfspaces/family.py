@@ -35,6 +35,8 @@ FAMILY = Family(
         "halfspaces": "discreet.answering.evidence:numbers_of",
         "halfspace-tree": "discreet.families.ranges.answer.ranges:tree_of",
     },
+    usefulness={"halfspaces": "discreet.families.halfspaces.answer.usefulness:halfspaces_bound"},
+    margins=frozenset({"halfspaces"}),
     pooled=("discreet.families.halfspaces.answer.halfspaces:HalfspaceSource",),
     figures=("discreet.report.plane:plane_figures",),
     examples=_examples,

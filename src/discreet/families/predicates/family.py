@@ -31,6 +31,7 @@ FAMILY = Family(
         ),
     },
     sources={"predicates": "discreet.families.predicates.answer.predicates:predicates_of"},
+    usefulness={"predicates": "discreet.families.predicates.answer.usefulness:predicates_bound"},
     selections={
         "predicates": "discreet.families.predicates.queries.predicate_score:selected_among"
     },

@@ -94,15 +94,14 @@ class PrefixSearch:
             if group:
                 longer = self.lengths[group] - self.lengths[group - 1]
                 beginnings = ((beginnings[:, None] << longer) + np.arange(1 << longer)).reshape(-1)
-            support = self.protocol.support(told)
+            classes, places = np.unique(self.classes(beginnings, group), return_inverse=True)
             counted = frequencies(
                 self.protocol,
-                support,
+                self.protocol.support_of(told, classes),
                 len(told),
-                values=[""] * HASHED,
+                values=[""] * len(classes),
                 confidence=confidence,
             )
-            places = self.classes(beginnings, group)
             shares = counted.shares[places]
             likely = np.flatnonzero(counted.upper[places] >= least)
             order = likely[np.argsort(-shares[likely], kind="stable")][: self.kept]

@@ -110,15 +110,19 @@ class LocalHashing:
 
     def support(self, reports: npt.NDArray[Any]) -> Integers:
         """For each value, how many reports speak for it."""
+        return self.support_of(reports, np.arange(self.values))
+
+    def support_of(self, reports: npt.NDArray[Any], values: Integers) -> Integers:
+        """The same for some values only."""
         told = np.asarray(reports, dtype=np.int64)
         if told.size and not (int(told.min()) >= 0 and int(told.max()) < self.family * self.base):
             raise BadInput("A report names a hash function or an answer that does not exist.")
         table = np.bincount(told, minlength=self.family * self.base).reshape(self.family, self.base)
         functions = np.flatnonzero(table.any(axis=1))
-        counts = np.zeros(self.values, dtype=np.int64)
+        counts = np.zeros(len(values), dtype=np.int64)
         step = max(1, BLOCK // max(len(functions), 1))
-        for start in range(0, self.values, step):
-            values = np.arange(start, min(start + step, self.values))
-            answers = self.hashes(functions[None, :], values[:, None])
-            counts[values] = table[functions[None, :], answers].sum(axis=1)
+        for start in range(0, len(values), step):
+            some = values[start : start + step]
+            answers = self.hashes(functions[None, :], some[:, None])
+            counts[start : start + step] = table[functions[None, :], answers].sum(axis=1)
         return counts

@@ -37,9 +37,11 @@ from discreet.schema import Schema
 
 MOST_COUNTS = 50_000
 USUAL_EPSILON, USUAL_DELTA = 0.1, 0.05
-"""For which the plan prints what the theorem asks for."""
+"""For which a plan prints what the theorem asks for; `discreet theory halfspaces` takes others."""
 LARGEST_ALPHA = 1e6
 """A budget beyond any use: what the theorem refuses here, it refuses everywhere."""
+SHOWN_ALPHA = 1.0
+"""For which a refusal states the rows, before a budget is known."""
 EACH = "noise of one canonical count; the answer is about some gamma-close halfspace"
 
 
@@ -60,7 +62,7 @@ class HalfspaceNet:
         if asked.projections == "theorem":  # whatever the budget, so before anything is charged
             refusal = _needed(asked, schema, LARGEST_ALPHA).refusal(schema.people)
             if refusal is not None:
-                return refusal
+                return _needed(asked, schema, SHOWN_ALPHA).refusal(schema.people)
         try:
             counts = _canonical(asked, schema)
         except BadInput as error:
@@ -99,11 +101,13 @@ def _alpha(share: Budget) -> float:
     return float(share.epsilon) if pure else math.sqrt(2 * float(share.rho))
 
 
-def _needed(asked: Halfspaces, schema: Schema, alpha: float) -> TheoremParameters:
+def _needed(
+    asked: Halfspaces, schema: Schema, alpha: float, *, delta: float = USUAL_DELTA
+) -> TheoremParameters:
     """What the theorem asks for, of rows with as many bits as the schema's cells have."""
     return theorem_parameters(
         epsilon=USUAL_EPSILON,
-        delta=USUAL_DELTA,
+        delta=delta,
         gamma=float(asked.gamma),
         alpha=alpha,
         bits=max(1, *(bits_of(schema.column(name).value_cells) for name in asked.columns)),
@@ -123,7 +127,7 @@ class PreparedNet(MeasuredAtOnce):
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         many = len(self.query.bounds)
-        needed = _needed(self.query_class, self.schema, _alpha(self.share))
+        needed = _needed(self.query_class, self.schema, _alpha(self.share), delta=1 - confidence)
         return ClassError.in_rows(
             rows,
             queries=many,
@@ -132,7 +136,7 @@ class PreparedNet(MeasuredAtOnce):
             simultaneous=float(simultaneous_bound([(self.law, many)], confidence)),
             note=(
                 f"{many:,} canonical halfspaces; the errors are about some gamma-close halfspace, and noise "
-                f"only. For a guarantee at epsilon {USUAL_EPSILON}, delta {USUAL_DELTA}, {needed.sentence}: "
+                f"only. For a guarantee {needed.sentence}: "
                 "take the algorithm cells."
             ),
         )

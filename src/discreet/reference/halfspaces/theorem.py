@@ -18,6 +18,11 @@ from discreet.reference.halfspaces.net import log10_cap
 class TheoremParameters:
     """k and m are exact; the net and the rows are given by their powers of ten."""
 
+    epsilon: float
+    delta: float
+    gamma: float
+    alpha: float
+    """What was asked for, and the budget."""
     dimensions: int
     projections: int
     log10_net: float
@@ -26,6 +31,7 @@ class TheoremParameters:
     @property
     def sentence(self) -> str:
         return (
+            f"at epsilon {self.epsilon:g}, delta {self.delta:g}, gamma {self.gamma:g} and a budget of {self.alpha:g}, "
             f"theorem 6.5 of Blum, Ligett and Roth asks for m = {self.projections:,} projections to "
             f"k = {self.dimensions:,} dimensions, nets of {_power(self.log10_net)} halfspaces each, and "
             f"{_power(self.log10_rows)} rows"
@@ -59,6 +65,10 @@ def theorem_parameters(
     both = math.log10(projections) + net
     spread = both * math.log(10) + math.log(2 / delta)
     return TheoremParameters(
+        epsilon=epsilon,
+        delta=delta,
+        gamma=gamma,
+        alpha=alpha,
         dimensions=dimensions,
         projections=projections,
         log10_net=net,

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from discreet.artifacts.answers import Answers
 from discreet.ledger import EntryView
 from discreet.service.accounts import KeyState, Person, Role
+from discreet.service.api.answers import answer_shape
 from discreet.service.api.callers import EVERYBODY, desk_of, may, roles_of
 from discreet.service.api.shapes import ERRORS, LiveAnswerBody, PreviewBody, QuestionShape
 from discreet.service.datasets import LiveDataset, Question
@@ -137,7 +138,7 @@ def asking(
     def work() -> bytes:
         dataset = desk.dataset(name, person)
         answers, found = asked_live(desk, dataset, person, question, key)
-        shape = {**answers.to_dict(), **found}
+        shape = {**answer_shape(answers), **found}
         return json.dumps(shape, allow_nan=False).encode()
 
     return work

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import FileResponse, Response
 
 from discreet.service.accounts import Person
+from discreet.service.api.answers import answer_shape
 from discreet.service.api.callers import anybody, desk_of
 from discreet.service.api.shapes import ERRORS, AnswerBody, ReleaseQuestionShape
 from discreet.service.limits.refusals import TooLarge
@@ -72,7 +73,7 @@ async def ask(
                 f"The answer has {len(answers):,} rows; at most {desk.limits.answer_rows:,} are sent. "
                 "Download the release, and ask it on your own machine."
             )
-        return json.dumps(answers.to_dict(), allow_nan=False).encode()
+        return json.dumps(answer_shape(answers), allow_nan=False).encode()
 
     return Response(await desk.run(person, work), media_type="application/json")
 

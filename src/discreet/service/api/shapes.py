@@ -110,6 +110,8 @@ class AnswerBody(BaseModel):
     confidence: float
     rows: list[dict[str, Any]]
     notes: list[str]
+    group_values: dict[str, Any]
+    """For each group column, what its labels stand for: numbers, truth values, dates as ISO texts, null."""
 
 
 class LiveAnswerBody(AnswerBody):

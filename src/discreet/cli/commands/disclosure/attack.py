@@ -135,7 +135,7 @@ def _secret(table: str, column: str | None, value: str | None, people: int) -> l
 @command.command()
 @click.argument("published", type=FILE, required=False)
 @epsilon_option
-@draws_option(5)
+@draws_option(3)
 @outcome_options
 def difference(published: Path | None, epsilon: str, draws: int, **shared: Any) -> None:
     """Find every person whose value follows from published aggregates.

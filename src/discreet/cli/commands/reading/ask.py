@@ -25,6 +25,11 @@ from discreet.cli.options import FILE, confidence_option, json_option
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the answers to a Parquet file, numbers, dates and nulls as such.",
 )
+@click.option(
+    "--population",
+    is_flag=True,
+    help="Shares of the population that the rows were drawn from: intervals with the sampling error added.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -34,6 +39,7 @@ def command(
     as_json: bool,
     as_csv: bool,
     parquet: Path | None,
+    population: bool,
 ) -> None:
     """Ask a release one or several questions in SQL. Questions are free: they read the release,
     never the table.
@@ -52,6 +58,7 @@ def command(
       discreet ask people.release "SELECT avg(income) FROM people" --json
       discreet ask people.release "SELECT sex, count(*) FROM people GROUP BY sex" --csv > by-sex.csv
       discreet ask people.release "SELECT sex, 100.0 * count(*) / sum(count(*)) OVER () AS percent FROM people GROUP BY sex ORDER BY percent DESC"
+      discreet ask people.release "SELECT sex, count(*) FROM people GROUP BY sex" --population
       cat questions.sql | discreet ask people.release -
     """
     from discreet.answering import open_release
@@ -67,6 +74,11 @@ def command(
     if as_csv + as_json + (parquet is not None) > 1:
         raise BadInput("Give one of --json, --csv and --parquet.")
     reader = open_release(release_path)
+    if population:
+        if as_csv or parquet is not None:
+            raise BadInput("--population is printed as a table or as JSON, not as CSV or Parquet.")
+        _print_population(reader, asked, confidence, as_json)
+        return
     found: list[dict[str, Any]] = []
     refused = 0
     for place, question in enumerate(asked, 1):
@@ -97,6 +109,33 @@ def command(
         if not as_json:
             click.echo(f"{refused} of {len(asked)} questions were not answered.", err=True)
         ctx.exit(2)
+
+
+def _print_population(reader: Any, asked: list[str], confidence: float, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from discreet.answering.population import ASSUMED
+    from discreet.cli.output import print_json, print_table, say
+
+    found = [reader.population(question, confidence=confidence) for question in asked]
+    if as_json:
+        print_json([[asdict(each) for each in shares] for shares in found])
+        return
+    for question, shares in zip(asked, found, strict=True):
+        print_table(
+            ("count", "share", f"{confidence:g} of the population", "of the table"),
+            [
+                (
+                    " ".join(each.group),
+                    f"{each.estimate:.4f}",
+                    f"[{each.lower:.4f}, {each.upper:.4f}]",
+                    f"[{each.table_lower:.4f}, {each.table_upper:.4f}]",
+                )
+                for each in shares
+            ],
+            title=question if len(asked) > 1 else None,
+        )
+    say(ASSUMED)
 
 
 def _short(question: str) -> str:

@@ -223,7 +223,7 @@ if (plan) {
       const first = make("td");
       first.append(make("code", row.class));
       line.append(first, make("td", row.error + (row.unit === "rows" ? "" : ` ${row.unit}`), "n"),
-        make("td", row.small, "n"), make("td", row.clear ? `from ${row.clear}` : "", "n"));
+        make("td", row.small, "n"), make("td", row.clear, "n"));
       return line;
     }));
     if (publish) {

@@ -1,23 +1,23 @@
-"""Keys that no schema lists, in DuckDB: which there are, who holds them, and how a row finds its own.
+"""Keys that no schema lists: which there are, who holds them, and how a row finds its own.
 
 A key is the texts of some category columns. For lookups its texts become one, each behind its
-length, so that no two keys spell alike; the named keys are then an ENUM, one hash lookup a row, as
-for declared values. A null, or a text with a NUL, which no statement can hold, makes a row keyless.
+length, so that no two keys spell alike. A null, or a text with a NUL, which no statement can hold,
+makes a row keyless.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from sqlglot import exp
 
-from discreet.engines.duckdb import sql as s
-from discreet.engines.duckdb.expressions import Compiler
-from discreet.engines.duckdb.session import Session
-from discreet.engines.duckdb.sql import Sql
 from discreet.engines.protocol import Counts
+from discreet.engines.sql import syntax as s
+from discreet.engines.sql.dialect import Dialect
+from discreet.engines.sql.expressions import Compiler
+from discreet.engines.sql.session import Session
+from discreet.engines.sql.syntax import Sql
 from discreet.queries.tallies import FoundKeys, Key
 from discreet.questions.expressions import TRUE, ColumnValue, Expression, columns_of
 from discreet.schema.columns.column import Column
@@ -29,8 +29,7 @@ Source = Callable[[Sequence[Column]], Sql]
 def text_of(name: str, compiler: Compiler) -> Sql:
     """A category as text; null where it has none that a statement can hold."""
     text = s.cast(compiler.sql(ColumnValue(name, "text")), "VARCHAR")
-    nul = s.call("contains", text, s.call("chr", s.whole(0)))
-    return s.choose([(nul, s.null())], text)
+    return compiler.dialect.key_text(text)
 
 
 def held_keys(
@@ -58,14 +57,17 @@ def held_keys(
     rows = exp.select(exp.Star()).from_(held.subquery("rows")).where(*known).subquery("known")
     if has_units:
         once = exp.select(*whose, *grouped).from_(rows).distinct()
-        rows = within_groups(once, grouped, schema.unit.groups).subquery("bounded")
+        once = within_groups(once, grouped, schema.unit.groups, compiler.dialect)
+        rows = once.subquery("bounded")
     query = exp.select(*grouped, exp.Count(this=exp.Star())).from_(rows).group_by(*grouped)
     found = sorted(session.rows(query))
     counts = np.array([row[-1] for row in found], dtype=np.int64)
     return [tuple(row[:-1]) for row in found], counts
 
 
-def within_groups(rows: exp.Select, grouped: Sequence[Sql], most: int) -> exp.Select:
+def within_groups(
+    rows: exp.Select, grouped: Sequence[Sql], most: int, dialect: Dialect
+) -> exp.Select:
     """The rows of each identifier that lie in the first `most` of its groups, in an order of MD5s.
 
     The order depends on the identifier and the group alone: not on where a row stands, nor on
@@ -77,20 +79,11 @@ def within_groups(rows: exp.Select, grouped: Sequence[Sql], most: int) -> exp.Se
     place = exp.Window(
         this=exp.Anonymous(this="dense_rank"), partition_by=[s.name("identifier")], order=order
     )
-    query = exp.select(exp.Star()).from_(rows.subquery("grouped", copy=False), copy=False)
-    query.set("qualify", exp.Qualify(this=exp.LTE(this=place, expression=s.whole(most))))
-    return query
+    return dialect.first_of(rows, place, most)
 
 
-@contextmanager
-def lookup(found: FoundKeys, session: Session, compiler: Compiler) -> Iterator[Sql]:
-    """The place of a row's key among the found ones; null where it is none of them."""
-    if not found.texts:
-        yield s.cast(s.null(), "BIGINT")
-        return
-    listed = ", ".join(s.render(s.text(_spelled(key))) for key in found.texts)
-    type_ = session.new_name("found_keys")
-    session.run(f"CREATE TYPE {type_} AS ENUM ({listed})")
+def joined_text(found: FoundKeys, compiler: Compiler) -> Sql:
+    """A row's key as one text; null where it has none."""
     parts: list[Sql] = []
     for name in found.columns:
         text = text_of(name, compiler)
@@ -98,11 +91,9 @@ def lookup(found: FoundKeys, session: Session, compiler: Compiler) -> Iterator[S
     joined: Sql = parts[0]
     for part in parts[1:]:
         joined = s.binary(exp.DPipe, joined, part)  # null where any part is
-    try:
-        yield s.cast(s.call("enum_code", s.try_cast(joined, type_)), "BIGINT")
-    finally:
-        session.run(f"DROP TYPE {type_}")
+    return joined
 
 
-def _spelled(key: Key) -> str:
+def spelled(key: Key) -> str:
+    """The text that `joined_text` makes of a key."""
     return "".join(f"{len(text)}:{text}" for text in key)

@@ -1,4 +1,4 @@
-"""Tallies in DuckDB: every aggregate of a question from one scan.
+"""Tallies: every aggregate of a question from one scan.
 
 The rows that meet the condition get one integer key for their group, and one more for each
 histogram (group and bucket together); GROUPING SETS then counts them all at once. What a term adds
@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.duckdb import sql as s
-from discreet.engines.duckdb.expressions import Compiler
-from discreet.engines.duckdb.keys import lookup, within_groups
-from discreet.engines.duckdb.session import Session
-from discreet.engines.duckdb.sql import Sql
+from discreet.engines.sql import syntax as s
+from discreet.engines.sql.expressions import Compiler
+from discreet.engines.sql.keys import within_groups
+from discreet.engines.sql.session import Session
+from discreet.engines.sql.syntax import Sql
 from discreet.queries.measurable import SATURATION
 from discreet.queries.tallies import (
     Cells,
@@ -52,14 +52,13 @@ def tallied(
     schema: Schema,
     session: Session,
     source: Source,
-    double_categories: frozenset[str],
+    compiler: Compiler,
 ) -> list[Counts]:
     """The integers of each tally, flat."""
     together: dict[tuple[tuple[str | Bins, ...], Expression, FoundKeys | None], list[int]] = {}
     for place, tally in enumerate(tallies):
         together.setdefault((tally.groups, tally.condition, tally.found), []).append(place)
     found: dict[int, Counts] = {}
-    compiler = Compiler(schema, double_categories)
     for (groups, condition, keys), places in together.items():
         scan = _Scan(schema, groups, condition, compiler, keys)
         terms = list(dict.fromkeys(tallies[place].term for place in places))
@@ -105,7 +104,7 @@ class _Scan:
     def run(self, terms: Sequence[Term], session: Session, source: Source) -> dict[Term, Counts]:
         if self.keys is None:
             return self._counted(terms, session, source, None)
-        with lookup(self.keys, session, self.compiler) as place:
+        with session.lookup(self.keys, self.compiler) as place:
             return self._counted(terms, session, source, place)
 
     def _counted(
@@ -142,7 +141,7 @@ class _Scan:
         numbers = list(range(0 if plain else 1, len(keys)))
         names = [s.name(f"k{n}") for n in numbers]
         sets = [exp.Tuple(expressions=[name]) for name in names]
-        grouping = s.call("grouping_id", *names)
+        grouping = self.compiler.dialect.grouping(names)
         blank = [s.call("coalesce", s.name(f"k{n}"), s.whole(-1)) for n in numbers]
         query = exp.select(
             exp.alias_(s.cast(grouping, "BIGINT"), "which"),
@@ -225,7 +224,9 @@ class _Scan:
         whose = [s.name("identifier")] if self._bounds_groups else []
         query = exp.select(*chosen, *whose).from_(rows, copy=False).where(*met, copy=False)
         if self._bounds_groups:
-            query = within_groups(query, [s.name("k0")], self.schema.unit.groups)
+            query = within_groups(
+                query, [s.name("k0")], self.schema.unit.groups, self.compiler.dialect
+            )
         return query.subquery("keyed", copy=False)
 
     @property
@@ -284,7 +285,7 @@ class _Scan:
     def _bucket(self, group: Sql, term: Cells) -> Sql:
         """The group and the bucket as one number; null where the row is in none."""
         column = self.schema.column(term.column)
-        code = s.try_cast(self._code(term.column), "BIGINT")
+        code = self.compiler.dialect.narrowed(self._code(term.column))
         if term.shift is not None:
             inside = s.less(code, s.whole(column.value_cells))
             shifted = s.binary(exp.BitwiseRightShift, code, s.whole(term.shift))
@@ -318,7 +319,9 @@ class _Scan:
                 wide = "BIGINT" if most < SATURATION else "HUGEINT"
                 moved = s.cast(s.subtract(self._fixed_point(of, grid), s.whole(center)), wide)
                 squared = s.multiply(moved, moved)
-                return s.divide_whole(squared, s.whole(1 << shift)) if shift else squared
+                if not shift:
+                    return squared
+                return self.compiler.dialect.quotient(squared, 1 << shift, wide=wide == "HUGEINT")
         assert_never(term)
 
     def _aggregate(self, place: int, term: Term, terms: Sequence[Term]) -> exp.Expr:
@@ -336,7 +339,7 @@ class _Scan:
                 if is_whole(of, self.schema) and grid > 1:
                     made = s.multiply(made, s.whole(grid))
                 if bits:
-                    made = s.divided_down(made, 1 << bits)
+                    made = self.compiler.dialect.wide_divided_down(made, 1 << bits)
                 if center:
                     rows = s.cast(exp.Count(this=name.copy()), "HUGEINT")
                     made = s.subtract(made, s.multiply(rows, s.whole(center)))
@@ -363,26 +366,20 @@ class _Scan:
             if grid == 1:
                 return value
             wide = s.multiply(s.cast(value, "HUGEINT"), s.whole(grid))
-            return s.try_cast(
-                wide, "BIGINT"
-            )  # the plan keeps it within 64 bits; nothing here can fail
+            return self.compiler.dialect.narrowed(wide)  # the plan keeps it within 64 bits
         if not isinstance(of, str):  # near its bounds first, for then the cast cannot fail
             low, high = (s.double(float(end)) for end in summand_bounds(of, self.schema))
-            value = _clamped_or_null(value, low, high)
-        product = value if grid == 1 else s.multiply(value, s.double(float(grid)))
+            value = s.clamped_or_null(value, low, high)
+        product = value if grid == 1 else self.compiler.dialect.scaled(value, float(grid))
         if not isinstance(of, str):
-            product = _clamped_or_null(product, s.double(-(2.0**62)), s.double(2.0**62))
+            product = s.clamped_or_null(product, s.double(-(2.0**62)), s.double(2.0**62))
         steps = s.cast(product, "BIGINT")  # this cast rounds half to even, as a test pins
         return steps if isinstance(of, str) else self._within(steps, of, grid)
 
     def _within(self, steps: Sql, of: Summand, grid: int) -> Sql:
         """Within the bounds that the sensitivity is made of, as integers."""
         low, high = steps_of(of, grid, self.schema)
-        return _clamped_or_null(steps, s.whole(low), s.whole(high))
-
-
-def _clamped_or_null(value: Sql, low: Sql, high: Sql) -> Sql:
-    return s.choose([(s.is_null(value), s.null())], s.clamp(value, low, high))
+        return s.clamped_or_null(steps, s.whole(low), s.whole(high))
 
 
 def _searched(value: Sql, runs: Sequence[tuple[int | float, int]]) -> Sql:

@@ -1,0 +1,183 @@
+"""The service under load: charged asks and release questions a second, with the quantum off and on.
+
+    python benchmarks/service.py [seconds]
+
+32 clients ask a table of 50,000 rows for a while, each question another one, through a service in
+processes of its own. Then the ledger is looked into: every answer that left is charged exactly once.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import discreet as dc
+from discreet.demo import make_people, schema_text, write_csv
+from discreet.ledger import Ledger
+from discreet.service.accounts import Role
+from discreet.service.house import open_house
+from discreet.service.settings import load_settings
+
+CLIENTS = 32
+WORKERS = max(2, os.cpu_count() or 2)
+SETTINGS = """[service]
+port = 0
+workers = {workers}
+[limits]
+quantum_ms = {quantum}
+requests_a_minute = 100000000
+questions_waiting = 1000
+questions_at_once_each = 1000
+questions_at_once = 2
+[[dataset]]
+source = "people.parquet"
+schema = "people.toml"
+data_version = "1"
+[[release]]
+file = "people.release"
+public = true
+"""
+
+
+def make(folder: Path) -> str:
+    """The table, a release of it, and an analyst's token."""
+    import duckdb
+
+    write_csv(folder / "people.csv", make_people())
+    duckdb.sql(f"COPY (FROM '{folder}/people.csv') TO '{folder}/people.parquet' (FORMAT parquet)")
+    schema = replace(dc.Schema.loads(schema_text()), cap=dc.Budget(epsilon=10))
+    (folder / "people.toml").write_text(schema.dumps(), encoding="utf-8")
+    write_settings(folder, 0)
+    settings = load_settings(folder / "curator.toml")
+    dc.release_to_file(
+        folder / "people.parquet",
+        schema,
+        folder / "people.release",
+        budget=dc.Budget(epsilon="0.5"),
+        workload=["marginals(age, sex)"],
+        ledger=settings.ledger,
+    )
+    house = open_house(settings)
+    house.accounts.add("ann", Role.ANALYST, by="bench")
+    token = house.accounts.issue("ann", days=1, by="bench")
+    house.datasets["people"].allow("ann", dc.Budget(epsilon=9), by="bench", reason="bench")
+    house.close()
+    return token
+
+
+def write_settings(folder: Path, quantum: int) -> None:
+    text = SETTINGS.format(workers=WORKERS, quantum=quantum)
+    (folder / "curator.toml").write_text(text, encoding="utf-8")
+
+
+def load(
+    place: tuple[str, int], token: str, path: str, make_body: Any, seconds: float
+) -> tuple[int, list[float], float]:
+    """Ask from many clients; how many were answered, how long each took, and for how long it went on."""
+    ended = time.monotonic() + seconds
+    taken: list[list[float]] = [[] for _ in range(CLIENTS)]
+
+    def client(number: int) -> None:
+        connection = http.client.HTTPConnection(*place, timeout=60)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        at = 0
+        while time.monotonic() < ended:
+            at += 1
+            began = time.monotonic()
+            body = json.dumps(make_body(number, at))
+            connection.request("POST", path, body, headers)
+            reply = connection.getresponse()
+            content = reply.read()
+            if reply.status != 200:
+                raise SystemExit(f"{reply.status}: {content!r}")
+            taken[number].append(time.monotonic() - began)
+        connection.close()
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(CLIENTS)]
+    began = time.monotonic()
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    times = sorted(each for own in taken for each in own)
+    return len(times), times, time.monotonic() - began
+
+
+def started(folder: Path) -> tuple[subprocess.Popen[str], tuple[str, int]]:
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "from discreet.cli import main; main()",
+            "serve",
+            str(folder / "curator.toml"),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    address = process.stderr.readline().split()[-1]
+    host, _, port = address.removeprefix("http://").rpartition(":")
+    stream = process.stderr
+    threading.Thread(target=lambda: [None for _ in stream], daemon=True).start()
+    return process, (host, int(port))
+
+
+def main() -> None:
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        token = make(folder)
+        asked = 0
+        print(f"{CLIENTS} clients, {WORKERS} workers, 50,000 rows, {seconds:g} s each")
+        print(f"{'questions':<28}{'a second':>10}{'p50 ms':>10}{'p99 ms':>10}")
+        kinds = (
+            ("live, quantum off", 0, "/api/v1/datasets/people/ask", True),
+            ("live, quantum 100 ms", 100, "/api/v1/datasets/people/ask", True),
+            ("release", 0, "/api/v1/releases/people/ask", False),
+        )
+        for run, (label, quantum, path, price) in enumerate(kinds, start=1):
+            write_settings(folder, quantum)
+            process, place = started(folder)
+
+            def body(number: int, at: int, run: int = run, price: bool = price) -> dict[str, Any]:
+                if not price:
+                    return {"sql": f"SELECT count(*) FROM people WHERE age >= {at % 100}"}
+                size = run * 10_000_000 + number * 100_000 + at
+                sql = f"SELECT count(*) FROM people WHERE income >= {size}.5 / 1000"
+                return {"sql": sql, "budget": {"epsilon": "0.0001"}}
+
+            load(place, token, path, lambda number, at: body(99, number * 1000 + at), 3)
+            with Ledger.open(folder / "state" / "ledger.db") as ledger:
+                before = len(ledger.entries())
+            many, times, took = load(place, token, path, body, seconds)
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            with Ledger.open(folder / "state" / "ledger.db") as ledger:
+                ledger.verify()
+                charged = len(ledger.entries()) - before
+                purposes = [each.purpose for each in ledger.entries() if each.analyst == "ann"]
+                assert len(set(purposes)) == len(purposes), "a question was charged twice"
+                assert ledger.spent("people", analyst="ann").epsilon == Fraction(
+                    len(purposes), 10_000
+                )
+                assert charged == (many if price else 0), (charged, many)
+                asked += many if price else 0
+            p50, p99 = (1000 * times[int(part * len(times))] for part in (0.5, 0.99))
+            print(f"{label:<28}{many / took:>10.0f}{p50:>10.0f}{p99:>10.0f}", flush=True)
+        print(f"{asked:,} live answers left; each is charged exactly once, and no cap was passed.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""PostgreSQL: rows are counted where they lie, in one read-only transaction."""

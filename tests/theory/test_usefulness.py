@@ -1,0 +1,150 @@
+"""Usefulness as a measured property: what is stated for a whole class holds for all its queries, run after run."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas
+import pytest
+
+from discreet.answering.reader import ReleaseReader
+from discreet.errors import BadInput, NotAnswerable
+from discreet.families.halfspaces.answer.usefulness import divisions
+from discreet.families.halfspaces.estimate.prior import random_halfspaces
+from discreet.privacy.budget import Budget
+from discreet.queries.classes import parse_class
+from discreet.reference.halfspaces.theorem import theorem_parameters
+from discreet.releases.algorithms import algorithm_for
+from discreet.schema import Schema
+from tests.releasing import release
+
+SCHEMA = """
+dataset = "points"
+people = 3000
+adjacency = "{adjacency}"
+[columns.x]
+kind = "integer"
+range = [0, 7]
+[columns.y]
+kind = "integer"
+range = [0, 7]
+"""
+CONDITIONS = ("x >= 4", "y < 2", "x >= 4 AND y < 2", "x = 0 OR y = 7")
+PREDICATES = f"predicates({', '.join(chr(34) + each + chr(34) for each in CONDITIONS)})"
+
+
+def points(rows=3000):
+    public = np.random.default_rng(15)
+    return pandas.DataFrame({"x": public.binomial(7, 0.4, rows), "y": public.integers(0, 8, rows)})
+
+
+def released(asked, tmp_path, *, adjacency="add-remove", algorithm=None, confidence=0.95):
+    return ReleaseReader(
+        release(
+            points(), Schema.loads(SCHEMA.format(adjacency=adjacency)), budget=Budget(epsilon=1),
+            workload=[asked], confidence=confidence, ledger=tmp_path / "ledger.db",
+            algorithms={} if algorithm is None else {asked: algorithm},
+        )
+    )  # fmt: skip
+
+
+def true_counts(table):
+    x, y = table.x, table.y
+    met = (x >= 4, y < 2, (x >= 4) & (y < 2), (x == 0) | (y == 7))
+    return [int(each.sum()) for each in met]
+
+
+@pytest.mark.parametrize("algorithm", ["strategy", "independent", "mwem", "general"])
+def test_no_predicate_is_off_by_more_than_its_usefulness(tmp_path, algorithm):
+    """At delta 1e-9; the general mechanism must be run for that delta."""
+    adjacency = "change-one" if algorithm == "general" else "add-remove"
+    delta = Fraction(1, 10**9)
+    reader = released(
+        PREDICATES, tmp_path, adjacency=adjacency, algorithm=algorithm, confidence=1 - 1e-9
+    )
+    claim = reader.usefulness(PREDICATES, delta=delta)
+    assert claim.simultaneous and claim.confidence == pytest.approx(1 - float(delta))
+    exact = true_counts(points())
+    found = [
+        reader.ask(f"SELECT count(*) FROM points WHERE {condition}").only.estimate
+        for condition in CONDITIONS
+    ]
+    worst = max(abs(one - other) for one, other in zip(found, exact, strict=True))
+    assert worst <= claim.bound < 3000
+    assert reader.usefulness(PREDICATES, delta=delta / 10**3).bound >= claim.bound
+
+
+def test_a_list_of_predicates_is_bounded_by_the_union_of_its_answers(tmp_path):
+    reader = released(PREDICATES, tmp_path)
+    claim = reader.usefulness(PREDICATES, delta=Fraction(1, 100))
+    reach = []
+    for condition in CONDITIONS:
+        answer = reader.ask(
+            f"SELECT count(*) FROM points WHERE {condition}", confidence=1 - 1 / 400
+        ).only
+        reach.append(max(answer.upper - answer.estimate, answer.estimate - answer.lower))
+    assert claim.bound == max(reach)
+
+
+def test_no_halfspace_is_off_by_more_than_its_usefulness(tmp_path):
+    """20,000 random halfspaces at delta 1e-9: cells of single values are cut by none of them."""
+    reader = released("halfspaces(x, y)", tmp_path, algorithm="cells")
+    claim = reader.usefulness("halfspaces(x, y)", delta=Fraction(1, 10**9))
+    table = points()[["x", "y"]].to_numpy(dtype=float)
+    normals, bounds = random_halfspaces(np.zeros(2), np.full(2, 7.0), 20_000, seed=3)
+    exact = (table @ normals.T >= bounds).sum(axis=0)
+    found = reader.count_halfspaces(["x", "y"], normals, bounds)
+    assert np.abs(found.estimate - exact).max() <= claim.bound < 1500
+    # the same, and not less, for halfspaces that are close
+    assert reader.usefulness("halfspaces(x, y)", delta=Fraction(1, 10**9), gamma="0.3") == claim
+
+
+def test_planes_divide_points_in_no_more_ways_than_counted():
+    """All divisions of a 3 x 3 grid, by a fine search; and the counts of the formula for general position."""
+    grid = np.array([(x, y) for x in range(3) for y in range(3)], dtype=float)
+    seen = set()
+    for angle in np.linspace(0, 2 * np.pi, 2000, endpoint=False):
+        reach = grid @ np.array([np.cos(angle), np.sin(angle)])
+        seen |= {tuple(reach >= edge) for edge in [*reach, reach.max() + 1]}
+    assert 40 < len(seen) <= divisions(9, 2)
+    assert [divisions(points, 2) for points in (1, 2, 3, 4)] == [2, 4, 8, 14]
+
+
+def test_the_net_is_useful_for_some_close_halfspace(tmp_path):
+    """Definition 5.3, literally: every answer is within the bound of the count of some halfspace within gamma."""
+    reader = released("halfspaces(x, y)", tmp_path, adjacency="change-one", algorithm="net")
+    claim = reader.usefulness("halfspaces(x, y)", delta=Fraction(1, 10**9), gamma="0.3")
+    assert "definition 5.3" in claim.theorem
+    with pytest.raises(NotAnswerable, match="halfspaces"):
+        reader.usefulness("halfspaces(x, y)", delta=Fraction(1, 10**9))
+    with pytest.raises(NotAnswerable):
+        reader.usefulness("halfspaces(x, y)", delta=Fraction(1, 10**9), gamma="0.1")
+
+
+def test_where_planes_cut_cells_no_bound_is_stated(tmp_path):
+    wide = SCHEMA.format(adjacency="add-remove").replace(
+        "range = [0, 7]", "range = [0, 7]\nwidth = 2"
+    )
+    made = release(
+        points(), Schema.loads(wide), budget=Budget(epsilon=1), workload=["halfspaces(x, y)"],
+        algorithms={"halfspaces(x, y)": "cells"}, ledger=tmp_path / "ledger",
+    )  # fmt: skip
+    with pytest.raises(NotAnswerable, match="cut"):
+        ReleaseReader(made).usefulness("halfspaces(x, y)", delta=Fraction(1, 20))
+    with pytest.raises(BadInput, match="gamma is 2"):
+        ReleaseReader(made).usefulness("halfspaces(x, y)", delta=Fraction(1, 20), gamma=2)
+
+
+def test_theorem_6_5_is_solved_for_the_error_and_the_budget_that_are_given():
+    """At alpha 1 it asks for a million times the rows that it asks for at alpha 10^6."""
+    facts = {"gamma": 0.5, "bits": 8, "columns": 3}
+    one = theorem_parameters(epsilon=0.1, delta=0.05, alpha=1, **facts)
+    huge = theorem_parameters(epsilon=0.1, delta=0.05, alpha=1e6, **facts)
+    assert one.log10_rows - huge.log10_rows == pytest.approx(6)
+    assert "budget of 1," in one.sentence and "epsilon 0.1" in one.sentence
+    finer = theorem_parameters(epsilon=0.01, delta=0.001, alpha=1, **facts)
+    assert finer.dimensions > one.dimensions and finer.projections > one.projections
+    literal = parse_class("halfspaces(x, y, gamma=0.5, projections=theorem)")
+    with pytest.raises(BadInput, match="budget of 1,"):
+        algorithm_for(literal, Schema.loads(SCHEMA.format(adjacency="change-one")), named="net")
