@@ -239,8 +239,9 @@ def test_a_declared_view_joins_tables_of_a_database_as_it_joins_files(
                 )
         assert found[0] == found[1]
         assert found[0][0] == 14
-        with pytest.raises(BadSource, match=r"names? the schema"):
-            open_engine(f"{postgres.address}#care.visits", schema)
+        wrong = f"{postgres.address}#care.visits"
+        with pytest.raises(BadSource, match=r"names? the schema"), open_engine(wrong, schema):
+            pass
     finally:
         postgres.execute("DROP SCHEMA care CASCADE")
 
@@ -310,8 +311,8 @@ def test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused(
     table = source.partition("#")[2]
     one = named(postgres, "refused", f"CREATE {kind} refused AS {query.format(table=table)}")
     try:
-        with pytest.raises(BadSource, match=said):
-            open_engine(one, SCHEMA)
+        with pytest.raises(BadSource, match=said), open_engine(one, SCHEMA):
+            pass
     finally:
         postgres.execute(f"DROP {kind} refused")
 
@@ -337,8 +338,11 @@ def test_row_security_foreign_files_and_columns_without_leave_are_refused(
             ("file", "foreign table of file_fdw"),
             ("closed", "'age' may not be read"),
         ):
-            with pytest.raises(BadSource, match=said):
-                open_engine(f"{postgres.address}#{name}", SCHEMA)
+            with (
+                pytest.raises(BadSource, match=said),
+                open_engine(f"{postgres.address}#{name}", SCHEMA),
+            ):
+                pass
     finally:
         postgres.execute("DROP EXTENSION file_fdw CASCADE", "DROP TABLE secured, closed")
 

@@ -126,6 +126,7 @@ CONDITIONS = (
     "boolean IS NOT FALSE AND NOT (boolean AND integer > 0)",
     "greatest(integer, 3) = least(number, integer) OR coalesce(number, 1) > nullif(integer, 2)",
     "CASE WHEN boolean THEN number WHEN integer > 1 THEN 2 ELSE 0.25 END < 1",
+    "ln(number) > -3 OR sqrt(number * 4) <= 2",
     "number IS DISTINCT FROM integer AND integer IS NOT NULL",
 )
 

@@ -124,6 +124,17 @@ STATEMENTS = (
         tests=(f"{SUMS}::test_a_row_that_may_have_no_value_may_add_nothing",),
     ),
     Mutant(
+        name="a-logarithm-is-taken-of-whatever-a-row-holds",
+        trap=33,
+        file="src/discreet/engines/postgres/dialect.py",
+        old="                [(s.at_most(s.double(least), number), s.call(function, number))], s.null()\n",
+        new="                [(s.is_null(number), s.null())], s.call(function, number)\n",
+        tests=(
+            "tests/engines/test_battery.py"
+            "::test_both_engines_count_awkward_values_alike[doubles-awkward people]",
+        ),
+    ),
+    Mutant(
         name="a-power-of-a-power-is-written-out-without-an-end",
         trap=34,
         file="src/discreet/questions/reading.py",

@@ -179,8 +179,8 @@ def _summary(
             ),
         ],
         findings=[
-            f"The secret is whether {secret} is {most!r}. Guessing the more frequent answer is right for "
-            f"{rebuilt.chance or 0:.0%} of the people without any publication.",
+            f"The secret is whether {secret} is {most!r}. The counts are of subsets of up to {RECONSTRUCTED} people, as balanced as "
+            f"the column allows: of them, guessing without any publication is right for {rebuilt.chance or 0:.0%}.",
             f"Our side spends epsilon {float(budget.epsilon):g} in all. No charge was made: nothing of it is published.",
         ],
         banner=BANNER,
