@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from discreet.cli.failures import run
 from discreet.engines import column_names_and_types, open_engine
 from discreet.errors import BadSource, EngineFailed
 from discreet.privacy.adjacency import PrivacyUnit
+from discreet.queries.tallies import Cells, Tally
 from discreet.questions.expressions import TRUE
 from discreet.schema import CategoryColumn, IntegerColumn, NumberColumn, Schema
 from tests.postgres_server import READER, Server, postgres_source, server
@@ -179,6 +181,28 @@ def test_a_product_too_small_for_a_double_stops_no_verb(source: str) -> None:
     with open_engine(tiny, schema) as engine:
         counts = engine.marginals([("x",)])[0]
     assert [counts[0], counts[2**13 - 1], counts[2**13]] == [4, 1, 1]
+
+
+def test_many_columns_marginals_and_histograms_stay_within_what_a_query_may_hold() -> None:
+    """PostgreSQL takes 1,664 columns of a query, and 31 names of GROUPING."""
+    columns = tuple(IntegerColumn(f"c{n}", 0, 299) for n in range(40))
+    source = postgres_source({one.name: [n, n + 1, None] for n, one in enumerate(columns)})
+    schema = Schema(dataset="wide", columns=columns)
+    pairs = list(combinations(schema.names, 2))
+    with open_engine(source, schema) as engine:
+        found = engine.marginals(pairs)
+        counted = engine.tally([Tally(Cells(name)) for name in schema.names])
+    assert len(found) == 780
+    for (one, other), table in zip(pairs, found, strict=True):
+        n, m = int(one[1:]), int(other[1:])
+        assert [table[n, m], table[n + 1, m + 1], table[300, 300], table.sum()] == [1, 1, 1, 3]
+    for n, numbers in enumerate(counted):
+        assert [numbers[n], numbers[n + 1], numbers[300], numbers.sum()] == [1, 1, 1, 3]
+    many = tuple(IntegerColumn(f"c{n}", 0, 9) for n in range(501))
+    by_person = Schema(dataset="wide", unit=PrivacyUnit("p", 1), columns=many)
+    wide = postgres_source({"p": ["a"], **{one.name: [1] for one in many}})
+    with pytest.raises(BadSource, match="at most 500"), open_engine(wide, by_person):
+        pass
 
 
 def test_the_databases_message_is_not_passed_on(source: str) -> None:
@@ -371,6 +395,20 @@ def test_a_type_that_is_not_known_is_refused_and_one_without_values_counts_as_nu
         postgres.execute("DROP TABLE typed", "DROP TYPE weekday", "DROP DOMAIN short")
 
 
+def test_a_type_whose_casts_the_database_lacks_is_refused_before_the_charge(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if money were taken for a number, which has no cast to a double."""
+    money = server().load(pa.table({"age": ["1"], "sex": ["F"]}), {"age": "money"})
+    number = Schema(dataset="t", columns=(NumberColumn("age", 0.0, 9.0, bits=2),))
+    from discreet.engines.postgres import dialect
+
+    families = {**dialect._FAMILIES, "integer": ("money",)}
+    monkeypatch.setattr(dialect, "_FAMILIES", families)
+    with pytest.raises(BadSource, match="cannot read a type"), open_engine(money, number):
+        pass
+
+
 def test_without_the_driver_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(BadSource, match=r"discreet\[postgres\]"):
@@ -418,6 +456,7 @@ def test_a_lost_connection_ends_in_one_sentence(how: str, postgres: Server, sour
 def locked(postgres: Server, source: str) -> Iterator[psycopg.Connection[Any]]:
     """Another's transaction, for which every reader of the table waits."""
     with psycopg.connect(postgres.admin) as connection:
+        connection.execute("SET lock_timeout = '20s'")
         yield connection
 
 

@@ -26,7 +26,7 @@ from discreet.schema.columns.numeric import NumberColumn
 from discreet.schema.columns.values import NUMBER_PATTERN, WHITESPACE, WHOLE_PATTERN
 
 _FAMILIES = {
-    "integer": ("int2", "int4", "int8", "oid"),
+    "integer": ("int2", "int4", "int8"),
     "float": ("float4", "float8"),
     "decimal": ("numeric",),
     "boolean": ("bool",),
@@ -49,6 +49,7 @@ _BEYOND_DOUBLES = 2**1024 - 2**970
 """From here on the nearest double is infinite."""
 _BELOW_DOUBLES = "2.4703282292062327209e-324"
 """Up to here, or a hair less, the nearest double is 0."""
+_MOST_GROUPED = 30
 _PARTS = {"dayofweek": "dow", "dayofyear": "doy"}
 
 
@@ -392,7 +393,13 @@ class PostgresDialect(Dialect):
         return exp.select(exp.Star()).from_(numbered.subquery("numbered", copy=False)).where(kept)
 
     def grouping(self, names: Sequence[Sql]) -> Sql:
-        return s.call("grouping", *names)
+        """In parts, for GROUPING takes at most 31 names."""
+        bits = s.cast(s.whole(0), "BIGINT")
+        for start in range(0, len(names), _MOST_GROUPED):
+            part = names[start : start + _MOST_GROUPED]
+            bits = s.multiply(bits, s.cast(s.whole(1 << len(part)), "BIGINT"))
+            bits = s.add(bits, s.call("grouping", *part))
+        return bits
 
     def once(self, value: Sql, body: Callable[[Sql], Sql]) -> Sql:
         """`body` of a value that is computed once."""

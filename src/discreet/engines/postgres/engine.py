@@ -47,7 +47,9 @@ def open_source(
 
         found = found_table if schema.view is None else found_view
         table, fields = found(session, TableName.read(source.table or ""), schema)
-        return PostgresEngine(session, schema, TableRows(session, schema, table, fields))
+        rows = TableRows(session, schema, table, fields)
+        rows.rehearse()
+        return PostgresEngine(session, schema, rows)
     except BaseException:
         session.close()
         raise
@@ -83,6 +85,8 @@ class PostgresEngine(SqlEngine):
 
     Thread safe: verbs called at the same time wait for each other.
     """
+
+    most_groupings = 200
 
     def __init__(self, session: Session, schema: Schema, rows: TableRows) -> None:
         super().__init__(session, schema, rows)

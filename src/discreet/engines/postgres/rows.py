@@ -15,8 +15,13 @@ from discreet.engines.postgres.session import Session
 from discreet.engines.sql.layers import Layers
 from discreet.engines.sql.rows import Rows
 from discreet.engines.sql.syntax import Sql
+from discreet.errors import BadSource, EngineFailed
 from discreet.schema.columns.column import Column
 from discreet.schema.schema import Schema
+
+_MOST_COLUMNS = 500
+"""A code, a value and a unit of each are columns of one query, which may have 1,664."""
+_PLANNED_COLUMNS = 100
 
 
 class TableRows(Rows):
@@ -29,6 +34,29 @@ class TableRows(Rows):
         self._schema = schema
         self._table = table
         self.layers = Layers(schema, fields, DIALECT)
+        if schema.unit.identifier is not None and len(schema.columns) > _MOST_COLUMNS:
+            raise BadSource(
+                f"The schema declares {len(schema.columns)} columns beside an identifier. No row was read. "
+                f"PostgreSQL bounds the rows of people with at most {_MOST_COLUMNS}; declare fewer."
+            )
+
+    def rehearse(self) -> None:
+        """Has the server plan what verbs will ask of each column, without reading a row.
+
+        A type whose casts it does not know is then refused here, and not after a charge.
+        """
+        bounded = self._schema.unit.identifier is not None
+        for start in range(0, len(self._schema.columns), _PLANNED_COLUMNS):
+            columns = self._schema.columns[start : start + _PLANNED_COLUMNS]
+            query = self._scan(columns, with_values=True, with_identifier=bounded, with_units=True)
+            try:
+                self._session.plan(query)
+            except EngineFailed:
+                names = ", ".join(repr(column.name) for column in columns[:30])
+                raise BadSource(
+                    f"The database cannot read a type of one of the columns {names}. No row was read. "
+                    "Convert it to a number, a text, a boolean, a date or a timestamp first."
+                ) from None
 
     def count(self, columns: Iterable[Column] | None = None) -> int:
         bounded = self._schema.unit.identifier is not None

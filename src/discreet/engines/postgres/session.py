@@ -105,6 +105,12 @@ class Session:
         """Of what the database says about its tables; no row of one is read."""
         return self._work(lambda cursor: cursor.execute(query, values).fetchall())
 
+    def plan(self, query: Sql) -> None:
+        """Lets the server read and plan a query that is not run; the table is not kept locked."""
+        text = f"EXPLAIN {DIALECT.render(query)}".encode()
+        self._work(lambda cursor: cursor.execute(text))
+        self._work(lambda cursor: cursor.execute("ROLLBACK TO SAVEPOINT prepared"))
+
     def rows(self, query: Sql) -> list[tuple[Any, ...]]:
         """For few rows, texts, and integers beyond 64 bits."""
         text = DIALECT.render(query).encode()

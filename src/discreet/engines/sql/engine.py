@@ -38,6 +38,9 @@ from discreet.schema.schema import Schema
 class SqlEngine(ABC):
     """Counts with a database. See `protocol.Engine` for what the verbs promise."""
 
+    most_groupings = 1000
+    """Groupings of one scan, each of which is a column of a query."""
+
     def __init__(self, session: Session, schema: Schema, rows: Rows) -> None:
         self._session = session
         self._schema = schema
@@ -69,7 +72,10 @@ class SqlEngine(ABC):
         together = [
             counts
             for numbers in passes(found)
-            for counts in self._count([found[number] for number in numbers])
+            for start in range(0, len(numbers), self.most_groupings)
+            for counts in self._count(
+                [found[number] for number in numbers[start : start + self.most_groupings]]
+            )
         ]
         return found, place, together
 
