@@ -26,5 +26,8 @@ class NoNoise(DrawnNoise):
 
 
 def without_noise() -> AbstractContextManager[None]:
-    """Within the block, vaults publish exact numbers."""
+    """Vaults that are opened within the block publish exact numbers.
+
+    A fixture must leave the block before it yields: else the tests after it have no noise either.
+    """
     return observed_vaults(lambda engine: (engine, NoNoise()))

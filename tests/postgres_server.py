@@ -76,6 +76,7 @@ class Server:
 
     def execute(self, *statements: str) -> None:
         with psycopg.connect(self.admin, autocommit=True) as connection:
+            connection.execute("SET lock_timeout = '20s'")  # an engine left open fails, not hangs
             for statement in statements:
                 connection.execute(statement.encode())
 

@@ -121,10 +121,13 @@ def every_page(folder: Path) -> None:
             sign_in(page, url, tokens["carla"])
             page.goto(f"{url}/publish/people.csv")
             page.screenshot(path=folder / "schema-draft-1280-light.png", full_page=True)
-            page.click("text=Check, and go on")
+            page.click("#columns-form button")
             page.screenshot(path=folder / "schema-mistakes-1280-light.png", full_page=True)
-            page.fill("textarea", schema_of_demo().replace('epsilon = "1"', 'epsilon = "4"'))
-            page.click("text=Check, and go on")
+            page.click("text=The same as text")
+            page.fill(
+                "textarea[name=schema]", schema_of_demo().replace('epsilon = "1"', 'epsilon = "4"')
+            )
+            page.click("text=Check the text, and go on")
             page.wait_for_selector("#errors")
             views["carla"] = [
                 ("custodian-home", "/"),
@@ -162,7 +165,7 @@ def readme(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with demo() as (url, tokens), sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=browser(), args=["--no-sandbox"])
-        shape: Any = {"viewport": {"width": 1200, "height": 860}, "device_scale_factor": 0.67}
+        shape: Any = {"viewport": {"width": 1200, "height": 840}, "device_scale_factor": 0.65}
         with chromium.new_context(**shape) as context:
             page = context.new_page()
             sign_in(page, url, tokens["ann"])
@@ -175,8 +178,11 @@ def readme(folder: Path) -> None:
             page = context.new_page()
             sign_in(page, url, tokens["carla"])
             page.goto(f"{url}/publish/people.csv")
-            page.fill("textarea", schema_of_demo().replace('epsilon = "1"', 'epsilon = "4"'))
-            page.click("text=Check, and go on")
+            page.click("text=The same as text")
+            page.fill(
+                "textarea[name=schema]", schema_of_demo().replace('epsilon = "1"', 'epsilon = "4"')
+            )
+            page.click("text=Check the text, and go on")
             page.wait_for_selector("#errors")
             page.goto(
                 f"{url}/publish/people.csv/plan?for=marginals(1)&for=means(income)&epsilon=0.5"

@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
 CORE = "discreet.core.vault"
 ENGINE = "discreet.engines.duckdb.engine"
-CEILINGS = {"core": 11_225, "with the engine": 17_020}
+NAMED_SAMPLER = "discreet.samplers.walks"
+"""Loaded by its name, and only where the general mechanism asks for it: no import shows it."""
+CEILINGS = {"core": 11_225, "with the engine": 16_990, "sampler by name": 290}
 """Lines. They may only be lowered: what the core does not need does not belong below it."""
 
 
@@ -49,7 +51,12 @@ def main(arguments: list[str]) -> int:
     core = closure(graph, CORE)
     with_engine = core | closure(graph, ENGINE)
     met = True
-    for name, modules in (("core", core), ("with the engine", with_engine)):
+    named = closure(graph, NAMED_SAMPLER) - core
+    for name, modules in (
+        ("core", core),
+        ("with the engine", with_engine),
+        ("sampler by name", named),
+    ):
         lines = sum(map(lines_of, modules))
         fits = lines <= CEILINGS[name]
         met &= fits

@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,35 @@ ARROW = (".arrow", ".feather", ".ipc")
 PARQUET = ".parquet"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvForm:
+    """How a CSV file is written."""
+
+    names: Sequence[str] | None = None
+    """The columns in order, where the first line does not say."""
+    skip_first: bool = False
+    """Whether there is a first line of other names to be passed over."""
+    delimiter: str = ","
+    quote: str = '"'
+    encoding: str = "utf-8-sig"
+    nulls: Sequence[str] = ("",)
+
+
+PLAIN = CsvForm()
+
+
 def read_columns(
-    source: object, *, header: Sequence[str] | None = None, wanted: Iterable[str] | None = None
+    source: object,
+    *,
+    header: Sequence[str] | None = None,
+    wanted: Iterable[str] | None = None,
+    form: CsvForm = PLAIN,
 ) -> Columns:
     """The columns of a file, a data frame, an Arrow table or a mapping of columns.
 
     `header` names the columns of a CSV file without a first line of names.
     """
-    columns = _all_columns(source, header)
+    columns = _all_columns(source, form if header is None else replace(form, names=tuple(header)))
     if wanted is None:
         return columns
     chosen = list(wanted)
@@ -37,25 +59,25 @@ def read_columns(
     return {name: columns[name] for name in chosen}
 
 
-def _all_columns(source: object, header: Sequence[str] | None) -> Columns:
+def _all_columns(source: object, form: CsvForm) -> Columns:
     if isinstance(source, Mapping):
         columns = {str(name): [_text(value) for value in values] for name, values in source.items()}
         if len({len(values) for values in columns.values()}) > 1:
             raise BadInput("The columns of a table must have the same number of values.")
         return columns
     if isinstance(source, (str, Path)):
-        return _read_file(Path(source), header)
+        return _read_file(Path(source), form)
     frame: Any = source
     if hasattr(frame, "to_pydict"):  # Arrow
-        return _all_columns(frame.to_pydict(), header)
+        return _all_columns(frame.to_pydict(), form)
     if type(frame).__module__.startswith("polars"):
-        return _all_columns(frame.to_dict(as_series=False), header)
+        return _all_columns(frame.to_dict(as_series=False), form)
     if hasattr(frame, "to_dict"):  # pandas
-        return _all_columns(frame.to_dict("list"), header)
+        return _all_columns(frame.to_dict("list"), form)
     raise BadSource(f"A table is a file, a data frame or a mapping, not a {type(source).__name__}.")
 
 
-def _read_file(path: Path, header: Sequence[str] | None) -> Columns:
+def _read_file(path: Path, form: CsvForm) -> Columns:
     if not path.is_file():
         raise BadSource(f"There is no file {path}.")
     if path.suffix == PARQUET or path.suffix in ARROW:
@@ -67,18 +89,27 @@ def _read_file(path: Path, header: Sequence[str] | None) -> Columns:
         else:
             with arrow.OSFile(str(path)) as file:
                 table = arrow.ipc.open_file(file).read_all()
-        return _all_columns(table.to_pydict(), header)
+        return _all_columns(table.to_pydict(), form)
     text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     reader = csv.reader(
-        io.StringIO(text.decode("utf-8-sig", "replace"), newline=""), skipinitialspace=True
+        io.StringIO(text.decode(form.encoding, "replace"), newline=""),
+        delimiter=form.delimiter,
+        quotechar=form.quote or None,
+        quoting=csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE,
+        skipinitialspace=True,
     )
     rows = [row for row in reader if row]
-    names = list(header) if header is not None else rows.pop(0) if rows else []
+    if form.skip_first and rows:
+        rows.pop(0)
+    names = list(form.names) if form.names is not None else rows.pop(0) if rows else []
     names = [name.strip() for name in names]
     if not names or len(set(names)) < len(names):
         raise BadSource(f"{path} has no usable line of column names; name them with `header`.")
     kept = [row for row in rows if len(row) == len(names)]
-    return {name: [row[place].strip() for row in kept] for place, name in enumerate(names)}
+    return {
+        name: ["" if (field := row[place].strip()) in form.nulls else field for row in kept]
+        for place, name in enumerate(names)
+    }
 
 
 def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:

@@ -102,3 +102,17 @@ def test_an_epsilon_is_explained_in_the_terminal_as_json_and_as_a_page(folder, c
     assert ran("explain --rho 1/10 --json -o page.html") == 0
     assert json.loads(capsys.readouterr().out)["delta"] == 1e-6
     assert Path("page.html").read_text(encoding="utf-8").count("<svg") == 2
+
+
+def test_a_table_is_read_as_its_schema_says_that_it_is_written(tmp_path: Path):
+    (tmp_path / "t.csv").write_text(
+        "".join(f"{'fm'[n % 2]};{n % 5};{'NA' if n % 3 else 1}\n" for n in range(60))
+    )
+    schema = dc.Schema.loads(
+        'dataset = "t"\n[csv]\nheader = false\nnames = ["sex", "age", "ill"]\ndelimiter = ";"\n'
+        'null_strings = ["NA"]\n[columns.sex]\nkind = "category"\nvalues = ["f", "m"]\n'
+        '[columns.age]\nkind = "integer"\nrange = [0, 4]\n[columns.ill]\nkind = "integer"\nrange = [0, 1]\n'
+    )
+    found = attack_all(tmp_path / "t.csv", schema, draws=1, games=60)
+    assert found[0].chance == pytest.approx(2 / 3)
+    assert "whether ill is ''" in found[0].findings[0]

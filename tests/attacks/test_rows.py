@@ -50,7 +50,8 @@ def test_uniqueness_agrees_with_counting_by_hand():
 
 def test_the_worst_set_of_each_size_is_shown_and_the_outcome_is_not_private():
     outcome = unique({"a": ["1", "1", "2"], "b": ["x", "y", "y"]}, largest=2)
-    assert [line.value for line in outcome.lines] == [pytest.approx(1 / 3), 1.0]
+    assert [line.value for line in outcome.lines] == [pytest.approx(1 / 3), 1.0, 0.0]
+    assert [line.ours for line in outcome.lines] == [False, False, True]
     assert outcome.banner.startswith("NOT PRIVATE")
 
 

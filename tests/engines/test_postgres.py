@@ -13,6 +13,7 @@ from typing import Any
 
 import psycopg
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
@@ -171,6 +172,80 @@ def test_nobodys_function_or_operator_is_called_by_accident(postgres: Server, so
         postgres.execute("DROP FUNCTION public.md5(text)", "DROP FUNCTION public.floor(float8)")
 
 
+def test_a_product_too_small_for_a_double_stops_no_verb(source: str) -> None:
+    """PostgreSQL raises an error where a product underflows: a cell's number is such a product."""
+    tiny = postgres_source({"x": [5e-324, -5e-324, 1.0, 1e6, None, 2.3e-308]})
+    schema = Schema(dataset="t", columns=(NumberColumn("x", 0.0, 1e6, bits=13),))
+    with open_engine(tiny, schema) as engine:
+        counts = engine.marginals([("x",)])[0]
+    assert [counts[0], counts[2**13 - 1], counts[2**13]] == [4, 1, 1]
+
+
+def test_the_databases_message_is_not_passed_on(source: str) -> None:
+    table = source.partition("#")[2]
+    with open_engine(source, SCHEMA) as engine:
+        with pytest.raises(EngineFailed, match="InvalidTextRepresentation") as caught:
+            engine._session.catalog(f"SELECT CAST(sex AS integer) FROM {table} WHERE age = 40")  # type: ignore[attr-defined]
+        assert CANARY not in repr(caught.value)
+        assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+def test_a_declared_view_joins_tables_of_a_database_as_it_joins_files(
+    postgres: Server, tmp_path: Path
+) -> None:
+    schema = Schema.loads(
+        """dataset = "care"
+        [unit]
+        identifier = "person"
+        max_rows = 2
+        [view]
+        sql = "SELECT v.person, v.cost, p.sex, w.floor FROM visits AS v LEFT JOIN patients p ON v.person = p.person JOIN wards w ON w.ward = v.ward"
+        tables = { visits = "visits.parquet", patients = "patients.parquet", wards = "wards.parquet" }
+        public = ["wards"]
+        [columns.cost]
+        kind = "integer"
+        range = [0, 9]
+        [columns.sex]
+        kind = "category"
+        values = ["F", "M"]
+        [columns.floor]
+        kind = "integer"
+        range = [0, 3]
+        """
+    )
+    persons = [f"p{n % 7}" for n in range(30)]
+    tables = {
+        "visits": pa.table(
+            {"person": persons, "cost": list(range(30)), "ward": ["a", "b", "gone"] * 10}
+        ),
+        "patients": pa.table(
+            {"person": ["p0", "p1", "p2", "p3", None], "sex": ["F", "M", None, "X", "F"]}
+        ),
+        "wards": pa.table({"ward": ["a", "b", "b"], "floor": [1, 2, 3]}),
+    }
+    postgres.execute("CREATE SCHEMA care", f"GRANT USAGE ON SCHEMA care TO {READER}")
+    try:
+        for name, table in tables.items():
+            pq.write_table(table, tmp_path / f"{name}.parquet")
+            made = postgres.load(table).partition("#")[2]
+            postgres.execute(f"CREATE TABLE care.{name} AS SELECT * FROM {made}")
+        postgres.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA care TO {READER}")
+        sets = [("cost", "sex"), ("floor",), ("sex", "floor")]
+        found = []
+        for source in (str(tmp_path), f"{postgres.address}#care"):
+            with open_engine(source, schema) as engine:
+                found.append(
+                    [engine.row_count(), *(one.tolist() for one in engine.marginals(sets))]
+                )
+        assert found[0] == found[1]
+        assert found[0][0] == 14
+        wrong = f"{postgres.address}#care.visits"
+        with pytest.raises(BadSource, match=r"names? the schema"), open_engine(wrong, schema):
+            pass
+    finally:
+        postgres.execute("DROP SCHEMA care CASCADE")
+
+
 # -- What is refused, before a row is read ------------------------------------------------------
 
 
@@ -185,7 +260,7 @@ def test_nobodys_function_or_operator_is_called_by_accident(postgres: Server, so
 def test_a_password_in_an_address_is_refused_and_not_repeated(
     address: str, discreet: Callable[..., Done]
 ) -> None:
-    with pytest.raises(BadSource, match="PGPASSWORD") as caught:
+    with pytest.raises(BadSource, match="holds a password") as caught:
         open_engine(address, SCHEMA)
     assert CANARY not in str(caught.value)
     done = discreet("schema", "draft", address)
@@ -236,8 +311,8 @@ def test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused(
     table = source.partition("#")[2]
     one = named(postgres, "refused", f"CREATE {kind} refused AS {query.format(table=table)}")
     try:
-        with pytest.raises(BadSource, match=said):
-            open_engine(one, SCHEMA)
+        with pytest.raises(BadSource, match=said), open_engine(one, SCHEMA):
+            pass
     finally:
         postgres.execute(f"DROP {kind} refused")
 
@@ -263,8 +338,11 @@ def test_row_security_foreign_files_and_columns_without_leave_are_refused(
             ("file", "foreign table of file_fdw"),
             ("closed", "'age' may not be read"),
         ):
-            with pytest.raises(BadSource, match=said):
-                open_engine(f"{postgres.address}#{name}", SCHEMA)
+            with (
+                pytest.raises(BadSource, match=said),
+                open_engine(f"{postgres.address}#{name}", SCHEMA),
+            ):
+                pass
     finally:
         postgres.execute("DROP EXTENSION file_fdw CASCADE", "DROP TABLE secured, closed")
 

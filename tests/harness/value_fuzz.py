@@ -282,7 +282,7 @@ def long_findings(case: Case) -> list[str]:
     """
     found = []
     for schema in (BY_ROW, BY_PERSON):
-        rows, kept = [case.plain] * ROWS, schema.unit.max_rows
+        rows, kept = [case.plain] * max(ROWS, len(case.odd) + 4), schema.unit.max_rows
         plain, less = (observe(case.made(one), schema) for one in (rows, rows[: -len(case.odd)]))
         odd = observe(case.made([*case.odd, *rows[len(case.odd) :]]), schema)
         found += differences(case.name, plain, odd, len(case.odd), kept)

@@ -21,6 +21,7 @@ from tests.mutants.bugs.joint_answers import JOINT_ANSWERS
 from tests.mutants.bugs.local_model import LOCAL_MODEL
 from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
+from tests.mutants.bugs.postgres import POSTGRES
 from tests.mutants.bugs.randomness import RANDOMNESS
 from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
@@ -54,6 +55,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *CONCURRENCY,
     *STATEMENTS,
     *LOCAL_MODEL,
+    *POSTGRES,
     *ATTACKS,
     *THEORY,
     *SERVICE_BUGS,

@@ -104,9 +104,7 @@ def exact_curator(
 ) -> Iterator[Callable[[str], Answers]]:
     """Asks a curator whose noise is turned off."""
     ledger = tmp_path_factory.mktemp("curator") / "ledger.db"
-    with (
-        without_noise(),
-        pytest.warns(UserWarning),
-        Curator(path, schema, ledger=ledger, cap=Budget(epsilon=1000)) as curator,
-    ):
+    with without_noise(), pytest.warns(UserWarning):  # a vault's noise is decided when it is opened
+        curator = Curator(path, schema, ledger=ledger, cap=Budget(epsilon=1000))
+    with curator:
         yield lambda sql: curator.ask(sql, budget=Budget(epsilon=1))

@@ -68,10 +68,9 @@ def curator(
     ledger = tmp_path_factory.mktemp("coverage") / "ledger.db"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the cap is large, and nobody is in the table
-        with (
-            without_noise(),
-            Curator(path, schema, ledger=ledger, cap=Budget(epsilon=1000)) as made,
-        ):
+        with without_noise():
+            made = Curator(path, schema, ledger=ledger, cap=Budget(epsilon=1000))
+        with made:
             yield made
 
 

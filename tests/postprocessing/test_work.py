@@ -333,13 +333,11 @@ def pupils(tmp_path_factory: pytest.TempPathFactory):
     ]
     (place / "pupils.csv").write_text("pid,grade\n" + "\n".join(rows) + "\n")
     schema = dc.Schema.loads(NUMERALS)
-    with (
-        without_noise(),
-        pytest.warns(UserWarning),
-        dc.Curator(
+    with without_noise(), pytest.warns(UserWarning):
+        curator = dc.Curator(
             place / "pupils.csv", schema, ledger=place / "l.db", cap=dc.Budget(epsilon=1000)
-        ) as curator,
-    ):
+        )
+    with curator:
         yield lambda sql: curator.ask(sql, budget=dc.Budget(epsilon=1))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests.service.running import COUNT, SCHEMA, Running
+from tests.service.running import COUNT, Running
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 RULES = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']}"
@@ -148,12 +148,26 @@ def test_a_custodian_publishes_a_csv_file_that_the_browser_sends(
     check(page)
     page.set_input_files("input[type=file]", file)
     page.click("#upload button")
-    page.wait_for_selector("textarea[name=schema]")
+    page.wait_for_selector("#columns-form")
     check(page)
-    page.click("text=Check, and go on")
+    page.click("#columns-form button")
     page.wait_for_selector(".mistake")
-    page.fill("textarea[name=schema]", SCHEMA.replace('"people"', f'"{name}"'))
-    page.click("text=Check, and go on")
+    page.fill("input[name=dataset]", name)
+    page.fill("input[name=cap]", "10")
+    for at, kind in enumerate(("integer", "category", "number")):
+        page.select_option(f"select[name='kind {at}']", kind)
+    check(page)
+    assert page.locator("textarea[name='values 0']").is_hidden()
+    for box, value in (
+        ("low 0", "0"),
+        ("high 0", "99"),
+        ("width 0", "5"),
+        ("low 2", "0"),
+        ("high 2", "1000"),
+    ):
+        page.fill(f"input[name='{box}']", value)
+    page.fill("textarea[name='values 1']", "F\nM")
+    page.click("#columns-form button")
     page.wait_for_selector("#errors")
     check(page)
     before = page.inner_text("#errors tbody")

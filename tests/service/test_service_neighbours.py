@@ -69,7 +69,7 @@ def replies(service: Running, asked: list[str]) -> tuple[list[object], list[floa
     found: list[object] = []
     times = []
     for at, sql in enumerate(asked):
-        epsilon = "0.001" if at % 7 else "2.5"  # a large price is refused from some point on
+        epsilon = "0.0001" if at % 7 else "2.5"  # a large price is refused from some point on
         began = time.monotonic()
         reply = service.ask("ann", sql, epsilon)
         times.append(time.monotonic() - began)
@@ -98,7 +98,7 @@ def compare(tmp_path: Path, many: int, **limits: int) -> tuple[list[float], list
         with running(tmp_path / "two", release=False, change=alter, **limits) as service:
             both.append(replies(service, asked))
     (first, times), (second, other) = both
-    assert len(tape.steps) > many // 3
+    assert len(tape.steps) > many // 4
     for one, two in zip(first, second, strict=True):
         assert one == two
     statuses = {each[0] for each in first}  # type: ignore[index]

@@ -10,6 +10,8 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+import discreet as dc
+from discreet.service.web.schema_form import fields_of, toml_of
 from tests.service.browsing import Browser
 from tests.service.running import COUNT, SCHEMA, Running, running
 
@@ -39,6 +41,7 @@ FORMS = (
     "/people/bob/revoke",
     "/people/bob/budget",
     "/publish/people.csv/schema",
+    "/publish/people.csv/columns",
     "/publish/people.csv/release",
     "/sign-out",
 )
@@ -260,6 +263,29 @@ def test_a_custodian_goes_from_a_table_to_a_release_and_is_told_about_the_origin
         assert browser.get("/releases/folk").status == 200
         again = browser.send("/publish/people.csv/release", name="folk", wish=wish, confirm="yes")
         assert again.status == 400 and service.charges == before + 1
+
+
+def test_a_schema_is_filled_in_by_boxes_and_says_the_same_as_its_text(tmp_path: Path) -> None:
+    with running(tmp_path, release=False) as service:
+        browser = Browser(service, "carla")
+        filled = {
+            "columns": "3", "dataset": "folk", "people": "400", "cap": "10", "adjacency": "add-remove",
+            "name 0": "age", "use 0": "yes", "kind 0": "integer", "low 0": "0", "high 0": "99", "width 0": "5",
+            "name 1": "sex", "use 1": "yes", "kind 1": "category", "values 1": "F\r\nM\r\n",
+            "name 2": "income", "use 2": "yes", "kind 2": "number", "low 2": "0", "high 2": "1000", "bits 2": "5",
+        }  # fmt: skip
+        wrong = {**filled, "high 0": "a lot", "dataset": ""}
+        refused = browser.send("/publish/people.csv/columns", **wrong)
+        assert refused.status == 400 and "2 things to mend" in refused.body.decode()
+        assert 'value="a lot"' in refused.body.decode()
+        done = browser.send("/publish/people.csv/columns", **filled)
+        assert done.headers["location"] == "/publish/people.csv/plan"
+        written = (tmp_path / "state" / "drafts" / "people.csv.toml").read_text()
+        assert dc.Schema.loads(written) == dc.Schema.loads(SCHEMA.replace('"people"', '"folk"'))
+        assert fields_of(written) == fields_of(toml_of(filled))
+        without = toml_of({**filled, "use 1": ""})
+        assert dc.Schema.loads(without).names == ("age", "income")
+        assert fields_of(SCHEMA + "[columns.x]\nkind = 'number'\ncuts = [1]\n") is None
 
 
 def test_a_table_is_sent_by_a_custodian_alone_and_never_replaced(tmp_path: Path) -> None:

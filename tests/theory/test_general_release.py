@@ -11,6 +11,9 @@ import pandas
 import pytest
 
 from discreet.answering.reader import ReleaseReader
+from discreet.artifacts.files import release_bytes
+from discreet.audits.losses import step_losses
+from discreet.audits.observing import recording, replaying
 from discreet.errors import BadInput, NotAnswerable
 from discreet.families.predicates.queries.predicates import Predicates
 from discreet.privacy.budget import Budget
@@ -186,6 +189,22 @@ def test_the_promise_of_a_plan_is_the_claim_of_the_release(tmp_path):
         )
         made = general(patients(500), schema(), asked, tmp_path / text[:4])
         assert made.claims[0].bound == planned.classes[0].error.simultaneous
+
+
+@pytest.mark.parametrize("asked", [PREDICATES, INTERVALS])
+def test_a_neighbour_gives_the_same_file_and_no_more_than_epsilon_tells_them_apart(tmp_path, asked):
+    """The same outputs replayed on a table with one changed row: all but the exact numbers is alike."""
+    table = patients(200)
+    neighbour = table.copy()
+    neighbour.loc[7, ["smokes", "coughs", "age"]] = [not table.smokes[7], pandas.NA, 31]
+    with recording() as first:
+        one = general(table, schema(200), asked, tmp_path / "one")
+    with replaying(first) as second:
+        other = general(neighbour, schema(200), asked, tmp_path / "other")
+    assert release_bytes(one) == release_bytes(other)
+    assert first.questions == second.questions
+    losses = step_losses(first.steps, second.steps, iter(()))
+    assert len(losses) == 1 and 0 < losses[0].epsilon <= 1
 
 
 def test_a_zcdp_share_buys_the_epsilon_whose_eighth_square_it_is(tmp_path):

@@ -64,11 +64,12 @@ def registered(name: str, entry: EngineEntry) -> Iterator[None]:
 
 def recognise(source: object) -> Source:
     """The source behind an object: as some engine alone knows it, or as all do."""
-    for entry in ENGINES.values():
-        found = entry.recognise(source)
-        if found is not None:
-            return found
-    return sources.recognise(source)
+    return _known_to_one(source) or sources.recognise(source)
+
+
+def _known_to_one(source: object) -> Source | None:
+    found = (entry.recognise(source) for entry in ENGINES.values())
+    return next((one for one in found if one is not None), None)
 
 
 def _module_for(source: Source) -> Any:
@@ -100,8 +101,10 @@ def open_engine(
 
 
 def source_of(source: object, schema: Schema) -> Source:
-    """The files or the object behind a source; of a view, its tables' files."""
-    return recognise(source) if schema.view is None else view_source(source, schema.view)
+    """The files or the object behind a source; of a view, its tables' files, or their schema in a database."""
+    if schema.view is None:
+        return recognise(source)
+    return _known_to_one(source) or view_source(source, schema.view)
 
 
 def column_names_and_types(source: object, csv: CsvOptions | None = None) -> list[tuple[str, str]]:

@@ -71,7 +71,7 @@ class Content:
     not_promised: Sequence[str]
     loss: Figure | None
     meaning: Sequence[Table] = ()
-    densities: Figure | None = None
+    densities: Sequence[Figure] = ()
     parts: Table
     claims: Table
     numbers: Table
@@ -110,7 +110,7 @@ class Content:
         return replace(
             self,
             loss=None,
-            densities=None,
+            densities=(),
             parts=cut(self.parts),
             claims=cut(self.claims),
             numbers=cut(self.numbers),

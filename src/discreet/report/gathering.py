@@ -18,7 +18,9 @@ from discreet.report.content import Content, Fact, Figure, Table, clipped
 from discreet.report.disclosure.meaning import (
     belief_table,
     density_figure,
+    error_table,
     group_table,
+    ratio_figure,
     unit_table,
 )
 from discreet.report.drawing import heat_figure, histogram_figure
@@ -75,8 +77,8 @@ def gather(
         loss=loss_figure(release),
         meaning=[]
         if means is None
-        else [belief_table(means), group_table(means), unit_table(means)],
-        densities=None if means is None else density_figure(means),
+        else [belief_table(means), group_table(means), unit_table(means), error_table(means)],
+        densities=() if means is None else (density_figure(means), ratio_figure(means)),
         parts=_parts(release),
         claims=_claims(release),
         numbers=_numbers(reader, confidence),

@@ -15,7 +15,6 @@ ATTACKS: tuple[Mutant, ...] = (
         old="discrete_laplace(law.scale, n, entropy=source)",
         new="discrete_laplace(law.scale / 4, n, entropy=source)",
         tests=(f"{STATISTICS}::test_membership_in_a_release_stays_within_what_epsilon_allows",),
-        quick=True,
     ),
     Mutant(
         name="an-outcome-on-real-rows-does-not-say-so",

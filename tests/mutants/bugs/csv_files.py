@@ -128,7 +128,7 @@ CSV_FILES = (
     Mutant(
         name="a-number-in-an-unusual-spelling-is-read-by-the-short-way",
         trap=33,
-        file="src/discreet/engines/duckdb/dialect.py",
+        file="src/discreet/engines/sql/dialect.py",
         old='return s.equal(s.cast(usual, "VARCHAR"), value), ',
         new="return exp.Not(this=s.is_null(usual)), ",
         tests=(f"{CSV}::test_an_integer_is_read_by_the_rule_however_it_is_spelt",),

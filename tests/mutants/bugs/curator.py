@@ -217,8 +217,8 @@ CURATOR = (
     Mutant(
         name="a-view-takes-people-for-one-whom-rows-tell-apart",
         trap=3,
-        file="src/discreet/engines/duckdb/views.py",
-        old="        return DIALECT.identifier(raw(column), type_)\n",
+        file="src/discreet/engines/sql/views.py",
+        old="        return dialect.identifier(raw(column), type_)\n",
         new="        return raw(column)\n",
         tests=(f"{VIEWS}::test_two_people_of_different_texts_never_meet_in_a_row",),
     ),

@@ -18,7 +18,6 @@ LOCAL_MODEL: tuple[Mutant, ...] = (
         old="            if key not in self._reports:\n",
         new="            if question is not None:\n",
         tests=(f"{COLLECTING}::test_a_client_repeats_its_report_and_counts_what_it_spent",),
-        quick=True,
     ),
     Mutant(
         name="a-clients-hash-is-sent-in-clear",

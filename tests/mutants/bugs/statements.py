@@ -118,10 +118,13 @@ STATEMENTS = (
     Mutant(
         name="a-logarithm-is-taken-of-whatever-a-row-holds",
         trap=33,
-        file="src/discreet/engines/duckdb/expressions.py",
-        old="        there = s.kept_if(value, lambda one: s.at_most(s.double(least), one))\n",
-        new="        there = value\n",
-        tests=("tests/curator/test_random_expressions.py",),
+        file="src/discreet/engines/postgres/dialect.py",
+        old="                [(s.at_most(s.double(least), number), s.call(function, number))], s.null()\n",
+        new="                [(s.is_null(number), s.null())], s.call(function, number)\n",
+        tests=(
+            "tests/engines/test_battery.py"
+            "::test_both_engines_count_awkward_values_alike[doubles-awkward people]",
+        ),
     ),
     Mutant(
         name="a-power-of-a-power-is-written-out-without-an-end",

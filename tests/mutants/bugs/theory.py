@@ -16,7 +16,6 @@ THEORY = (
         old="    def sensitivity(self, schema: Schema) -> int:\n        return self.size\n",
         new="    def sensitivity(self, schema: Schema) -> int:\n        return 1\n",
         tests=(f"{LAW}::test_no_neighbour_makes_a_database_more_likely_than_epsilon_allows",),
-        quick=True,
     ),
     Mutant(
         name="walks-in-several-windows-are-counted-for-each",
@@ -25,7 +24,6 @@ THEORY = (
         old="            found.append(wide - narrower)\n",
         new="            found.append(wide)\n",
         tests=(f"{LAW}::test_walks_of_each_level_are_counted_as_by_hand",),
-        quick=True,
     ),
     Mutant(
         name="a-level-is-drawn-as-if-its-walks-were-of-that-level-only",
@@ -70,5 +68,32 @@ THEORY = (
         old="self.rounding / size",
         new="self.rounding / (4 * size)",
         tests=(f"{SIZES}::test_some_database_of_the_size_of_the_lemma_is_as_near_as_it_says",),
+    ),
+    Mutant(
+        name="an-interval-of-the-population-forgets-the-luck-of-the-draw",
+        trap=42,
+        file="src/discreet/answering/population.py",
+        old="float(betaincinv(highest + 1, few - highest, 1 - delta / 2))",
+        new="highest / few",
+        tests=("tests/theory/test_population.py::test_the_share_of_the_population_is_covered",),
+    ),
+    Mutant(
+        name="a-list-of-predicates-is-bounded-like-a-single-one",
+        trap=42,
+        file="src/discreet/families/predicates/answer/usefulness.py",
+        old="answered(delta / len(questions))",
+        new="answered(delta)",
+        tests=(
+            "tests/theory/test_usefulness.py::"
+            "test_a_list_of_predicates_is_bounded_by_the_union_of_its_answers",
+        ),
+    ),
+    Mutant(
+        name="a-net-is-called-close-whatever-its-gamma",
+        trap=42,
+        file="src/discreet/families/halfspaces/answer/usefulness.py",
+        old="asked.projections is None and asked.gamma <= gamma",
+        new="asked.projections is None",
+        tests=("tests/theory/test_usefulness.py::test_the_net_is_useful_for_some_close_halfspace",),
     ),
 )

@@ -11,13 +11,12 @@ from discreet.attacks.intersecting import homogeneous, intersect
 from discreet.attacks.outcome import Line, Outcome, Progress, Series, quiet
 from discreet.audits.attacking.linking import unique
 from discreet.audits.attacking.matching import match
-from discreet.audits.attacking.own_tables import mean_line
+from discreet.audits.attacking.own_tables import mean_line, rows_of
 from discreet.audits.attacking.reconstructing import reconstruct
 from discreet.custodian.comparison import BANNER
 from discreet.custodian.disclosure.mondrian import anonymised, lost_detail
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator
-from discreet.plain_tables import read_columns
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.exact import Exactable, exact
@@ -53,7 +52,7 @@ def attack_all(
     budget = Budget(epsilon=exact(epsilon, name="epsilon"))
     chosen = _secret(schema, secret)
     known = _known(schema, columns, chosen)
-    whole = read_columns(source, wanted=[*known, chosen])
+    whole = rows_of(source, schema, wanted=[*known, chosen])
     progress("unique rows", 0.0)
     alone = unique({name: whole[name] for name in known}, largest=len(known))
     table = _sampled(whole, LOOKED_AT, seed)
@@ -65,7 +64,7 @@ def attack_all(
     outcomes = [alone, classes, rebuilt]
     if schema.adjacency is Adjacency.ADD_REMOVE and schema.unit.identifier is None:
         progress("membership", 0.7)
-        few = _sampled(read_columns(source), PLAYED_WITH, seed)
+        few = _sampled(rows_of(source, schema), PLAYED_WITH, seed)
         outcomes.append(
             match(few, schema, budget=budget, workload=[f'histogram("{chosen}")'], games=games)
         )
@@ -147,7 +146,7 @@ def _summary(
         lines=[
             Line(
                 publication="the rows without names",
-                value=alone.lines[-1].value,
+                value=[each for each in alone.lines if not each.ours][-1].value,
                 note="rows that are unique on what others know: certain",
             ),
             Line(
@@ -180,8 +179,8 @@ def _summary(
             ),
         ],
         findings=[
-            f"The secret is whether {secret} is {most!r}. Guessing the more frequent answer is right for "
-            f"{rebuilt.chance or 0:.0%} of the people without any publication.",
+            f"The secret is whether {secret} is {most!r}. The counts are of subsets of up to {RECONSTRUCTED} people, as balanced as "
+            f"the column allows: of them, guessing without any publication is right for {rebuilt.chance or 0:.0%}.",
             f"Our side spends epsilon {float(budget.epsilon):g} in all. No charge was made: nothing of it is published.",
         ],
         banner=BANNER,

@@ -131,6 +131,9 @@ def unique(
                 note=f"the worst of {len(of_size):,} sets, whose mean is {mean:.4f}",
             )
         )
+    lines.append(
+        Line(publication="our release", value=0.0, ours=True, note="it has no rows to single out")
+    )
     return Outcome(
         attack="unique",
         title="Rows that a few columns single out",
@@ -166,8 +169,16 @@ def trace(
         measure="share of people whom the points fit alone",
         chance=0.0,
         lines=[
-            Line(publication=f"{int(x)} known point{'s' if x > 1 else ''}", value=y)
-            for x, y in curve
+            *(
+                Line(publication=f"{int(x)} known point{'s' if x > 1 else ''}", value=y)
+                for x, y in curve
+            ),
+            Line(
+                publication="our release of counts by place and hour",
+                value=0.0,
+                ours=True,
+                note="it has no traces to single out",
+            ),
         ],
         series=[Series(label="points", points=curve)],
         across="points known",

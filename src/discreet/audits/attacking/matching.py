@@ -19,6 +19,7 @@ import numpy as np
 from discreet.answering.reader import ReleaseReader
 from discreet.attacks.membership import Advantage, most_advantage, played, synthetic_score
 from discreet.attacks.outcome import Line, Outcome, Progress, quiet
+from discreet.audits.attacking.own_tables import rows_of
 from discreet.audits.guessing.releases import RememberingEngine, scored_run, unpaid_release
 from discreet.audits.observing import recording
 from discreet.core.noise import NoiseSource
@@ -26,7 +27,7 @@ from discreet.custodian.comparison import BANNER
 from discreet.engines import open_engine
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator
-from discreet.plain_tables import read_columns, write_columns
+from discreet.plain_tables import write_columns
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.conversion import epsilon_from_rho
@@ -62,7 +63,7 @@ def match(
         raise BadInput(
             "The matching game takes one row out: it needs adjacency add-remove, and one row as the unit."
         )
-    columns = read_columns(source)
+    columns = rows_of(source, schema)
     rows = len(next(iter(columns.values()), []))
     if not 0 <= target < rows:
         raise BadInput(f"There is no row number {target}; the table has fewer rows.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from discreet.answering.reader import ReleaseReader
 from discreet.attacks.outcome import Line
 from discreet.curator import Curator
+from discreet.plain_tables import CsvForm, read_columns
 from discreet.privacy.budget import Budget
 from discreet.releases import release
 from discreet.schema import Schema
@@ -59,11 +60,20 @@ def own_table(columns: Mapping[str, Sequence[Any]], schema: str | Schema) -> Ite
         yield OwnTable(folder, table, declared)
 
 
-@contextmanager
-def given_table(source: object, schema: Schema) -> Iterator[OwnTable]:
-    """The custodian's own table, read where it lies."""
-    with tempfile.TemporaryDirectory(prefix="discreet-attack-") as name:
-        yield OwnTable(Path(name), source, schema)
+def rows_of(
+    source: object, schema: Schema, *, wanted: Iterable[str] | None = None
+) -> dict[str, list[str]]:
+    """The custodian's rows as plain columns, a CSV file as its schema says that it is written."""
+    options = schema.csv
+    form = CsvForm(
+        names=options.names,
+        skip_first=options.header and options.names is not None,
+        delimiter=options.delimiter,
+        quote=options.quote,
+        encoding="utf-8-sig" if options.encoding == "utf-8" else options.encoding,
+        nulls=options.null_strings,
+    )
+    return read_columns(source, wanted=wanted, form=form)
 
 
 def mean_line(

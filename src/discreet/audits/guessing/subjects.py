@@ -165,9 +165,13 @@ def _randomised_response(answers: int) -> Callable[[Trial], float]:
     return certify
 
 
+CLIENTS = 4
+"""People who report in one run, each by a coin of their own: many of their reports speak for neither answer."""
+
+
 def _unary_encoding(trial: Trial) -> float:
     """Two values of three; the third bit speaks for neither."""
-    bits = fair_coins(trial.runs)
+    bits = fair_coins(CLIENTS * trial.runs)
     said = randomised(UnaryEncoding.for_epsilon(trial.spent, values=3), bits)
     scores = said[:, 1].astype(np.float64) - said[:, 0]
     return certified_epsilon(Tally.of(scores, bits), false_positive_rate=trial.false_positive_rate)
@@ -175,7 +179,7 @@ def _unary_encoding(trial: Trial) -> float:
 
 def _local_hashing(trial: Trial) -> float:
     """Two values of a hundred: a report speaks for one of them, for both or for neither."""
-    bits = fair_coins(trial.runs)
+    bits = fair_coins(CLIENTS * trial.runs)
     protocol = LocalHashing.for_epsilon(trial.spent, values=100)
     said = randomised(protocol, bits)
     functions, answers = said // protocol.base, said % protocol.base
@@ -186,7 +190,7 @@ def _local_hashing(trial: Trial) -> float:
 
 def _piecewise(trial: Trial) -> float:
     """A number at either bound: reports at the ends speak for the nearer one."""
-    bits = fair_coins(trial.runs)
+    bits = fair_coins(CLIENTS * trial.runs)
     protocol = Piecewise.for_epsilon(trial.spent)
     said = randomised(protocol, bits * protocol.cells)
     scores = (said >= protocol.cells).astype(np.float64) - (said < protocol.width)

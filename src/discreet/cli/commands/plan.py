@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 @click.option(
     "--simultaneous", is_flag=True, help="Let --error hold for all queries of the class at once."
 )
+@click.option(
+    "--questions",
+    is_flag=True,
+    help="Also how many live questions a curator answers as closely, before the release is better.",
+)
 @confidence_option
 @json_option
 def command(
@@ -55,6 +60,7 @@ def command(
     rows: int | None,
     error: str | None,
     simultaneous: bool,
+    questions: bool,
     confidence: float,
     as_json: bool,
 ) -> None:
@@ -71,9 +77,13 @@ def command(
       discreet plan people.toml --epsilon 1 --for 'means(income by region)' --for 'quantiles(income by region)'
       discreet plan people.toml --for 'marginals(age, sex)' --error 50
       discreet plan people.toml --epsilon 1/2 --for 'marginals(age, sex)' --error 0.1% --json
+      discreet plan people.toml --epsilon 1 --for 'intervals(age)' --questions
     """
+    from dataclasses import asdict
+
     from discreet.cli.output import print_json
     from discreet.releases import plan
+    from discreet.releases.interactive import curator_limits
     from discreet.schema import Schema
 
     schema = Schema.load(schema_path)
@@ -91,10 +101,16 @@ def command(
         confidence=confidence,
         algorithms=algorithms_of(algorithms),
     )
+    limits = curator_limits(planned, schema) if questions else ()
     if as_json:
-        print_json(planned.to_dict())
-    else:
-        _print(planned)
+        found = planned.to_dict()
+        if questions:
+            found["questions"] = [asdict(each) for each in limits]
+        print_json(found)
+        return
+    _print(planned)
+    for each in limits:
+        click.echo(each.sentence)
 
 
 def _target(asked: QueryClass, error: str, confidence: float, simultaneous: bool) -> Any:

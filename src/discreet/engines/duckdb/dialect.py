@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from sqlglot import exp
 
@@ -21,7 +21,7 @@ from discreet.engines.sql.syntax import Sql
 from discreet.schema.columns.column import Column
 from discreet.schema.columns.named import CategoryColumn
 from discreet.schema.columns.numeric import DoubleFormula, NumberColumn
-from discreet.schema.columns.values import NUMBER_PATTERN, WHITESPACE, WHOLE_PATTERN
+from discreet.schema.columns.values import WHITESPACE
 
 MOST_ENUMERATED = 1000
 """A category of more values is looked up by a join."""
@@ -114,28 +114,8 @@ class DuckDBDialect(Dialect):
             raw = _spelled_moment(self.field(raw, type_, "datetime"))
         return _by_bytes(s.try_cast(raw, "VARCHAR"))
 
-    def fitted(self, value: Sql, to: str) -> Sql:
-        return s.try_cast(value, to)
-
-    def narrowed(self, wide: Sql) -> Sql:
-        return s.try_cast(wide, "BIGINT")
-
-    def divided_down(self, value: Sql, size: int) -> Sql:
-        wide = s.cast(value, "HUGEINT")
-        below = s.subtract(wide, s.rest(wide, size, "HUGEINT"))
-        return s.divide_whole(below, s.cast(s.whole(size), "HUGEINT"))
-
-    def wide_divided_down(self, wide: Sql, size: int) -> Sql:
-        return self.divided_down(wide, size)
-
-    def quotient(self, value: Sql, size: int, *, wide: bool) -> Sql:
-        return s.divide_whole(value, s.whole(size))
-
     def shifted(self, place: Sql, bits: int) -> Sql:
         return s.binary(exp.BitwiseRightShift, place, s.cast(s.whole(bits), "UBIGINT"))
-
-    def whole_of_boolean(self, value: Sql) -> Sql:
-        return s.cast(value, "BIGINT")
 
     def is_finite(self, value: Sql) -> Sql:
         return s.call("isfinite", value)
@@ -161,55 +141,16 @@ class DuckDBDialect(Dialect):
         there = _kept_if(value, lambda one: s.at_most(s.double(least), one))
         return self._finite_once(s.call(function, there))
 
-    def rounded_away(self, value: Sql) -> Sql:
-        return s.call("round", value)
-
     def nearest(self, value: Sql) -> Sql:
         return s.try_cast(value, "BIGINT")  # this cast rounds half to even, as a test pins
 
-    def wide_of_whole_double(self, value: Sql) -> Sql:
-        return s.try_cast(value, "HUGEINT")
-
     def rounded_product(self, value: Sql, scale: int) -> Sql:
         return s.call("round_even", s.multiply(value, s.double(float(scale))), s.whole(0))
-
-    def scaled(self, distance: Sql, scale: float) -> Sql:
-        return s.multiply(distance, s.double(scale))
-
-    def double_of_text(self, value: Sql) -> Sql:
-        number = s.try_cast(value, "DOUBLE")
-        read = s.both(self.matches(value, NUMBER_PATTERN), self.is_finite(number))
-        return s.choose([(read, number)], s.null())
-
-    def wide_of_text(self, value: Sql) -> Sql:
-        whole = s.try_cast(value, "HUGEINT")
-        return s.choose([(self.matches(value, WHOLE_PATTERN), whole)], s.null())
-
-    def usual_integer(self, value: Sql) -> tuple[Sql, Sql]:
-        usual = s.try_cast(value, "BIGINT")
-        return s.equal(s.cast(usual, "VARCHAR"), value), s.cast(usual, "HUGEINT")
-
-    def digits_of(self, value: Sql) -> Sql:
-        return s.try_cast(value, "BIGINT")
 
     def double_of_decimal(self, value: Sql, type_: FieldType) -> Sql:
         if type_.family == "decimal" and type_.digits <= 15:
             return s.cast(value, "DOUBLE")  # two exact doubles, divided once
         return s.try_cast(s.cast(value, "VARCHAR"), "DOUBLE")  # correctly rounded, unlike the cast
-
-    def floor_of_decimal(self, value: Sql) -> Sql:
-        return s.try_cast(s.call("floor", value), "HUGEINT")
-
-    def decimal_is(self, value: Sql, digit: int) -> Sql:
-        """By its digits: 1 does not fit a DECIMAL(38, 38)."""
-        pattern = r"1(\.0*)?" if digit else r"-?0?(\.0*)?"
-        return self.matches(s.cast(value, "VARCHAR"), pattern)
-
-    def text_of(self, value: Sql, of: str) -> Sql:
-        return s.try_cast(value, "VARCHAR")
-
-    def constant_text(self, value: str) -> Sql:
-        return s.text(value)
 
     def key_text(self, value: Sql) -> Sql:
         nul = s.call("contains", value, s.call("chr", s.whole(0)))
@@ -218,26 +159,13 @@ class DuckDBDialect(Dialect):
     def matches(self, value: Sql, pattern: str) -> Sql:
         return s.call("regexp_full_match", value, s.text(pattern))
 
-    def extracted(self, value: Sql, pattern: str, group: int) -> Sql:
-        return s.call("regexp_extract", value, s.text(pattern), s.whole(group))
-
     def trimmed(self, value: Sql, characters: str, function: str = "trim") -> Sql:
         return s.call(function, value, s.text(characters))
-
-    def changed_case(self, value: Sql, function: str) -> Sql:
-        return s.call(function, value)
-
-    def like(self, value: Sql, pattern: Sql, *, any_case: bool) -> Sql:
-        return s.binary(exp.ILike if any_case else exp.Like, value, pattern)
 
     def days_of_date(self, value: Sql) -> Sql:
         days = s.subtract(self.finite(value), _epoch())
         clamped = s.clamp(days, s.whole(-_FARTHEST_DAY), s.whole(_FARTHEST_DAY))
         return s.choose([(s.is_null(days), s.null())], s.cast(clamped, "BIGINT"))
-
-    def days_of_iso_text(self, value: Sql) -> Sql:
-        day = s.call("substr", value, s.whole(1), s.whole(10))
-        return self.days_of_date(s.try_cast(day, "DATE"))
 
     def microseconds_of(self, value: Sql, type_: FieldType) -> Sql:
         if type_.family == "instant":
@@ -257,14 +185,8 @@ class DuckDBDialect(Dialect):
         moment = s.multiply(inside, s.whole(by))
         return s.choose([(s.is_null(value), s.null())], moment)
 
-    def text_of_date(self, value: Sql) -> Sql:
-        return s.try_cast(self.finite(value), "VARCHAR")
-
     def day(self, days: Sql) -> Sql:
         return s.add(_epoch(), s.cast(days, "INTEGER"))
-
-    def part_of_day(self, part: str, day: Sql) -> Sql:
-        return s.call(part, day)
 
     def days_into(self, unit: str, day: Sql) -> Sql:
         return s.subtract(day, s.cast(s.call("date_trunc", s.text(unit), day), "DATE"))
@@ -306,12 +228,6 @@ class DuckDBDialect(Dialect):
     def is_joined(self, column: Column, unit_type: str) -> bool:
         listed = isinstance(column, CategoryColumn) and len(column.values) > MOST_ENUMERATED
         return listed and unit_type == "VARCHAR"
-
-    def layer(self, query: exp.Select, name: str) -> Sql:
-        return query.subquery(name, copy=False)
-
-    def grouping(self, names: Sequence[Sql]) -> Sql:
-        return s.call("grouping_id", *names)
 
 
 DIALECT = DuckDBDialect()

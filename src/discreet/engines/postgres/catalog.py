@@ -11,16 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import PurePath
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 
 from discreet.engines.postgres.address import TableName
+from discreet.engines.postgres.dialect import DIALECT
 from discreet.engines.postgres.session import Session
-from discreet.engines.sources import SourceColumn
+from discreet.engines.sources import SourceColumn, locate
 from discreet.engines.sql.syntax import Sql
+from discreet.engines.sql.views import joined
 from discreet.errors import BadSource
+from discreet.schema.columns.column import folded
+from discreet.schema.schema import Schema
 
 _RELATIONS = """
 SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind::text
@@ -114,6 +119,54 @@ def find(session: Session, name: TableName) -> Relation:
         if generated == "v" or not readable:
             unreadable.append(column)
     return Relation(exp.table_(table, db=schema, quoted=True), columns, frozenset(unreadable))
+
+
+def found_table(
+    session: Session, name: TableName, schema: Schema
+) -> tuple[Sql, Sequence[tuple[str, str]]]:
+    """A table, and the fields of the declared columns, then the identifier's."""
+    relation = find(session, name)
+    found = locate(schema, relation.columns, names_are_public=True)
+    relation.refuse_unreadable([column.name for column in found])
+    return relation.table, [(column.name, column.type_name) for column in found]
+
+
+def found_view(
+    session: Session, name: TableName, schema: Schema
+) -> tuple[Sql, Sequence[tuple[str, str]]]:
+    """The join of a declared view. Its tables are those of a schema of the database that have its files' names."""
+    view = schema.view
+    assert view is not None
+    if len(name.parts) > 1:
+        raise BadSource(
+            "The schema declares a view, so the source must name the schema of the database that holds its "
+            "tables. Nothing was read. Write postgresql://host/db#schema."
+        )
+    place = name.parts[0]
+    tables = {
+        table: find(session, TableName((place, quoted_name(PurePath(file).stem))))
+        for table, file in view.tables
+    }
+
+    def fields_of(table: str, columns: tuple[str, ...]) -> list[tuple[str, str]]:
+        found = []
+        for column in columns:
+            alike = [one for one in tables[table].columns if folded(one.name) == folded(column)]
+            if len(alike) != 1:
+                what = "no column" if not alike else "more than one column"
+                raise BadSource(
+                    f"Table {table!r} of the view has {what} {column!r}. No row was read."
+                )
+            tables[table].refuse_unreadable([alike[0].name])
+            found.append((alike[0].name, alike[0].type_name))
+        return found
+
+    return joined(schema, fields_of, lambda table: tables[table].table.copy(), DIALECT)
+
+
+def quoted_name(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class PostgresDialect(Dialect):
     """See `Dialect`."""
 
     def render(self, query: Sql) -> str:
-        text: str = _Generator(dialect=Postgres()).generate(query)
+        text: str = _Generator(dialect=Postgres()).generate(query, copy=False)
         return text
 
     # -- Fields

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.engines.postgres.address import TableName
 from discreet.engines.protocol import Counts, Progress
-from discreet.engines.sources import Source, locate
+from discreet.engines.sources import Source
 from discreet.engines.sql.engine import SqlEngine
 from discreet.engines.sql.nodes import NodeCounter
 from discreet.errors import BadSource
@@ -42,14 +42,12 @@ def open_source(
     """
     session = _opened(source, memory_limit)
     try:
-        from discreet.engines.postgres.catalog import find
+        from discreet.engines.postgres.catalog import found_table, found_view
         from discreet.engines.postgres.rows import TableRows
 
-        relation = find(session, TableName.read(source.table or ""))
-        found = locate(schema, relation.columns, names_are_public=True)
-        relation.refuse_unreadable([column.name for column in found])
-        fields = [(column.name, column.type_name) for column in found]
-        return PostgresEngine(session, schema, TableRows(session, schema, relation.table, fields))
+        found = found_table if schema.view is None else found_view
+        table, fields = found(session, TableName.read(source.table or ""), schema)
+        return PostgresEngine(session, schema, TableRows(session, schema, table, fields))
     except BaseException:
         session.close()
         raise

@@ -14,6 +14,8 @@ from discreet.report.content import Figure, Table
 from discreet.report.scale import shown
 
 STYLES = ("c1", "c2", "c3")
+SLOPE = 80
+"""Steps between two points."""
 
 
 def outcome_figure(name: str, outcome: Outcome) -> Figure:
@@ -69,7 +71,10 @@ def _sloped(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Many small steps, so that a chart of steps shows a slope."""
     found: list[tuple[float, float]] = points[:1]
     for (x, y), (to_x, to_y) in pairwise(points):
-        found += [(x + (to_x - x) * part / 24, y + (to_y - y) * part / 24) for part in range(1, 25)]
+        found += [
+            (x + (to_x - x) * part / SLOPE, y + (to_y - y) * part / SLOPE)
+            for part in range(1, SLOPE + 1)
+        ]
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from discreet.attacks.outcome import Series
 from discreet.privacy.explanation import Explanation
@@ -89,7 +90,7 @@ def density_figure(found: Explanation) -> Figure:
             "Two densities",
             "Two peaks one apart, with the same tails.",
             [
-                Curve(each.label, style, each.points)
+                Curve(each.label, style, _centred(each.points))
                 for style, each in zip(("c1", "c2"), pair, strict=True)
             ],
             across="noisy count",
@@ -113,12 +114,19 @@ def ratio_figure(found: Explanation) -> Figure:
             "ratio",
             "Log-ratio",
             "A step from minus epsilon to epsilon.",
-            [Curve("ratio", "c1", ratio.points), *limits],
+            [Curve("ratio", "c1", _centred(ratio.points)), *limits],
             across="noisy count",
             up="log-ratio",
         ),
         legend=[("c1", "log of the ratio of chances"), ("c3", "epsilon and minus epsilon")],
     )
+
+
+def _centred(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Steps that lie around their counts, not to the right of them."""
+    (last, height), before = points[-1], points[-2][0] if len(points) > 1 else points[-1][0] - 1
+    half = (last - before) / 2
+    return [*((x - half, y) for x, y in points), (last + half, height)]
 
 
 def times(found: Explanation) -> str:

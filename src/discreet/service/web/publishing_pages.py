@@ -19,6 +19,7 @@ from discreet.service.api.errors import message_of
 from discreet.service.limits.refusals import NotAllowed
 from discreet.service.publishing import Wish, Workshop, suggested
 from discreet.service.web.rendering import page
+from discreet.service.web.schema_form import GRANULARITIES, KINDS, fields_of, toml_of
 from discreet.service.web.sessions import check_from_here, checked_form, signed_in
 
 router = APIRouter(include_in_schema=False)
@@ -64,7 +65,13 @@ async def schema_page(table: str, request: Request) -> Response:
 
 
 def _schema_page(
-    request: Request, session: Session, table: str, text: str, mistakes: list[str] | None
+    request: Request,
+    session: Session,
+    table: str,
+    text: str,
+    mistakes: list[str] | None,
+    *,
+    as_text: bool = False,
 ) -> Response:
     return page(
         request,
@@ -72,6 +79,10 @@ def _schema_page(
         session=session,
         table=table,
         text=text,
+        form=fields_of(text),
+        as_text=as_text,
+        kinds=KINDS,
+        granularities=GRANULARITIES,
         mistakes=mistakes,
         status=200 if not mistakes else 400,
     )
@@ -84,6 +95,17 @@ async def write_schema(table: str, request: Request) -> Response:
     workshop = Workshop(desk_of(request).house)
     text = fields.get("schema", "")
     mistakes = workshop.write_schema(table, text)
+    if mistakes:
+        return _schema_page(request, session, table, text, mistakes, as_text=True)
+    return RedirectResponse(f"/publish/{table}/plan", status_code=303)
+
+
+@router.post("/publish/{table}/columns")
+async def write_columns(table: str, request: Request) -> Response:
+    """The same from the form's boxes."""
+    session, fields = await checked_form(request, Role.CUSTODIAN)
+    text = toml_of(fields)
+    mistakes = Workshop(desk_of(request).house).write_schema(table, text)
     if mistakes:
         return _schema_page(request, session, table, text, mistakes)
     return RedirectResponse(f"/publish/{table}/plan", status_code=303)

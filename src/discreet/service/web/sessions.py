@@ -69,7 +69,7 @@ async def form_of(request: Request) -> dict[str, list[str]]:
     if kind != "application/x-www-form-urlencoded":
         raise NotAllowed("A form was expected. Nothing was changed.")
     body = (await request.body()).decode("utf-8", "replace")
-    return parse_qs(body, keep_blank_values=True, max_num_fields=500)
+    return parse_qs(body, keep_blank_values=True, max_num_fields=20_000)
 
 
 async def checked_form(request: Request, *roles: Role) -> tuple[Session, dict[str, str]]:

@@ -181,6 +181,18 @@ for (const box of all("textarea[data-columns]")) {
   box.addEventListener("blur", close);
 }
 
+// A column's boxes are those of its kind.
+for (const part of all("section.column")) {
+  const kind = part.querySelector("select[name^='kind ']");
+  const show = () => {
+    for (const label of part.querySelectorAll("label[data-kinds]")) {
+      label.hidden = !label.dataset.kinds.split(" ").includes(kind.value);
+    }
+  };
+  kind.addEventListener("change", show);
+  show();
+}
+
 // Expected errors that move with the budget and the shares.
 const plan = byId("plan");
 if (plan) {
