@@ -75,9 +75,9 @@ def predicted_variation(cells: int, error: float, people: int) -> float:
     A cell is off by no more than it holds. How many rows cells hold is not public, so their counts are taken
     to follow Zipf's law, the k-th largest being people / (H k), with H = 1 + 1/2 + ... + 1/cells.
     """
-    harmonic = math.log(cells) + EULER if cells > 1 else 1.0
+    harmonic = math.log(cells) + EULER + 1 / (2 * cells) if cells > 1 else 1.0
     loud = min(float(cells), people / (harmonic * error)) if error > 0 else float(cells)
     if loud < 1:
         return 0.5
     quiet = people / harmonic * math.log(cells / loud)
-    return (error * loud + quiet) / people / 2
+    return min(0.5, (error * loud + quiet) / people / 2)
