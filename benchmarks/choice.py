@@ -1,6 +1,6 @@
 """Whether the release of marginals that is chosen from public facts is the best one, on generated tables.
 
-    python benchmarks/choice.py [--tables N] [--seed N] [--most-rows N] [--most-columns N]
+    python benchmarks/choice.py [--tables N] [--draws N] [--seed N] [--most-rows N] [--most-columns N]
 
 Each table is drawn anew: 3 to 30 columns of 2 to 1,000 cells, 200 to 1,000,000 rows, with dependence
 from none to strong, and an epsilon from 0.1 to 10. Every algorithm releases it, and the error is the mean
@@ -142,6 +142,7 @@ def errors(table: Generated, reader: ReleaseReader) -> tuple[float, float | None
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=60)
+    parser.add_argument("--draws", type=int, default=3, help="releases of each table, averaged")
     parser.add_argument("--seed", type=int, default=20_261_116)
     parser.add_argument("--most-rows", type=int, default=1_000_000)
     parser.add_argument("--most-columns", type=int, default=30)
@@ -154,10 +155,9 @@ def main() -> int:
         chosen = planned.classes[0].algorithm
         found: dict[str, float] = {}
         for algorithm in ALGORITHMS:
-            drawn, known = errors(table, released(table, algorithm))
-            found[algorithm] = drawn
-            if known is not None:
-                above.append(drawn / max(known, 1e-9))
+            drawn = [errors(table, released(table, algorithm)) for _ in range(asked.draws)]
+            found[algorithm] = float(np.mean([rows for rows, _ in drawn]))
+            above += [rows / max(known, 1e-9) for rows, known in drawn if known is not None]
         ratios.append(found[chosen] / min(found.values()))
         shown = ", ".join(f"{name} {error:.4f}" for name, error in found.items())
         print(f"  {table.described}: {shown}; chose {chosen}: {ratios[-1]:.2f}", flush=True)

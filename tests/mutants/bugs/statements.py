@@ -116,6 +116,14 @@ STATEMENTS = (
         tests=(f"{SUMS}::test_a_row_that_may_have_no_value_may_add_nothing",),
     ),
     Mutant(
+        name="a-root-of-what-may-be-below-zero-always-has-a-value",
+        trap=42,
+        file="src/discreet/questions/cells/reach.py",
+        old="        return numbers(first, last, null=low < least)\n",
+        new="        return numbers(first, last)\n",
+        tests=(f"{SUMS}::test_a_row_that_may_have_no_value_may_add_nothing",),
+    ),
+    Mutant(
         name="a-logarithm-is-taken-of-whatever-a-row-holds",
         trap=33,
         file="src/discreet/engines/postgres/dialect.py",

@@ -35,8 +35,8 @@ class RowModel(Protocol):
 
 
 STEPS, WHOLE_STEPS = 600, 250
-ALL_STEPS, FEWEST_STEPS = 256, 200
-"""With more moved cells than these a step takes long, so that fewer steps are made, but not below these."""
+MERGED_STEPS = 400
+"""Steps where cells are taken together: what is left after them is more than further steps would mend."""
 FITTED = 0.5
 MOST_FITTED, FEWEST_BINS = 512, 32
 """Cells of all columns together that are moved while fitting; and of one column, if it has so many."""
@@ -117,8 +117,7 @@ def fitted_model(shares: Sequence[Floats], targets: Sequence[Target], rows: floa
 def _mixture(shares: Sequence[Floats], targets: Sequence[Target], rows: float) -> Mixture:
     model = Mixture.independent(shares, generator(0))
     most = most_bins(model.sizes)
-    moved = sum(min(most, size) for size in model.sizes)
-    steps = min(STEPS, max(FEWEST_STEPS, round(STEPS * (ALL_STEPS / moved) ** 2)))
+    steps = STEPS if max(model.sizes) <= most else MERGED_STEPS
     fit_by_bins(model, targets, shares, rows=rows, steps=steps, fitted=FITTED, most=most)
     return model
 

@@ -68,6 +68,8 @@ LEVELS = (4, 8, 16, 32)
 """Bins of a column; beside its own cells."""
 MOST_PAIR_CELLS = 1 << 20
 FINEST = 1 << 14
+MOST_FITTED = 256
+"""Cells of a column that the fit tells apart, about: of more, those that hardly differ are merged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +216,15 @@ class _Fitting:
             chosen = self._look(tables, self.looking[place], self.measuring[place])
             self._measure(chosen, self.measuring[place])
             steps = STEPS[place]
-            fit_by_bins(model, self.targets, self.one, rows=self.rows, steps=steps, fitted=FITTED)
+            fit_by_bins(
+                model,
+                self.targets,
+                self.one,
+                rows=self.rows,
+                steps=steps,
+                fitted=FITTED,
+                most=MOST_FITTED,
+            )
         return self._audited(model, confidence)
 
     # --- measuring ---------------------------------------------------------------------------
