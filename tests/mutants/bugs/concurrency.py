@@ -49,11 +49,13 @@ CONCURRENCY = (
         name="the-latest-question-is-kept-for-all-threads",
         trap=43,
         file="src/discreet/curator/curator.py",
-        old="        plan, parts, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)\n",
+        old="        plan, parts, confidence = self._planned(sql, budget, accuracy, confidence, undeclared)\n"
+        "        if not parts:\n            return worked(",
         new="        plan, self._latest, confidence = self._planned(\n"
         "            sql, budget, accuracy, confidence, undeclared\n"
         "        )\n"
-        "        parts = self._latest\n",
+        "        parts = self._latest\n"
+        "        if not parts:\n            return worked(",
         tests=(f"{DRILLS}[curator]",),
     ),
     Mutant(

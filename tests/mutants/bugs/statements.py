@@ -75,8 +75,10 @@ STATEMENTS = (
         file="src/discreet/curator/curator.py",
         old="""        if not plan.is_plain:
             self._rehearse(plan, parts)
+        with self._visitors.inside():
 """,
-        new="",
+        new="""        with self._visitors.inside():
+""",
         tests=(f"{WORK}::test_work_that_cannot_be_done_is_refused_before_the_charge",),
     ),
     Mutant(
