@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -460,9 +461,10 @@ def locked(postgres: Server, source: str) -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
-def running(postgres: Server) -> int:
+def waiting(postgres: Server) -> int:
+    """How many queries of engines wait for a lock: such a query has surely begun, and does not end by itself."""
     with psycopg.connect(postgres.admin, autocommit=True) as connection:
-        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'discreet' AND state = 'active'"
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'discreet' AND wait_event_type = 'Lock'"
         (number,) = connection.execute(query).fetchone() or (0,)
         return int(number)
 
@@ -475,8 +477,8 @@ def test_ctrl_c_stops_the_query_on_the_server(
         locked.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())
 
         def interrupt() -> None:
-            while not running(postgres):
-                pass
+            while not waiting(postgres):
+                time.sleep(0.01)
             os.kill(os.getpid(), signal.SIGINT)
 
         thread = threading.Thread(target=interrupt)
@@ -484,7 +486,7 @@ def test_ctrl_c_stops_the_query_on_the_server(
         with pytest.raises(KeyboardInterrupt):
             engine.row_count()
         thread.join()
-        assert running(postgres) == 0
+        assert waiting(postgres) == 0
         with pytest.raises(EngineFailed, match="closed"):
             engine.row_count()
 
