@@ -147,7 +147,7 @@ REFUSED = {
     "SELECT count(*) FROM people WHERE born < CURRENT_DATE": "write the date",
     "SELECT count(*) FROM people WHERE born + INTERVAL '1 month' > '2000-01-01'": "Move it",
     'SELECT count(*) FROM people WHERE sex = "F"': "single quotes: 'F'",
-    "SELECT count(*) FROM people WHERE sqrt(age) = 3": "no function sqrt()",
+    "SELECT count(*) FROM people WHERE gamma(age) = 3": "no function gamma()",
     "SELECT count(*) FROM people WHERE fraud(age) = 3": "no function fraud()",
     "SELECT count(*) FROM people WHERE age & 1 = 1": "WHERE takes no operator &",
     "SELECT count(*) FROM people WHERE sex = born": "cannot be compared",
