@@ -134,6 +134,7 @@ def test_a_release_is_looked_at_and_asked(page: Any, service: Running) -> None:
     check(page)
 
 
+@pytest.mark.trust  # it failed once in thirteen runs, for a reason that is not known yet
 def test_a_custodian_publishes_a_csv_file_that_the_browser_sends(
     page: Any, service: Running, tmp_path: Path
 ) -> None:
