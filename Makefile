@@ -1,5 +1,6 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 SHELL := /bin/bash
+export DEBIAN_FRONTEND := noninteractive
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
