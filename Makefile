@@ -40,10 +40,10 @@ $(VENV)/.test: $(VENV)/.core
 	@$(BIN)/python -m pip install --quiet --editable '.[test]'
 	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { \
 	  echo "Installing PostgreSQL"; \
-	  apt-get update -qq && apt-get install -y -qq postgresql > /dev/null; }
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql > /dev/null; }
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || { \
 	  echo "Installing chromium, for the tests of the web page"; \
-	  apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-liberation > /dev/null; }
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test
