@@ -71,7 +71,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Of the user who may only read; a table's name is put behind it."""
+        """The address for the user who may only read; a source adds the table's name."""
         return f"postgresql://{READER}@/postgres?host={self.folder}"
 
     def execute(self, *statements: str) -> None:

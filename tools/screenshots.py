@@ -27,7 +27,7 @@ from discreet.service.serving import address_of, bound_socket, config_for
 from discreet.service.watching.logs import RequestLog
 
 MOST_BYTES = 150_000
-"""Of all pictures of the README together."""
+"""The most that all pictures of the README take together."""
 GROUPS = "SELECT education, count(*) FROM people GROUP BY education"
 QUESTIONS = (
     GROUPS,

@@ -1,4 +1,4 @@
-"""Of the population, not only of the table: a count's interval with the sampling error of its rows added.
+"""Intervals for the population that the rows were drawn from: the noise, and the sampling error besides.
 
 Section 1.2 of Blum, Ligett and Roth (2008) asks about the distribution that the rows were drawn from. If the n rows are
 independent draws from a population, a count of the table is binomial around n times the population's share. An interval for that share must

@@ -29,9 +29,9 @@ class CuratorLimit:
 
     query_class: str
     half_width: float | None
-    """Of the release's answers; None where it depends on the rows."""
+    """Half the width of the release's intervals; None where it depends on the rows."""
     queries: int
-    """How many the class has."""
+    """How many queries the class has."""
     questions: int | None
     """The most questions, of all analysts together, that a curator answers as closely. At most `MOST_QUESTIONS`."""
 

@@ -18,7 +18,7 @@ class Limits:
 
     body_bytes: int = 65_536
     upload_bytes: int = 100_000_000
-    """Of a table that a custodian sends."""
+    """The largest table that a custodian may send."""
     sql_characters: int = 10_000
     sql_terms: int = 2_000
     """Words, numbers and signs of a question."""
@@ -27,13 +27,13 @@ class Limits:
     """For a request's head, and again for its body."""
     question_seconds: int = 60
     requests_a_minute: int = 600
-    """Of one person, or of one address that is not signed in."""
+    """For each person, and for each address that is not signed in."""
     questions_at_once: int = 8
     """Live questions and release questions that run in one worker."""
     questions_waiting: int = 200
     """More are turned away, with a request to come back later."""
     questions_at_once_each: int = 32
-    """Of one person, running or waiting."""
+    """For each person: questions that run or wait."""
     connections: int = 512
     """In one worker."""
     quantum_ms: int = 100

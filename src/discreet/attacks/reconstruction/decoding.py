@@ -30,7 +30,7 @@ Single = npt.NDArray[np.float32]
 MOST_PRODUCTS = 60
 ACCURACY = 1e-3
 ROUNDS = 10
-"""Of reweighting, for l1."""
+"""How often the L1 method solves with new weights."""
 TRIMMINGS, OUTLIER = 3, 4.0
 """How often outliers are left out, and how many median residuals away they lie."""
 MOST_FOR_PROGRAM = 512

@@ -38,7 +38,7 @@ from discreet.schema import CsvOptions, Schema
 RHO_DELTA = Fraction(1, 10**6)
 SYNTHETIC_ROWS = 300
 FALSE_POSITIVE_RATE = 1e-6
-"""Of the verdict that the guarantee is broken."""
+"""How often the verdict "the guarantee is broken" may be wrong."""
 
 
 def match(

@@ -102,7 +102,7 @@ class Session:
         self._work(lambda cursor: cursor.execute("SAVEPOINT prepared"))
 
     def catalog(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Of what the database says about its tables; no row of one is read."""
+        """Asks the database about its tables: names, columns, types. No row of a table is read."""
         return self._work(lambda cursor: cursor.execute(query, values).fetchall())
 
     def plan(self, query: Sql) -> None:

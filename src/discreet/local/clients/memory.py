@@ -1,7 +1,16 @@
-"""A client that remembers: the same answer to the same question is reported once, and then repeated.
+"""A client that remembers: a question is answered once, and then the same report is given again.
 
-Fresh noise for every repetition would average away. With memory, any number of repetitions of one answer costs
-epsilon once. If the true answer changes, the new one is drawn afresh, and costs epsilon too: `spent` says how much in all.
+Fresh noise for every repetition would average away. With memory, any number of repetitions of one question costs
+epsilon once.
+
+A changed answer is not reported. If it were drawn anew, a report that differs from the one before would prove that the
+answer has changed, whatever the epsilon. To ask again after some time, the collector asks another question (another name, such
+as `smoker 2027`), which every client answers with fresh noise, changed or not. That costs epsilon again.
+
+Guarantee: the reports of one client, over all times, are epsilon-DP for their whole history of true answers, where
+           epsilon is the sum over the different questions.
+Proof:     The reports on one question are a function of one report, which is epsilon-DP for the answer at
+           that time (post-processing). Different questions compose.
 """
 
 from __future__ import annotations
@@ -20,7 +29,7 @@ Report = int | tuple[int, ...]
 
 
 class Client:
-    """One person's side: remembers the report of every answer that it has ever given. Thread safe."""
+    """One person's side: remembers its report on every question that it was asked. Thread safe."""
 
     def __init__(self, remembered: dict[str, Report] | None = None) -> None:
         self._reports: dict[str, Report] = dict(remembered or {})
@@ -29,21 +38,21 @@ class Client:
     def answer(
         self, question: Question, true: object, *, entropy: EntropySource | None = None
     ) -> Report:
-        """The report of this answer: the one given before, else a new one."""
-        key = json.dumps([question.to_dict(), str(true)], sort_keys=True)
+        """The report on this question: the one given before, else a new one about `true`."""
+        key = json.dumps(question.to_dict(), sort_keys=True)
         with self._lock:
             if key not in self._reports:
                 self._reports[key] = _plain(perturb(question, [true], entropy=entropy)[0])
             return self._reports[key]
 
     def spent(self) -> Fraction:
-        """The epsilon of all different answers so far, by basic composition."""
+        """The epsilon of all different questions so far, by basic composition."""
         with self._lock:
             keys = list(self._reports)
-        return sum((Fraction(json.loads(key)[0]["epsilon"]) for key in keys), Fraction(0))
+        return sum((Fraction(json.loads(key)["epsilon"]) for key in keys), Fraction(0))
 
     def remembered(self) -> dict[str, Report]:
-        """For storing. The memory holds true answers: it stays with the person."""
+        """For storing: the questions and the reports, which the collector has seen. No true answer is in it."""
         with self._lock:
             return dict(self._reports)
 

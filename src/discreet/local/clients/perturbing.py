@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import samplers
-from discreet.errors import BadInput
 from discreet.local.clients.drawing import randomised
 from discreet.local.question import Question
 from discreet.samplers.entropy import EntropySource
@@ -27,26 +26,30 @@ def perturb(
 ) -> npt.NDArray[Any]:
     """One report for each true answer. The true answers are not kept.
 
-    Numbers beyond the bounds count as the nearest bound; what is no number counts as the lower one, so that no answer
-    makes a client stop.
+    No answer makes a client stop. Numbers beyond the bounds count as the nearest bound, and what is no number as the lower
+    one. An undeclared value counts as any declared one, drawn evenly.
     """
     if question.is_number:
         points = _points(question, answers, entropy)
         return randomised(question.number_protocol, points, entropy=entropy)
-    codes = coded(question, answers)
+    codes = _coded(question, answers, entropy)
     return randomised(question.value_protocol, codes, entropy=entropy)
 
 
-def coded(question: Question, answers: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Declared values by their numbers. An undeclared one is refused without being quoted."""
+def _coded(
+    question: Question,
+    answers: Sequence[Any] | npt.NDArray[Any],
+    entropy: EntropySource | None,
+) -> npt.NDArray[np.int64]:
+    """Declared values by their numbers; an undeclared one counts as any declared value, drawn evenly.
+
+    A client that stopped, or refused, would tell that its answer is undeclared.
+    """
     known = {value: code for code, value in enumerate(question.values)}
-    try:
-        return np.array([known[str(answer)] for answer in answers], dtype=np.int64)
-    except KeyError:
-        raise BadInput(
-            f"An answer to {question.name!r} is not among its {len(known):,} declared values. "
-            "Nothing was reported."
-        ) from None
+    codes = np.array([known.get(str(answer), -1) for answer in answers], dtype=np.int64)
+    unknown = codes < 0
+    codes[unknown] = samplers.uniform_below(len(known), int(unknown.sum()), entropy=entropy)
+    return codes
 
 
 def _points(

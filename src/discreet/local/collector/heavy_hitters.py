@@ -67,7 +67,7 @@ class PrefixSearch:
 
     @property
     def protocol(self) -> LocalHashing:
-        """Of every group: the beginning, by its class."""
+        """How every group reports: the class of its value's beginning, by local hashing."""
         return LocalHashing.for_epsilon(self.epsilon, values=HASHED)
 
     def classes(self, beginnings: Integers, group: int) -> Integers:

@@ -56,7 +56,7 @@ class ListedDatabases:
         return self.scores(exact)
 
     def scores(self, exact: Counts) -> Counts:
-        """Of each multiset, in the order of their numbers: a first half of its kinds, then the others."""
+        """The score of each multiset, in the order of their numbers. Half of the kinds are put together first, then the other half."""
         kinds = self.workload.shape[1]
         first = kinds // 2
         weights = np.unique(self.workload, axis=0, return_index=True)[1]

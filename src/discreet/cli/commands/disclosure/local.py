@@ -150,7 +150,7 @@ def _print_plan(found: Any, question: Any, widths: dict[str, float], curve: list
 @click.option(
     "--memory",
     type=FILE,
-    help="Remembers every client's reports, so that a repeated answer gives the same one. It holds true answers: it stays with the clients.",
+    help="Remembers every client's report, so that the question asked again gets the same one. It holds no true answer.",
 )
 @click.option(
     "-o", "--output", type=FILE, required=True, help="The reports: .csv, .parquet or .arrow."

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 
 SHARE_OF_MERGES = 0.5
-"""Of the merges that are still needed, this many are made before the changes are computed again."""
+"""The share of the merges still needed that is made before the changes are computed again."""
 
 
 def merged_cells(profiles: Floats, shares: Floats, most: int) -> Integers:
@@ -43,9 +43,9 @@ def _changes(groups: Floats, masses: Floats) -> Floats:
 
 
 def _apart(changes: Floats, many: int) -> Integers:
-    """Of the places of the `many` least changes those that no lesser one is beside.
+    """The places of the `many` smallest changes, without those that have a smaller one as their neighbour.
 
-    Of equal ones every other comes first, so that a run of them is halved at once.
+    Among equal changes every second one comes first, so that a run of them is halved at once.
     """
     order = np.lexsort((np.arange(len(changes)) % 2, changes))[:many]
     rank = np.full(len(changes) + 2, len(changes) + 1)
