@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 import socket
 import threading
 import time
@@ -10,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from discreet.errors import BadInput
 from discreet.service.limits.rate import RateLimit
 from discreet.service.limits.refusals import TooLarge, TooMany
 from discreet.service.limits.running import departure
 from discreet.service.limits.sizes import check_sql
+from discreet.service.publishing import Workshop
 from discreet.service.settings import Limits
 from tests.service.running import COUNT, Running, running
 
@@ -196,3 +200,17 @@ def test_answers_and_refusals_of_live_questions_wait_for_the_quantum(tmp_path: P
             began = time.monotonic()
             service.ask("ann", sql)
             assert time.monotonic() - began >= 0.299
+
+
+def test_a_table_that_a_full_disk_cuts_short_is_not_kept(
+    service: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int, mode: str) -> None:
+        os.close(handle)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("discreet.service.publishing.os.fdopen", full)
+    workshop = Workshop(service.house)
+    with pytest.raises(BadInput, match="no room for the table"):
+        workshop.put_table("new.csv", b"age\n1\n")
+    assert "new.csv" not in workshop.tables()

@@ -87,8 +87,14 @@ class Workshop:
             handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             raise BadInput(f"There is a table {name!r} already. Nothing was kept.") from None
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+        except OSError:  # a full disk: a part of a table is no table
+            (folder / name).unlink(missing_ok=True)
+            raise BadInput(
+                f"There is no room for the table {name!r}. Nothing was kept. Free some space, and send it again."
+            ) from None
 
     # The schema
 
