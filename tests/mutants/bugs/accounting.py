@@ -21,25 +21,25 @@ ACCOUNTING = (
         name="cap-checked-before-the-write-lock",
         trap=24,
         file="src/discreet/ledger/journal.py",
-        old="""            with store.writing():
-                steps.step("after-begin")
-                # Inside the write lock no event can be added, so the mark cannot lead.
-                self._catch_up(store, self._marks.read())
-                decided = decide(self._book)
+        old="""                with store.writing():
+                    steps.step("after-begin")
+                    # Inside the write lock no event can be added, so the mark cannot lead.
+                    self._catch_up(store, self._marks.read())
 """,
-        new="""            self._refresh(store)
-            decided = decide(self._book)
-            with store.writing():
-                steps.step("after-begin")
-                # Inside the write lock no event can be added, so the mark cannot lead.
-                self._catch_up(store, self._marks.read())
+        new="""                self._refresh(store)
+                decided = batch[0].decide(self._book)
+                batch[0].decide = lambda book: decided
+                with store.writing():
+                    steps.step("after-begin")
+                    # Inside the write lock no event can be added, so the mark cannot lead.
+                    self._catch_up(store, self._marks.read())
 """,
         tests=(f"{PROCESSES}::test_eight_processes_with_25_charges_each_share_exactly_100",),
     ),
     Mutant(
         name="write-lock-taken-late",
         trap=24,
-        file="src/discreet/ledger/store.py",
+        file="src/discreet/ledger/stores/sqlite.py",
         old='        self.sql.execute("BEGIN IMMEDIATE")\n',
         new='        self.sql.execute("BEGIN")\n',
         tests=(f"{PROCESSES}::test_eight_processes_with_25_charges_each_share_exactly_100",),
@@ -71,7 +71,7 @@ ACCOUNTING = (
     Mutant(
         name="charge-granted-before-it-is-on-disk",
         trap=25,
-        file="src/discreet/ledger/store.py",
+        file="src/discreet/ledger/stores/sqlite.py",
         old="        os.fdatasync(self._log)\n",
         new="",
         tests=(f"{DURABILITY}::test_log_and_then_mark_are_synced_once_for_every_event",),
@@ -89,7 +89,7 @@ ACCOUNTING = (
     Mutant(
         name="events-moved-out-of-the-log-unsynced",
         trap=25,
-        file="src/discreet/ledger/store.py",
+        file="src/discreet/ledger/stores/sqlite.py",
         old='            self.sql.execute("PRAGMA synchronous = NORMAL")\n',
         new='            self.sql.execute("PRAGMA synchronous = OFF")\n',
         tests=(f"{DURABILITY}::test_commits_wait_for_the_disk",),
@@ -108,7 +108,7 @@ ACCOUNTING = (
         name="charge-granted-before-its-mark",
         trap=25,
         file="src/discreet/ledger/journal.py",
-        old='        self._advance_mark(reached)\n        steps.step("after-mark")\n',
+        old='        self._advance_mark(*mine.reached)\n        steps.step("after-mark")\n',
         new='        steps.step("after-mark")\n',
         tests=(f"{DURABILITY}::test_log_and_then_mark_are_synced_once_for_every_event",),
     ),

@@ -54,7 +54,7 @@ def command(
     delta: str,
     rho: str | None,
     output: Path,
-    ledger_path: Path | None,
+    ledger_path: Path | str | None,
     key_path: Path | None,
     confidence: float,
     convert_unit: bool,
