@@ -126,7 +126,7 @@ class Vault:
         """
         allowed = allowance(budget, accounting)
         dataset = self._schema.dataset
-        declared = self._ledger.cap(dataset)
+        declared = self._ledger.known_cap(dataset)
         cap = self._schema.cap or declared or budget
         cost = price(budget, accounting, notion=cap.notion)
         if declared != cap:  # else there is nothing to write, and no lock to wait for

@@ -232,6 +232,14 @@ class Charges:
 
         self._journal.append(decide)
 
+    def known_cap(self, dataset: str) -> Budget | None:
+        """The declared cap as this process last saw it: for its notion, which never changes. A charge looks anew."""
+        with self._journal.known() as book:
+            account = book.accounts.get(name_of(dataset, what=DATASET))
+            if account is not None:
+                return account.cap.budget()
+        return self.cap(dataset)
+
     def cap(self, dataset: str, *, analyst: str | None = None) -> Budget | None:
         """The declared cap, or None. Without a cap the dataset cannot be charged."""
         dataset = name_of(dataset, what=DATASET)

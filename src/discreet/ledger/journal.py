@@ -147,6 +147,12 @@ class Journal:
             yield self._book, store
 
     @contextmanager
+    def known(self) -> Iterator[Book]:
+        """The book as it was last seen, without a look at the events."""
+        with self._lock:
+            yield self._book
+
+    @contextmanager
     def _using(self, *, to_finish: bool = False) -> Iterator[Store]:
         """The connection, for one thread at a time, with errors in plain words.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -21,6 +22,27 @@ from discreet.privacy.protection import Protected
 
 BY = "The name of who does it"
 REASON = "The reason"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A cap and what is spent of it, and an analyst's share if one is named. Thread safe: it never changes."""
+
+    cap: Budget
+    spent: Budget
+    own_cap: Budget | None
+    """None if the analyst's share is not bounded, or nobody is named."""
+    own_spent: Budget
+
+    @property
+    def left(self) -> Budget:
+        """The rest of the cap, or of the analyst's share if that is less."""
+        rest = self.cap.minus(self.spent)
+        if self.own_cap is None:
+            return rest
+        mine = self.own_cap.minus(self.own_spent)
+        least = {rest.notion.value: str(min(rest.amount, mine.amount))}
+        return Budget.from_dict({**least, "delta": str(min(rest.delta, mine.delta))})
 
 
 class Ledger(Charges):
@@ -157,6 +179,20 @@ class Ledger(Charges):
             if not isinstance(payload, bytes) or hashlib.sha256(payload).hexdigest() != digest:
                 raise damaged(self.path, f"the answer in event {seq} was altered")
             return payload
+
+    def standing(self, dataset: str, *, analyst: str | None = None) -> Standing:
+        """The dataset's cap and what is spent of it, and the analyst's share, at one moment."""
+        dataset = name_of(dataset, what=DATASET)
+        analyst = name_or_none(analyst, what=ANALYST)
+        with self._journal.newest() as (book, _):
+            account = book.account(dataset)
+            own = None if analyst is None else account.cap_of(analyst)
+            return Standing(
+                cap=account.cap.budget(),
+                spent=account.spent.budget(),
+                own_cap=None if own is None else own.budget(),
+                own_spent=account.spent_by(analyst).budget(),
+            )
 
     def spent(self, dataset: str, *, analyst: str | None = None) -> Budget:
         """What was charged to the dataset so far, or the analyst's share of it."""

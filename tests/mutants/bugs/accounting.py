@@ -9,6 +9,7 @@ CHARGES = "tests/kernel/test_ledger_charges.py"
 DURABILITY = "tests/kernel/test_ledger_durability.py"
 DAMAGE = "tests/kernel/test_ledger_damage.py"
 PROCESSES = "tests/kernel/test_ledger_processes.py"
+TOGETHER = "tests/kernel/test_ledger_together.py"
 VAULT = "tests/kernel/test_vault.py"
 BUDGETS = "tests/privacy/test_budget.py"
 COMPOSITION = "tests/privacy/test_composition.py"
@@ -111,6 +112,28 @@ ACCOUNTING = (
         old='        self._advance_mark(*mine.reached)\n        steps.step("after-mark")\n',
         new='        steps.step("after-mark")\n',
         tests=(f"{DURABILITY}::test_log_and_then_mark_are_synced_once_for_every_event",),
+    ),
+    Mutant(
+        name="charges-that-come-together-are-decided-on-one-state",
+        trap=24,
+        file="src/discreet/ledger/journal.py",
+        old="""                    for one in batch:
+                        self._decided(one, store)
+""",
+        new="""                    first = [one.decide(self._book) for one in batch]
+                    for one, found in zip(batch, first, strict=True):
+                        one.decide = lambda book, found=found: found
+                        self._decided(one, store)
+""",
+        tests=(f"{TOGETHER}::test_charges_that_come_together_take_exactly_what_the_cap_holds",),
+    ),
+    Mutant(
+        name="what-was-rolled-back-stays-in-the-book",
+        trap=24,
+        file="src/discreet/ledger/journal.py",
+        old="                self._forget()  # the book holds what may be rolled back\n",
+        new="                pass\n",
+        tests=(f"{TOGETHER}::test_what_is_rolled_back_is_forgotten_by_all_of_them",),
     ),
     Mutant(
         name="released-before-it-is-recorded",

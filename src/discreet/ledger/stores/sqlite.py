@@ -92,6 +92,7 @@ class SqliteStore:
 
     def __init__(self, path: Path, *, patience: int) -> None:
         self.path = path
+        self._log_path = f"{path}-wal"
         check_one_name(path)
         # mode=rw: a connection never makes a file; making a ledger is a step of its own.
         self.sql = sqlite3.connect(
@@ -126,10 +127,6 @@ class SqliteStore:
             sync_directory(self.path.parent)  # the log's name too
         os.fdatasync(self._log)
 
-    @property
-    def _log_path(self) -> Path:
-        return self.path.with_name(self.path.name + "-wal")
-
     def is_empty(self) -> bool:
         return self.sql.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
@@ -163,7 +160,7 @@ class SqliteStore:
                 raise damaged(self.path, f"SQLite says '{line}'")
 
     def _identities(self) -> tuple[tuple[int, int], ...]:
-        files = (self.path, self._log_path)
+        files = (str(self.path), self._log_path)
         return tuple((status.st_dev, status.st_ino) for status in map(os.stat, files))
 
     def check_files(self) -> None:
