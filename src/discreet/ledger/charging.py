@@ -29,13 +29,7 @@ ANALYST = "The analyst's name"
 class Charges:
     """Caps and the life of a charge. `Ledger` adds opening, what people decide about caps, and looking.
 
-    Guarantee:  over everything charged to a dataset, also by adaptively chosen requests, the
-                loss of those whom its cap protects is at most the cap, if rows are read only after
-                `begin_reading` and every reading costs at most what was charged for it.
-    Theorem:    account.py names the filters: basic composition for (epsilon, delta), zCDP for
-                (rho, delta).
-    Key:        the dataset's declared name in Unicode NFC, never a path: a copy, or next month's
-                snapshot of the same people, spends from the same cap.
+    Guarantee, theorem and key are those of `Ledger`.
 
     Thread safe: one step at a time, for any number of threads and processes.
     """

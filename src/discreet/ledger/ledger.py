@@ -48,8 +48,13 @@ class Standing:
 class Ledger(Charges):
     """Durable, append-only, for any number of processes and threads. Open it with `Ledger.open`.
 
-    Guarantee:  that of `Charges`: over everything charged to a dataset, the loss of those whom its cap
-                protects is at most the cap.
+    Guarantee:  over everything charged to a dataset, also by adaptively chosen requests, the
+                loss of those whom its cap protects is at most the cap, if rows are read only after
+                `begin_reading` and every reading costs at most what was charged for it.
+    Theorem:    account.py names the filters: basic composition for (epsilon, delta), zCDP for
+                (rho, delta).
+    Key:        the dataset's declared name in Unicode NFC, never a path: a copy, or next month's
+                snapshot of the same people, spends from the same cap.
 
     Thread safe: one step at a time, for any number of threads and processes.
     """
