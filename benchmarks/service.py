@@ -160,15 +160,19 @@ def main() -> None:
         kinds = (
             ("live, quantum off", 0, "/api/v1/datasets/people/ask", True),
             ("live, quantum 100 ms", 100, "/api/v1/datasets/people/ask", True),
-            ("release", 0, "/api/v1/releases/people/ask", False),
+            ("release, each another", 0, "/api/v1/releases/people/ask", False),
+            ("release, 100 in turn", 0, "/api/v1/releases/people/ask", False),
         )
         for run, (label, quantum, path, price) in enumerate(kinds, start=1):
             write_settings(folder, quantum)
             process, place = started(folder)
 
-            def body(number: int, at: int, run: int = run, price: bool = price) -> dict[str, Any]:
+            def body(
+                number: int, at: int, run: int = run, price: bool = price, label: str = label
+            ) -> dict[str, Any]:
                 if not price:
-                    size = run * 10_000_000 + number * 100_000 + at
+                    turn = label.endswith("in turn")
+                    size = 0 if turn else run * 10_000_000 + number * 100_000 + at
                     sql = f"SELECT count(*) FROM people WHERE age >= {at % 100} AND age <> {size}"
                     return {"sql": sql}
                 size = run * 10_000_000 + number * 100_000 + at
