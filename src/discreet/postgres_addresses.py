@@ -21,6 +21,8 @@ SCHEMES = ("postgresql://", "postgres://")
 OLDEST = 140_000
 """PostgreSQL 14: the first whose NUMERIC has infinities, and whose extract() is exact."""
 _CONNECT_SECONDS = "15"
+_typed: dict[str, str] = {}
+"""Passwords that were typed in this process, by address: nobody is asked twice. They are never written anywhere."""
 
 
 class NoConnection(Exception):
@@ -45,13 +47,12 @@ def has_password(uri: str) -> bool:
     return parts.password is not None or bool({"password", "sslpassword"} & held)
 
 
-def connected(
-    address: Address, *, password: str | None = None, **more: Any
-) -> psycopg.Connection[Any]:
+def connected(address: Address, **more: Any) -> psycopg.Connection[Any]:
     """A connection; `NoConnection` if there is none to be had. On a terminal it asks for a missing password."""
     import psycopg
 
-    given: dict[str, Any] = {} if password is None else {"password": password}
+    typed = _typed.get(address.uri)
+    given: dict[str, Any] = {} if typed is None else {"password": typed}
     asks = False
     try:
         return psycopg.connect(
@@ -64,9 +65,10 @@ def connected(
         )
     except psycopg.Error as error:
         wanted = getattr(error, "pgconn", None)
-        asks = password is None and wanted is not None and wanted.needs_password
+        asks = typed is None and wanted is not None and wanted.needs_password
         said = (str(error).strip().splitlines() or [type(error).__name__])[-1]
     if asks and sys.stdin.isatty():
-        typed = getpass.getpass(f"Password for {address}: ")
-        return connected(address, password=typed, **more)
+        _typed[address.uri] = getpass.getpass(f"Password for {address}: ")
+        return connected(address, **more)
+    _typed.pop(address.uri, None)  # it may be the wrong one: the next try asks again
     raise NoConnection(said[:300])

@@ -467,6 +467,64 @@ def test_a_password_in_a_ledgers_address_is_refused_and_not_repeated(place, tmp_
     assert "SECRET" not in said.out + said.err
 
 
+@pytest.fixture
+def locked(postgres: Server, address: str) -> Iterator[str]:
+    """The address of a ledger for a user who has a password, `SECRET-77`."""
+    rules = postgres.folder / "data" / "pg_hba.conf"
+    before = rules.read_text()
+    rules.write_text(f"local all keeper_{schema_of(address)} scram-sha-256\n{before}")
+    postgres.execute(
+        f"CREATE ROLE keeper_{schema_of(address)} LOGIN SUPERUSER PASSWORD 'SECRET-77'",
+        "SELECT pg_reload_conf()",
+    )
+    yield address.replace("postgres@", f"keeper_{schema_of(address)}@")
+    rules.write_text(before)
+    postgres.execute("SELECT pg_reload_conf()")
+
+
+def test_a_password_comes_from_the_environment_or_a_file_and_is_kept_nowhere(
+    locked, tmp_path, monkeypatch
+):
+    with pytest.raises(LedgerError, match="PGPASSWORD") as caught:
+        Ledger.open(locked)
+    monkeypatch.setenv("PGPASSWORD", "WRONG-77")
+    with pytest.raises(LedgerError, match="password authentication failed") as wrong:
+        Ledger.open(locked)
+    assert "-77" not in str(caught.value) + str(wrong.value)
+    monkeypatch.setenv("PGPASSWORD", "SECRET-77")
+    with Ledger.open(locked) as ledger:
+        ledger.declare("people", Budget(epsilon=1))
+        assert "SECRET" not in str(ledger.path)
+    monkeypatch.delenv("PGPASSWORD")
+    file = tmp_path / "passwords"
+    file.write_text("*:*:*:*:SECRET-77\n")
+    file.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(file))
+    with Ledger.open(locked) as ledger:
+        pay(ledger, Budget(epsilon=1), "q")
+    assert copy_ledger(locked, tmp_path / "copy.db") == 1
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and path != file]
+    assert len(kept) >= 3
+    assert not any(b"SECRET" in path.read_bytes() for path in kept)
+
+
+def test_a_password_is_asked_for_once_on_a_terminal(locked, monkeypatch):
+    asked: list[str] = []
+
+    def typed(prompt: str) -> str:
+        asked.append(prompt)
+        return "WRONG-77" if len(asked) == 1 else "SECRET-77"
+
+    monkeypatch.setattr("getpass.getpass", typed)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    with pytest.raises(LedgerError, match="password authentication failed"):
+        Ledger.open(locked)
+    for _ in range(2):
+        with Ledger.open(locked) as ledger:
+            ledger.verify()
+    assert len(asked) == 2 and "SECRET" not in "".join(asked)
+
+
 @pytest.mark.parametrize("schema", ["Upper", "a b", "pg_ledger", 'x"; DROP', "a" * 70])
 def test_a_schema_with_an_odd_name_is_refused(schema):
     with pytest.raises(BadInput, match="small letters"):
