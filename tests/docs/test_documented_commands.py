@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from discreet.demo import make_people, schema_text, write_csv
 from discreet.plain_tables import write_columns
 from discreet.service.keeping import back_up, begin
 from tests.cli.test_help import ALL
-from tests.postgres_server import postgres_source
+from tests.postgres_server import durable_server, postgres_source
 
 ROOT = Path(__file__).parents[2]
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md"))}
@@ -40,6 +41,7 @@ WORKLOAD = [
 LONG = ("discreet demo", "discreet audit people.toml", "discreet serve")
 """Run by tests of their own, or by `make trust`."""
 PLACES = ("-o", "--output")
+_numbers = count(1)
 
 
 def commands(text: str) -> Iterator[str]:
@@ -150,10 +152,13 @@ def test_a_documented_command_runs(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    words = [
-        postgres_source(csv.read_csv(demo / "people.csv")) if "postgresql://" in word else word
-        for word in words_of(command)
-    ]
+    monkeypatch.setenv("XDG_STATE_HOME", str(work / "state-home"))
+    words = words_of(command)
+    for place, word in enumerate(words):
+        if "postgresql://" in word and words[place - 1] == "--ledger":
+            words[place] = f"{durable_server().admin}#documented_{next(_numbers)}"
+        elif "postgresql://" in word:
+            words[place] = postgres_source(csv.read_csv(demo / "people.csv"))
     if words[0] == "ledger":
         for file in demo.glob("ledger*"):
             shutil.copy(file, work / file.name)
