@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow
 import pytest
 from pyarrow import csv
 
@@ -78,6 +79,24 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         budget=dc.Budget(epsilon=1),
         workload=WORKLOAD,
         ledger=directory / "ledger.db",
+    )
+    lots = {
+        "smoker": [row % 5 < 2 for row in range(2000)],
+        "sick": [row % 7 < 3 for row in range(2000)],
+        "sex": ["FM"[row % 2] for row in range(2000)],
+        "lot": [row * 7919 % 2003 % 32 for row in range(2000)],
+    }
+    dc.release_to_file(
+        pyarrow.table(lots),
+        dc.Schema.loads(
+            'dataset = "lots"\n[columns.smoker]\nkind = "boolean"\n[columns.sick]\nkind = "boolean"\n'
+            '[columns.sex]\nkind = "category"\nvalues = ["F", "M"]\n'
+            '[columns.lot]\nkind = "integer"\nrange = [0, 31]\n'
+        ),
+        directory / "lots.release",
+        budget=dc.Budget(epsilon=1),
+        workload=["marginals(smoker, sex, lot; sick, lot)"],
+        ledger=directory / "lots.db",
     )
     key = "0" * 63 + "1"
     (directory / "custodian.key").write_text(key)
