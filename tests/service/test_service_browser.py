@@ -198,13 +198,17 @@ def test_a_custodian_publishes_a_csv_file_that_the_browser_sends(
     before = page.inner_text("#errors tbody")
     charges = service.charges
     held: list[Any] = []
-    page.route("**/plan.json*", held.append)
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.route("**/plan.json*", hold)
     page.locator("#epsilon-slider").fill("-1")
     while not held:
         page.wait_for_timeout(20)
     assert page.locator("#publish button").is_disabled()  # it would charge what is no longer shown
-    page.unroute("**/plan.json*")
     held[0].continue_()
+    page.unroute("**/plan.json*")
     page.wait_for_function(
         "text => document.querySelector('#errors tbody').innerText !== text", arg=before
     )
