@@ -43,7 +43,6 @@ _LONGEST_NUMBER = 6_000
 _FARTHEST_DAY = 10_000_000
 _LARGEST = 1.7976931348623157e308
 _PARTS = {"week": "weekofyear"}
-_TRIMMED = {"trim": "BOTH", "ltrim": "LEADING", "rtrim": "TRAILING"}
 _UNTYPED = ("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 
 
@@ -240,9 +239,9 @@ class SparkDialect(Dialect):
         return s.binary(exp.RegexpLike, value, s.text(rf"\A(?:{pattern})\z"))
 
     def trimmed(self, value: Sql, characters: str, function: str = "trim") -> Sql:
-        return exp.Trim(
-            this=s.own(value), expression=s.text(characters), position=_TRIMMED[function]
-        )
+        if function == "trim":
+            return s.call("btrim", value, s.text(characters))
+        return s.call(function, s.text(characters), value)
 
     def changed_case(self, value: Sql, function: str) -> Sql:
         """Letters outside ASCII by a list: Spark makes two letters of some."""

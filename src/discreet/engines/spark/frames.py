@@ -29,7 +29,7 @@ _REBASING = (
 """Set to EXCEPTION, a date before 1900 stops the reader."""
 _PLANS = {
     "Project", "Filter", "SubqueryAlias", "View", "LogicalRelation", "DataSourceV2Relation", "HiveTableRelation",
-    "DataSourceV2ScanRelation", "LocalRelation", "LogicalRDD", "Union", "Repartition", "ResolvedHint",
+    "DataSourceV2ScanRelation", "LocalRelation", "LogicalRDD", "Range", "Union", "Repartition", "ResolvedHint",
 }  # fmt: skip
 _EXPRESSIONS = {
     "AttributeReference", "Alias", "Literal", "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual",

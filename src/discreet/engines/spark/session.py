@@ -37,6 +37,7 @@ T = TypeVar("T")
 _STANDS = "What was charged stays charged."
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
+_MOST_CAUSES = 5
 _CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED")
 _LOST = ("ConnectionRefusedError", "Py4JNetworkError", "SparkConnectGrpcException", "EOFError")
 
@@ -130,16 +131,18 @@ class Session:
             try:
                 self._begin(group)
                 results.append(job())
-            except (
-                BaseException
-            ) as error:  # none may reach the thread's own report, which prints it
+            except BaseException as error:  # else the thread would print it
                 failures.append(self._sentence(error))
             finally:
                 done.set()
 
         thread = InheritableThread(target=work, session=self.spark)
         thread.daemon = True
-        thread.start()
+        try:
+            thread.start()
+        except Exception as error:  # the session is stopped
+            failures.append(self._sentence(error))
+            done.set()
         try:
             while not done.wait(_POLL_SECONDS if self._progress else None):
                 self._report(group)
@@ -186,9 +189,7 @@ class Session:
                 f"The Spark session was stopped, or the connection to it was lost. {_STANDS} Run it again "
                 "in a new session."
             )
-        condition = ""
-        with suppress(Exception):
-            condition = str(error.getCondition() or "")  # type: ignore[attr-defined]
+        condition = _condition(error)
         if condition.startswith(_CANCELLED):
             return EngineFailed(f"Somebody cancelled Spark's job. {_STANDS}")
         return EngineFailed(
@@ -203,6 +204,19 @@ class Session:
             return bool(self.spark._jsc.sc().isStopped())
         except Exception:  # the Java process is gone
             return True
+
+
+def _condition(error: Any) -> str:
+    """Spark's name for a class of errors, without what it fills in; "" where it has none."""
+    with suppress(Exception):
+        return str(error.getCondition() or "")
+    cause = getattr(error, "java_exception", None)
+    for _ in range(_MOST_CAUSES):
+        with suppress(Exception):
+            if found := cause.getCondition():
+                return str(found)
+        cause = None if cause is None else cause.getCause()
+    return ""
 
 
 def _with_tables(tables: Mapping[str, Mapping[str, NDArray[Any]]]) -> str:

@@ -101,7 +101,7 @@ def microseconds_of_local(value: Sql) -> Sql:
     day = s.cast(s.call("unix_date", s.cast(value, "DATE")), "BIGINT")
     early = s.less(day, s.whole(0))
     counted = s.add(day, s.cast(early, "BIGINT"))
-    second = exp.Extract(this=exp.var("SECOND"), expression=s.own(value))
+    second = s.call("date_part", s.text("SECOND"), value)
     micros = s.cast(s.multiply(second, s.whole(1_000_000)), "BIGINT")
     minutes = s.add(s.multiply(s.call("hour", value), s.whole(60)), s.call("minute", value))
     clock = s.add(s.multiply(s.cast(minutes, "BIGINT"), s.whole(60_000_000)), micros)

@@ -3,6 +3,10 @@
 A text is written so that no setting changes it: Spark may or may not read a backslash as an escape, and it
 replaces `${...}` even between quotes. So a text of anything but plain characters is written as its bytes.
 Doubles end in D, because 1e0 may be read as a decimal.
+
+Where a bracket or a keyword begins, Spark's parser looks ahead for what it may be: through all of a long
+expression, again at each level, for a minute. So operators are written as calls of functions, whose
+names stand in backquotes, and casts with `::`; those say at once what they are.
 """
 
 from __future__ import annotations
@@ -22,6 +26,12 @@ _SMALL_TREE = 12
 """An expression of so many nodes is written again wherever it is used; a longer one is given a name."""
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,:;+/()\[\]<>=!?*#@&|~^%-]*")
 _LONG_TEXT = 60
+_FUNCTIONS: dict[type[exp.Expression], str] = {
+    exp.Add: "`+`", exp.Sub: "`-`", exp.Mul: "`*`", exp.IntDiv: "`div`", exp.LT: "`<`", exp.LTE: "`<=`",
+    exp.GT: "`>`", exp.GTE: "`>=`", exp.EQ: "`=`", exp.And: "`and`", exp.Or: "`or`", exp.DPipe: "concat",
+    exp.RegexpLike: "regexp_like",
+}  # fmt: skip
+_OPPOSITES = {exp.NEQ: "`=`", exp.NullSafeNEQ: "`<=>`"}
 
 
 class _Generator(SparkGenerator):
@@ -47,26 +57,44 @@ class _Generator(SparkGenerator):
         return f"TRY_CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
 
     def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
-        return f"CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
+        inner, type_ = self.sql(expression, "this"), self.sql(expression, "to")
+        is_negative = isinstance(expression.this, exp.Neg)
+        return f"CAST({inner} AS {type_})" if is_negative else f"{inner}::{type_}"
+
+    def paren_sql(self, expression: exp.Paren) -> str:
+        """Operators as calls of functions. See above for why."""
+        inner = expression.this
+        if isinstance(inner, exp.Case | exp.Var):
+            return self.sql(inner)
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+            return f"isnull({self.sql(inner, 'this')})"
+        if type(inner) in (exp.NEQ, exp.NullSafeNEQ):
+            return f"`not`({self._called(_OPPOSITES[type(inner)], inner)})"
+        function = _FUNCTIONS.get(type(inner))
+        if function is not None:
+            return self._called(function, inner)
+        text: str = super().paren_sql(expression)
+        return text
+
+    def _called(self, function: str, operation: exp.Binary) -> str:
+        return f"{function}({self.sql(operation, 'this')}, {self.sql(operation, 'expression')})"
 
     def sum_sql(self, expression: exp.Sum) -> str:
         """In decimals, for a sum of 64-bit numbers wraps around, or fails."""
         return f"SUM(CAST({self.sql(expression, 'this')} AS DECIMAL(38, 0)))"
 
     def anonymous_sql(self, expression: exp.Anonymous) -> str:
-        name = expression.name.lower()
+        name, values = expression.name.lower(), [self.sql(one) for one in expression.expressions]
         if name in ("floor", "ceil"):
-            (value,) = expression.expressions
-            return self._whole_double(name, self.sql(value))
-        text: str = super().anonymous_sql(expression)
-        return text
+            return self._whole_double(name, values[0])
+        return f"`{name}`({', '.join(values)})"
 
     def _whole_double(self, function: str, value: str) -> str:
         """The double below, or above: Spark's own are 64-bit integers, which larger doubles do not fit."""
         sign, step = (">", "- 1D") if function == "floor" else ("<", "+ 1D")
 
         def moved(x: str) -> str:
-            return f"(CASE WHEN rint({x}) {sign} {x} THEN rint({x}) {step} ELSE rint({x}) END)"
+            return f"CASE WHEN rint({x}) {sign} {x} THEN rint({x}) {step} ELSE rint({x}) END"
 
         if len(value) <= _LONG_TEXT:
             return moved(value)
