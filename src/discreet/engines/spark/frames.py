@@ -14,6 +14,7 @@ from typing import Any
 from discreet.engines.sources import Source, SourceColumn, locate
 from discreet.engines.spark.address import is_path
 from discreet.engines.spark.dialect import DIALECT
+from discreet.engines.spark.footers import refuse_milliseconds
 from discreet.engines.spark.session import Session
 from discreet.engines.sql.syntax import Sql
 from discreet.engines.sql.views import joined
@@ -46,7 +47,10 @@ class Frame:
     frame: Any
     columns: list[SourceColumn]
 
-    def given(self, session: Session) -> Sql:
+    def given(self, session: Session, read: Sequence[SourceColumn]) -> Sql:
+        """As a table that queries can name, of which some columns are read."""
+        moments = [one.name for one in read if one.type_name.startswith("timestamp")]
+        refuse_milliseconds(session, self.frame, moments)
         names = [f"s{column.place}" for column in self.columns]
         return session.given(self.frame.toDF(*names))
 
@@ -147,7 +151,7 @@ def found_table(
     """A table, and the fields of the declared columns, then the identifier's."""
     frame = opened(session, source)
     found = locate(schema, frame.columns, names_are_public=True)
-    return frame.given(session), [(f"s{column.place}", column.type_name) for column in found]
+    return frame.given(session, found), [(f"s{column.place}", column.type_name) for column in found]
 
 
 def found_view(
@@ -166,7 +170,7 @@ def found_view(
         table: _table(session, f"{place}.`{PurePath(file).stem.replace('`', '``')}`")
         for table, file in view.tables
     }
-    tables = {table: frame.given(session) for table, frame in frames.items()}
+    tables = {table: frame.given(session, frame.columns) for table, frame in frames.items()}
 
     def fields_of(table: str, columns: tuple[str, ...]) -> list[tuple[str, str]]:
         found = []
