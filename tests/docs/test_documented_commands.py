@@ -24,6 +24,7 @@ from discreet.plain_tables import write_columns
 from discreet.service.keeping import back_up, begin
 from tests.cli.test_help import ALL
 from tests.postgres_server import postgres_source
+from tests.spark_session import spark_frame
 
 ROOT = Path(__file__).parents[2]
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md"))}
@@ -135,6 +136,9 @@ def test_a_documented_command_runs(
         postgres_source(csv.read_csv(demo / "people.csv")) if "postgresql://" in word else word
         for word in words_of(command)
     ]
+    if "spark:clinic.people" in words:
+        spark_frame(csv.read_csv(demo / "people.csv")).createOrReplaceTempView("people")
+        words[words.index("spark:clinic.people")] = "spark:people"
     if words[0] == "ledger":
         for file in demo.glob("ledger*"):
             shutil.copy(file, work / file.name)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,13 @@ from discreet.privacy.adjacency import PrivacyUnit
 from discreet.queries.tallies import Cells, Persons, Rows, Tally, Total
 from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.questions.expressions import TRUE
-from discreet.schema import CategoryColumn, IntegerColumn, NumberColumn, Schema
+from discreet.schema import (
+    CategoryColumn,
+    DatetimeColumn,
+    IntegerColumn,
+    NumberColumn,
+    Schema,
+)
 from tests.spark_session import compiled, session, setting, spark_frame
 
 CANARY = "CANARY-5531"
@@ -308,6 +315,31 @@ def test_a_session_in_which_an_old_date_stops_the_reader_is_refused(frame: Any) 
         pytest.raises(BadSource, match="Set it to CORRECTED"),
     ):
         open_engine(frame, SCHEMA)
+
+
+def test_moments_in_milliseconds_are_refused_before_spark_stops_at_one(
+    spark: Any, tmp_path: Path
+) -> None:
+    """In microseconds they are read; what is not declared does not matter."""
+    far = pa.array([0, 2**62], pa.timestamp("ms", tz="UTC"))
+    near = pa.array([0, 10**15], pa.timestamp("us", tz="UTC"))
+    pq.write_table(pa.table({"far": far, "near": near}), tmp_path / "a b%20c.parquet")
+    schemas = [
+        Schema(
+            dataset="t",
+            columns=(
+                DatetimeColumn(
+                    name, datetime(1970, 1, 1), datetime(1970, 1, 2), granularity="hour"
+                ),
+            ),
+        )
+        for name in ("near", "far")
+    ]
+    source = f"spark:{tmp_path}"
+    with open_engine(source, schemas[0]) as engine:
+        assert engine.marginals([("near",)])[0].sum() == 2
+    with pytest.raises(BadSource, match=r"'far' is stored in milliseconds.*No row was read"):
+        open_engine(source, schemas[1])
 
 
 @pytest.mark.parametrize(

@@ -17,25 +17,44 @@ def of_double(value: Sql) -> Sql:
     """As 1.0 and 1e+16: an exponent from 10^16 on, and below 10^-4."""
 
     def spelled(number: Sql) -> Sql:
-        java = s.cast(number, "VARCHAR")
         size = s.call("abs", number)
         plain = s.both(s.at_most(s.double(1e-3), size), s.less(size, s.double(1e7)))
         large = s.both(s.at_most(s.double(1e7), size), s.less(size, s.double(1e16)))
         small = s.both(s.at_most(s.double(1e-4), size), s.less(size, s.double(1e-3)))
-        cases = [
-            (s.either(plain, s.equal(size, s.double(0.0))), java),
-            (large, _unfolded(java, "DECIMAL(34,17)")),
-            (small, _unfolded(java, "DECIMAL(38,30)")),
-        ]
-        return s.choose(cases, _with_exponent(java))
+
+        def as_elsewhere(java: Sql) -> Sql:
+            cases = [
+                (s.either(plain, s.equal(size, s.double(0.0))), java),
+                (large, _unfolded(java, "DECIMAL(34,17)")),
+                (small, _unfolded(java, "DECIMAL(38,30)")),
+            ]
+            return s.choose(cases, _with_exponent(java))
+
+        return used(_shortest(number), as_elsewhere)
 
     return used(value, spelled)
 
 
+def _shortest(number: Sql) -> Sql:
+    """As Java writes it, but for digits that it need not: before version 19 it writes some."""
+    java = s.cast(number, "VARCHAR")
+    digits = s.try_cast(s.call("split_part", java, s.text("E"), s.whole(1)), "DECIMAL(20,18)")
+    exponent = s.call("split_part", java, s.text("E"), s.whole(2))
+    cases = []
+    for places in (15, 16):
+        fewer = s.try_cast(s.call("round", digits, s.whole(places)), "VARCHAR")
+        short = s.call("concat", _without_zeros(fewer), s.text("E"), exponent)
+        cases.append((s.equal(s.try_cast(short, "DOUBLE"), number), short))
+    return s.choose(cases, java)
+
+
+def _without_zeros(text: Sql) -> Sql:
+    return s.call("regexp_replace", text, s.text("(?<=[.][0-9]{1,30})0+$"), s.text(""))
+
+
 def _unfolded(java: Sql, type_: str) -> Sql:
     """Without an exponent: 1.25E7 as 12500000.0."""
-    plain = s.try_cast(s.try_cast(java, type_), "VARCHAR")
-    return s.call("regexp_replace", plain, s.text("(?<=[.][0-9]{1,30})0+$"), s.text(""))
+    return _without_zeros(s.try_cast(s.try_cast(java, type_), "VARCHAR"))
 
 
 def _with_exponent(java: Sql) -> Sql:
