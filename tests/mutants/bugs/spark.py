@@ -34,14 +34,6 @@ SPARK = (
         tests=(SETTINGS,),
     ),
     Mutant(
-        name="sparks-collation-makes-two-texts-one",
-        trap=18,
-        file=f"{FOLDER}/dialect.py",
-        old='    return s.call("collate", text, s.text("UTF8_BINARY"))\n',
-        new="    return s.own(text)\n",
-        tests=(f"{TESTS}::test_texts_are_compared_byte_by_byte_whatever_the_collation",),
-    ),
-    Mutant(
         name="a-data-frame-that-computes-is-read",
         trap=33,
         file=f"{FOLDER}/frames.py",

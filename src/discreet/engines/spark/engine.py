@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlglot import exp
 
 from discreet.engines.protocol import Counts, Progress
 from discreet.engines.scanned_rows import ScannedRows
 from discreet.engines.sources import Source
+from discreet.engines.sql import syntax as s
 from discreet.engines.sql.engine import SqlEngine
 from discreet.engines.sql.layers import Layers
 from discreet.engines.sql.nodes import NodeCounter
+from discreet.engines.sql.syntax import Sql
 from discreet.schema.columns.column import Column
 from discreet.schema.columns.named import CategoryColumn
 from discreet.schema.csv_options import CsvOptions
@@ -95,12 +98,17 @@ class SparkEngine(SqlEngine):
     Thread safe: verbs called at the same time run side by side, and each sees its own results.
     """
 
-    most_groupings = 60  # Spark takes 64 of a query
-
     def __init__(self, session: Session, schema: Schema, rows: ScannedRows) -> None:
         super().__init__(session, schema, rows)
         self._spark = session
         self._nodes = NodeCounter(session, rows)
+
+    def _by_cell(self, keyed: Sql, number: int) -> exp.Select:
+        """By rows of one key each: Spark groups those twice as fast as GROUPING SETS over several columns."""
+        keys = s.call("array", *(s.name(f"k{place}") for place in range(number)))
+        cells = exp.select(exp.alias_(s.call("explode", keys), "cell")).from_(keyed)
+        counted = exp.select(s.name("cell"), exp.alias_(exp.Count(this=exp.Star()), "n"))
+        return counted.from_(cells.subquery("cells", copy=False)).group_by(s.name("cell"))
 
     def _node_counts(
         self, columns: Sequence[Column], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
