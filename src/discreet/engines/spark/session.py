@@ -210,12 +210,13 @@ def _condition(error: Any) -> str:
     """Spark's name for a class of errors, without what it fills in; "" where it has none."""
     with suppress(Exception):
         return str(error.getCondition() or "")
-    cause = getattr(error, "java_exception", None)
+    cause: Any = getattr(error, "java_exception", None)
     for _ in range(_MOST_CAUSES):
         with suppress(Exception):
             if found := cause.getCondition():
                 return str(found)
-        cause = None if cause is None else cause.getCause()
+        with suppress(Exception):
+            cause = cause.getCause()
     return ""
 
 
