@@ -92,7 +92,7 @@ def _checked(session: Session, frame: Any, name: str) -> Frame:
             )
     if frame.isStreaming:
         raise BadSource(f"{name} is a stream. No row was read. Write it to a table first.")
-    odd = next(_odd_remote(frame) if session.is_remote else _odd(session, frame), None)
+    odd = next(_odd_remote(session, frame) if session.is_remote else _odd(session, frame), None)
     if odd is not None:
         raise BadSource(
             f"{name} does more than choose columns and rows of a table ({odd}), so it may fail on some row, or "
@@ -137,11 +137,15 @@ def _odd(session: Session, frame: Any) -> Iterator[str]:
     yield from plan(frame._jdf.queryExecution().analyzed())
 
 
-def _odd_remote(frame: Any) -> Iterator[str]:
-    """Of a plan that only the server knows, the steps that the client wrote down."""
+def _odd_remote(session: Session, frame: Any) -> Iterator[str]:
+    """Of a plan that only the server knows, what the client wrote down: one table, and no view, or files."""
     plan = frame._plan
     kind = type(plan).__name__
-    if kind not in ("Read", "DataSource", "LocalRelation", "CachedRelation"):
+    if kind == "Read":
+        table = session.spark.catalog.getTable(plan.table_name)
+        if table.tableType not in ("MANAGED", "EXTERNAL"):
+            yield "a view, which cannot be looked into through Spark Connect"
+    elif kind != "DataSource":
         yield kind
 
 
