@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
@@ -40,6 +41,8 @@ from benchmarks.support.data import add_option, data_folder
 from benchmarks.support.histogram_families import generated
 from discreet.families.ranges.answer.buckets import BucketSource
 from discreet.families.ranges.answer.ranges import RangeSource, spread_factor
+from discreet.families.ranges.estimate.tree_empties import upward_of_sparse
+from discreet.families.ranges.estimate.tree_shrinkage import smoothed
 from discreet.families.ranges.queries.ranges import Intervals, Rectangles
 from discreet.families.ranges.release.adaptive import AdaptiveTree
 from discreet.families.ranges.release.tree import FullTree
@@ -124,6 +127,15 @@ class Field:
         return self.first.astype(np.uint64), self.last.astype(np.uint64)
 
 
+def without_slopes(source: RangeSource) -> list[RangeSource]:
+    """The same release of one column, its leaves estimated without slopes: what these gain, on the same noise."""
+    if len(source.columns) > 1:
+        return []
+    tree = source.tree
+    leaves = tree.leaves(smoothed(tree, upward_of_sparse(tree), sloped=False))
+    return [RangeSource(replace(source.part, estimates={"leaves": leaves}), source.schema)]
+
+
 @cache
 def field_of(shape: tuple[int, ...]) -> Field:
     return Field(shape)
@@ -132,7 +144,7 @@ def field_of(shape: tuple[int, ...]) -> Field:
 def errors(sets: Histograms, *, draws: int, slow_draws: int, what: str) -> list[bool]:
     """Mean absolute errors and their ratio to the best baseline, chosen with hindsight."""
     generator = np.random.RandomState(1)
-    ratios, shipped = [], []
+    ratios, unsloped, shipped = [], [], []
     print(f"\n{what}: mean absolute error of 2,000 random ranges, {draws} draws")
     for name, counts in sets.items():
         field = field_of(counts.shape)
@@ -152,14 +164,17 @@ def errors(sets: Histograms, *, draws: int, slow_draws: int, what: str) -> list[
                         for _ in range(many)
                     ]
                 )
-            ours = np.mean(
+            both = [
                 [
-                    np.abs(source.fitted(*field.codes).estimate - truth).mean()
-                    for source in field.draws(AdaptiveTree(), counts, epsilon, draws)
+                    np.abs(each.fitted(*field.codes).estimate - truth).mean()
+                    for each in (source, *without_slopes(source))
                 ]
-            )
+                for source in field.draws(AdaptiveTree(), counts, epsilon, draws)
+            ]
+            ours, *plain = np.mean(both, axis=0)
             best, rival = min((error, label) for label, error in found.items() if label[0] != "(")
             ratios.append(ours / best)
+            unsloped += [each / best for each in plain]
             if "(DAWA)" in found:
                 shipped.append(ours / found["(DAWA)"])
             listed = "  ".join(f"{label} {error:.1f}" for label, error in found.items())
@@ -172,6 +187,8 @@ def errors(sets: Histograms, *, draws: int, slow_draws: int, what: str) -> list[
         bar(f"{what} error against the best baseline, geometric mean", geometric(ratios), limit),
         bar(f"{what} error against the best baseline, worst", max(ratios), 1.05),
     ]
+    if unsloped:
+        bar(f"{what} error without slopes, geometric mean", geometric(unsloped), None)
     if shipped:
         name = f"{what} error against shipped DAWA (not epsilon-DP), geometric mean"
         met.append(bar(name, geometric(shipped), 0.85))
