@@ -17,11 +17,22 @@ schema_option = click.option(
     "--schema", "schema_path", type=FILE, required=True, help="The table's public facts, in TOML."
 )
 force_option = click.option("--force", is_flag=True, help="Overwrite the output file.")
+
+
+def _ledger_place(context: click.Context, option: click.Parameter, given: str | None) -> Any:
+    """A path, or a database's address as it was written: as a path it would lose a slash."""
+    if given is None or given.startswith(("postgresql://", "postgres://")):
+        return given
+    return Path(given)
+
+
 ledger_option = click.option(
     "--ledger",
     "ledger_path",
-    type=FILE,
-    help="The ledger's file. Default: $DISCREET_LEDGER, else ~/.local/state/discreet/ledger.db.",
+    metavar="PLACE",
+    callback=_ledger_place,
+    help="The ledger's file, or postgresql://host/db for several machines. Default: $DISCREET_LEDGER, else "
+    "~/.local/state/discreet/ledger.db.",
 )
 adjacency_option = click.option(
     "--adjacency",
@@ -84,8 +95,13 @@ def algorithms_of(typed: tuple[str, ...]) -> dict[str, str]:
 
 
 def budget_options(function: Function) -> Function:
-    """`--epsilon`, `--delta`, `--rho`: exact, as typed; 0.1 is one tenth."""
+    """`--epsilon`, `--delta`, `--rho`, `--mu`: exact, as typed; 0.1 is one tenth."""
     for option in (
+        click.option(
+            "--mu",
+            metavar="NUMBER",
+            help="The budget under Gaussian differential privacy, instead of epsilon.",
+        ),
         click.option("--rho", metavar="NUMBER", help="The budget under zCDP, instead of epsilon."),
         click.option(
             "--delta",
@@ -100,11 +116,13 @@ def budget_options(function: Function) -> Function:
     return function
 
 
-def budget_of(epsilon: str | None, delta: str, rho: str | None) -> Any:
+def budget_of(
+    epsilon: str | None, delta: str, rho: str | None = None, mu: str | None = None
+) -> Any:
     """The budget that was typed; its own error says what is wrong with it."""
     from discreet.privacy.budget import Budget
 
-    return Budget(epsilon=epsilon, delta=delta, rho=rho)
+    return Budget(epsilon=epsilon, delta=delta, rho=rho, mu=mu)
 
 
 def check_cap(cap: Any, *, yes: bool) -> None:

@@ -10,6 +10,7 @@ which its noise has equal variances: combining them one by one is least squares 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -17,11 +18,13 @@ from math import prod
 import numpy as np
 
 from discreet.arrays import Floats, Integers
+from discreet.errors import BadInput
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.tables.estimate.residuals import ResidualTables, centred
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.laws import NoiseLaw
 
+LEAST_STD = 0.01
 Columns = tuple[str, ...]
 Coefficients = list[tuple[NoiseLaw, Floats, int]]
 """Law, coefficients of draws, and how many draws have each of them."""
@@ -46,6 +49,19 @@ class _Combined:
     direct: dict[int, float]
     variance: float
     """As if each cell of the residual had noise of its own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """The draws of one measurement in a weighted sum of cells."""
+
+    key: object
+    law: NoiseLaw
+    row: Floats
+    """Their coefficients: those of a residual, or over `columns` those of each cell of a table."""
+    columns: Columns
+    place: int | None
+    """The place of the table with noise on each cell; `None` for a residual."""
 
 
 class ConsistentTables:
@@ -107,6 +123,16 @@ class ConsistentTables:
         left = sum(w * w * variance for w, variance in zip(weights, variances, strict=True))
         return _Combined(np.asarray(total, dtype=np.float64), mine, used, left)
 
+    def residual(self, own: Columns) -> tuple[Floats, float]:
+        """The estimated residual of one set, and a standard deviation as if each of its cells had noise of its own.
+
+        A public number of rows has none; it is given that of a hundredth of a row, for whoever weighs by it.
+        """
+        piece = self._piece(own)
+        if piece is None:
+            raise BadInput(f"No residual of {', '.join(own) or 'all rows'} was measured.")
+        return piece.table, max(math.sqrt(piece.variance), LEAST_STD)
+
     def variances(self, columns: Columns) -> dict[frozenset[str], float]:
         """For each residual of the marginal its variance, as if each of its cells had noise of its own."""
         pieces = {own: self._piece(own) for own in subsets(columns)}
@@ -143,10 +169,42 @@ class ConsistentTables:
 
     def coefficients(self, columns: Columns, weights: Floats) -> Coefficients:
         """For each measurement, the coefficients of its draws in a weighted sum of cells."""
+        found: Coefficients = []
+        for each in self._drawn(columns, weights):
+            many = 1
+            if each.place is not None:
+                size = self._direct[each.place].counts.size
+                many = size // max(1, prod(self.sizes(each.columns)))
+            found.append((each.law, each.row.reshape(-1), many))
+        return found
+
+    def covariance(
+        self, columns: Columns, weights: Floats, others: Columns, other_weights: Floats
+    ) -> float:
+        """Of the noise in two weighted sums of cells: they share the draws of what both were put together from."""
+        theirs = {each.key: each for each in self._drawn(others, other_weights)}
+        total = 0.0
+        for mine in self._drawn(columns, weights):
+            other = theirs.get(mine.key)
+            if other is None:
+                continue
+            if mine.place is None:
+                shared = float((mine.row * other.row).sum())
+            else:
+                table = self._direct[mine.place].columns
+                rows = [_beside(each.row, each.columns, table) for each in (mine, other)]
+                product = rows[0] * rows[1]
+                times = self._direct[mine.place].counts.size // product.size
+                shared = float(product.sum()) * times
+            total += mine.law.variance * shared
+        return total
+
+    def _drawn(self, columns: Columns, weights: Floats) -> list[_Drawn]:
+        """The coefficients of the draws of each measurement that a weighted sum of cells has draws of."""
         shape = self.sizes(columns)
         whole = prod(shape)
         inside: dict[Columns, Floats] = {}
-        found: Coefficients = []
+        found: list[_Drawn] = []
         for own in subsets(columns):
             combined = self._piece(own)
             if combined is None:
@@ -161,14 +219,13 @@ class ConsistentTables:
                 row = inside[own] / piece.scale
             else:
                 row = np.asarray((inside[own] * piece.signs).sum() / piece.scale)
-            for weight, law in piece.noise:
-                found.append((law, combined.own * weight * row.reshape(-1), 1))
+            for place, (weight, law) in enumerate(piece.noise):
+                found.append(_Drawn((own, place), law, combined.own * weight * row, own, None))
         for place, table in enumerate(self._direct):
             common = tuple(name for name in columns if name in table.columns)
             row = self._of_direct(place, common, inside)
             if np.any(row):
-                many = table.counts.size // max(1, prod(self.sizes(common)))
-                found.append((table.law, row.reshape(-1), many))
+                found.append(_Drawn(place, table.law, row, common, place))
         return found
 
     def _of_direct(self, place: int, common: Columns, inside: dict[Columns, Floats]) -> Floats:
@@ -187,6 +244,14 @@ def _summed(table: DirectTable, own: Columns) -> Floats:
     kept = [name for name in table.columns if name in own]
     reduced = table.counts.sum(axis=axes, dtype=np.int64).astype(np.float64)
     return np.transpose(reduced, [kept.index(name) for name in own])
+
+
+def _beside(row: Floats, own: Columns, columns: Columns) -> Floats:
+    """`row` over `own` with the axes of `columns`: of length 1 where it does not depend on a column."""
+    axes = dict(zip(own, row.shape, strict=True))
+    ordered = [name for name in columns if name in axes]
+    moved = np.transpose(row, [own.index(name) for name in ordered])
+    return moved.reshape([axes.get(name, 1) for name in columns])
 
 
 def _spread(values: Floats, own: Columns, columns: Columns, shape: tuple[int, ...]) -> Floats:

@@ -29,7 +29,12 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.core.mechanisms import AdditiveMechanism, DiscreteGaussian, DiscreteLaplace
+from discreet.core.mechanisms import (
+    AdditiveMechanism,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    RoundedGaussian,
+)
 from discreet.core.vault import Request
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
@@ -132,6 +137,8 @@ class PreparedAdaptive(PreparedClass):
     def costs(self) -> tuple[Cost, ...]:
         if self.accounting is Accounting.BASIC:
             return (Cost.pure(self.share.epsilon),)
+        if self.accounting is Accounting.GAUSSIAN:
+            return (Cost.of_mu(self.share.mu_squared),)
         return (Cost.concentrated(self.share.rho),)
 
     def noise(self) -> list[dict[str, Any]]:
@@ -232,6 +239,8 @@ class _Fitting:
     def _mechanism(self, share: Budget) -> AdditiveMechanism:
         if self.prepared.accounting is Accounting.BASIC:
             return DiscreteLaplace(epsilon=share.epsilon)
+        if self.prepared.accounting is Accounting.GAUSSIAN:
+            return RoundedGaussian(mu_squared=share.mu_squared)
         return DiscreteGaussian(rho=share.rho)
 
     def _measure_one_way(self) -> None:
