@@ -14,12 +14,8 @@ from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.joining import joined_sources
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.shared.estimate.kept import Kept
-from discreet.families.tables.answer.linear_tables import (
-    CombinedTable,
-    LinearTable,
-    ModelTable,
-    WeightedTable,
-)
+from discreet.families.tables.answer.linear_tables import CombinedTable, LinearTable, WeightedTable
+from discreet.families.tables.answer.model_table import ModelTable
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.marginals import Marginals

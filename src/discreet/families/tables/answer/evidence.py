@@ -8,9 +8,11 @@ from discreet.answering.evidence import Evidence, measured_numbers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
-from discreet.families.tables.answer.linear_tables import ModelTable
+from discreet.families.tables.answer.model_table import ModelTable
 from discreet.families.tables.answer.parities import SplitSource
+from discreet.families.tables.answer.usual_errors import UsualErrors
 from discreet.families.tables.estimate.mixture import Mixture, model_counts
+from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema, keeps_every_row
@@ -49,6 +51,12 @@ def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
         if all(keeps_every_row(schema.column(name)) for name in columns):
             table.total, table.total_law = _total(found.residuals, rows)
         found.models.append(table)
+    known = ResidualTables(schema, found.residuals, rows=round(rows))
+    filled = [table for table in found.models if not known.determines(table.columns)]
+    if filled:
+        usual = UsualErrors.of((each.counts, each.distance, each.law) for each in filled)
+        for table in filled:
+            table.usual = usual
     return found
 
 
