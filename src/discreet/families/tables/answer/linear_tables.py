@@ -33,6 +33,7 @@ from discreet.families.shared.estimate.linear_widths import (
     variance_of_repeated,
 )
 from discreet.families.tables.estimate.consistent import ConsistentTables
+from discreet.families.tables.estimate.drawn_cells import DrawnCells, Draws
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws import NoiseLaw
 
@@ -85,6 +86,13 @@ class WeightedTable(ABC):
 
     def terms(self, weights: Floats) -> Terms | None:
         """The draws in one weighted sum; `None` where it has a bias."""
+        return None
+
+    draws_behind: int = 0
+    """How many draws may be in one weighted sum."""
+
+    def draws(self, weights: Floats) -> list[Draws] | None:
+        """The weight of every single draw in one weighted sum; `None` where they are not known."""
         return None
 
     def count(
@@ -183,7 +191,21 @@ class CombinedTable(WeightedTable):
     columns: tuple[str, ...]
     counts: Floats
     noise: Terms
+    sources: tuple[DrawnCells, ...] = ()
+    """The measured tables behind each term of `noise`."""
     has_own_draws: bool = field(default=True, init=False)
+
+    @property
+    def draws_behind(self) -> int:  # type: ignore[override]
+        return sum(prod(source.shape) for source in self.sources)
+
+    def draws(self, weights: Floats) -> list[Draws] | None:
+        if len(self.sources) != len(self.noise):
+            return None
+        return [
+            (source.key, law, share * source.spread(weights, self.columns))
+            for source, (share, law, _) in zip(self.sources, self.noise, strict=True)
+        ]
 
     @cached_property
     def cell_variance(self) -> float:
@@ -264,6 +286,13 @@ class LinearTable(WeightedTable):
             return self._reached[asked]
         rows = self._tables.coefficients(self.columns, weights)
         return repeated_half_width(rows, confidence), math.sqrt(variance_of_repeated(rows))
+
+    @property
+    def draws_behind(self) -> int:  # type: ignore[override]
+        return self._tables.draws_behind(self.columns)
+
+    def draws(self, weights: Floats) -> list[Draws]:
+        return self._tables.draws(self.columns, weights)
 
     def deviation(self, weights: Floats) -> float:
         return math.sqrt(variance_of_repeated(self._tables.coefficients(self.columns, weights)))

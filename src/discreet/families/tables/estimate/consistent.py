@@ -10,7 +10,7 @@ which its noise has equal variances: combining them one by one is least squares 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers
 from discreet.families.shared.estimate.combination import inverse_variance_weights
+from discreet.families.tables.estimate.drawn_cells import DrawnCells, Draws
 from discreet.families.tables.estimate.residuals import ResidualTables, centred
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.laws import NoiseLaw
@@ -34,6 +35,8 @@ class DirectTable:
     columns: Columns
     counts: Integers
     law: NoiseLaw
+    key: Hashable = None
+    """Tells it from other tables that were measured."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,10 +146,38 @@ class ConsistentTables:
 
     def coefficients(self, columns: Columns, weights: Floats) -> Coefficients:
         """For each measurement, the coefficients of its draws in a weighted sum of cells."""
+        residuals, direct = self._rows_of(columns, weights)
+        found: Coefficients = [(law, row, 1) for _, law, row in residuals]
+        for place, common, row in direct:
+            table = self._direct[place]
+            many = table.counts.size // max(1, prod(self.sizes(common)))
+            found.append((table.law, row.reshape(-1), many))
+        return found
+
+    def draws(self, columns: Columns, weights: Floats) -> list[Draws]:
+        """The same for every single draw, each measurement told from others by a key."""
+        residuals, direct = self._rows_of(columns, weights)
+        found = list(residuals)
+        for place, common, row in direct:
+            table = self._direct[place]
+            cells = DrawnCells(table.key, table.columns, table.counts.shape)
+            found.append((table.key, table.law, cells.spread(row, common)))
+        return found
+
+    def draws_behind(self, columns: Columns) -> int:
+        """At most how many draws are in one weighted sum."""
+        pieces = [own for own in subsets(columns) if own in self._residuals.pieces]
+        tables = sum(table.counts.size for table in self._direct)
+        return tables + sum(prod(self.sizes(own)) for own in pieces)
+
+    def _rows_of(
+        self, columns: Columns, weights: Floats
+    ) -> tuple[list[Draws], list[tuple[int, Columns, Floats]]]:
+        """Coefficients of residuals' draws; and of direct tables, by the cells of their common columns."""
         shape = self.sizes(columns)
         whole = prod(shape)
         inside: dict[Columns, Floats] = {}
-        found: Coefficients = []
+        found: list[Draws] = []
         for own in subsets(columns):
             combined = self._piece(own)
             if combined is None:
@@ -161,15 +192,16 @@ class ConsistentTables:
                 row = inside[own] / piece.scale
             else:
                 row = np.asarray((inside[own] * piece.signs).sum() / piece.scale)
-            for weight, law in piece.noise:
-                found.append((law, combined.own * weight * row.reshape(-1), 1))
+            for place, (weight, law) in enumerate(piece.noise):
+                key = ("residual", own, place)
+                found.append((key, law, combined.own * weight * row.reshape(-1)))
+        direct: list[tuple[int, Columns, Floats]] = []
         for place, table in enumerate(self._direct):
             common = tuple(name for name in columns if name in table.columns)
             row = self._of_direct(place, common, inside)
             if np.any(row):
-                many = table.counts.size // max(1, prod(self.sizes(common)))
-                found.append((table.law, row.reshape(-1), many))
-        return found
+                direct.append((place, common, row))
+        return found, direct
 
     def _of_direct(self, place: int, common: Columns, inside: dict[Columns, Floats]) -> Floats:
         shape = self.sizes(common)
