@@ -22,7 +22,7 @@ from discreet.errors import BadInput, EngineFailed
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget
-from discreet.privacy.conversion_rounding import PRECISION
+from discreet.privacy.conversion.rounding import PRECISION
 from tests.harness import concurrency
 from tests.harness.concurrency import (
     BEHIND,

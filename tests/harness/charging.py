@@ -21,6 +21,7 @@ and anything at all where no path exists. A loss that grows with the size of the
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 import time
@@ -31,6 +32,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from discreet.audits.progress import Progress
@@ -163,7 +165,7 @@ class Charge:
 
 
 Lost = tuple[Decimal, Decimal]
-"""Epsilon or rho, and delta."""
+"""Epsilon, rho or the square of mu, and delta."""
 
 
 def _decimal(value: Fraction) -> Decimal:
@@ -177,6 +179,8 @@ def lost(budget: Budget, distance: int | None, notion: Notion) -> Lost:
     if distance is None:
         return UNBOUNDED, Decimal(1)
     amount, delta = _decimal(budget.amount), _decimal(budget.delta)
+    if notion is Notion.MU and budget.notion is Notion.EPSILON:
+        return _in_mu(budget, distance), Decimal(0)
     if budget.notion is Notion.EPSILON:
         grown = sum(((amount * step).exp() for step in range(distance)), Decimal(0))
         if notion is Notion.RHO:  # a pure epsilon, the only one that a cap in rho takes
@@ -185,6 +189,23 @@ def lost(budget: Budget, distance: int | None, notion: Notion) -> Lost:
     if delta and distance > 1:
         return UNBOUNDED, Decimal(1)  # no theorem bounds it
     return distance * distance * amount, delta
+
+
+def _in_mu(budget: Budget, distance: int) -> Decimal:
+    """The square of mu, by floats, a hair below: of anything pure, or of Gaussian noise for an (epsilon, delta)."""
+    normal, epsilon = NormalDist(), float(budget.epsilon)
+    if budget.delta == 0:
+        mu = 2 * normal.inv_cdf(1 / (1 + math.exp(-distance * epsilon)))
+        return Decimal(mu * mu * (1 - 1e-9))
+    low, high = 0.0, 100.0
+    for _ in range(100):
+        mu = (low + high) / 2
+        beyond = math.exp(epsilon) * normal.cdf(-epsilon / mu - mu / 2)
+        if normal.cdf(-epsilon / mu + mu / 2) - beyond <= float(budget.delta):
+            low = mu
+        else:
+            high = mu
+    return Decimal((distance * low) ** 2 * (1 - 1e-6))
 
 
 def worst_loss(charges: Sequence[Charge], cap: Kind, notion: Notion) -> list[Lost]:
@@ -274,14 +295,18 @@ def by_ledger(ledger: Ledger, asked: Asked) -> object:
 
 
 def by_vault(ledger: Ledger, asked: Asked) -> object:
-    pure = asked.budget.notion is Notion.EPSILON
+    accounting = {
+        Notion.EPSILON: Accounting.BASIC,
+        Notion.RHO: Accounting.CONCENTRATED,
+        Notion.MU: Accounting.GAUSSIAN,
+    }
     nothing_to_read: Any = None
     return Vault(nothing_to_read, asked.schema, ledger, convert_unit=True).charge(
         asked.budget,
         purpose="audit",
         request=asked.request,
         analyst=asked.analyst,
-        accounting=Accounting.BASIC if pure else Accounting.CONCENTRATED,
+        accounting=accounting[asked.budget.notion],
     )
 
 
@@ -408,18 +433,26 @@ class Spending:
                 report.found.append(found)
 
 
+CAPS = {
+    Notion.EPSILON: Budget(epsilon=4, delta="1e-6"),
+    Notion.RHO: Budget(rho=1),
+    Notion.MU: Budget(mu=1),
+}
+
+
 def every_pair(ledger: Ledger, report: Report) -> None:
     """Each kind of cap filled by each kind of charge, in each notion, until it refuses: nothing is left to chance."""
     fillings = {
         "epsilon": (Budget(epsilon=1), Budget(epsilon="1/5")),
         "delta": (Budget(epsilon=9, delta="1e-6"), Budget(epsilon="1/2", delta="1e-7")),
         "rho": (Budget(rho=1), Budget(rho="1/9")),
+        "mu": (Budget(mu=1), Budget(mu="1/3")),
     }
     for number, (door, cap_kind, kind, notion) in enumerate(
         product(DIRECT, KINDS, KINDS, fillings)
     ):
-        if door is by_vault and notion != "rho":
-            continue  # it charges the ledger as `by_ledger` does; one notion shows it
+        if door is by_vault and notion not in ("rho", "mu"):
+            continue  # it charges the ledger as `by_ledger` does; two notions show it
         cap, part = fillings[notion]
         spending = Spending(ledger, f"pair {number}", cap, cap_kind)
         while spending.ask(door, kind, part):
@@ -438,16 +471,13 @@ def random_sequences(
 ) -> None:
     """Charges of random kinds, sizes and doors to a cap of a random notion, declared with a kind or without."""
     for number in range(sequences):
-        notion = (Notion.EPSILON, Notion.RHO)[int(random.integers(2))]
-        cap = Budget(epsilon=4, delta="1e-6") if notion is Notion.EPSILON else Budget(rho=1)
+        notion = list(Notion)[int(random.integers(3))]
+        cap = CAPS[notion]
         declared = KINDS[int(random.integers(len(KINDS)))] if random.integers(2) else None
         name = f"{doors[0].__name__} {report.sequences} {number}"
         spending = Spending(ledger, name, cap, declared)
         if random.integers(2):
-            half = (
-                Budget(epsilon=2, delta="5e-7") if notion is Notion.EPSILON else Budget(rho="1/2")
-            )
-            spending.cap_analyst("ann", half)
+            spending.cap_analyst("ann", cap.times(Fraction(1, 2)))
         # Two kinds in a sequence: with six, the cap refuses nearly all.
         kinds = [KINDS[int(place)] for place in random.integers(len(KINDS), size=2)]
         for _ in range(length):
@@ -466,13 +496,14 @@ def _part(notion: Notion, door: Door, eighths: int, other: bool) -> Budget:
     if notion is Notion.EPSILON:
         return Budget(epsilon=amount, delta=Fraction(eighths, 10**8) if other else 0)
     if door is not by_ledger and other:
-        return Budget(epsilon=amount)
-    return Budget(rho=amount / 4)
+        with_delta = notion is Notion.MU and door is not by_vault and eighths % 2
+        return Budget(epsilon=amount, delta=Fraction(eighths, 10**8) if with_delta else 0)
+    return CAPS[notion].times(amount / 4)
 
 
 def audit(folder: Path, *, sequences: int, seed: int | None = None) -> Report:
     """Every pair, and as many random sequences by the ledger itself as by the public API four times over."""
-    fixed = len(KINDS) ** 2 * 4  # three notions by the ledger, and one by the vault
+    fixed = len(KINDS) ** 2 * 6  # four fillings by the ledger, and two by the vault
     random, report = generator(seed), Report(Progress("sequences", fixed + 5 * sequences))
     with Ledger.open(folder / "ledger.db") as ledger:
         every_pair(ledger, report)

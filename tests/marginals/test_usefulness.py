@@ -132,6 +132,7 @@ CASES = {
     "a model": ("marginals(age, sex; sex, city)", "adaptive", Budget(epsilon=1), None),
     "parities": ("parities(one, two)", "fourier", Budget(epsilon=1), None),
     "marginals of parities": ("parities(one, two)", "fourier", RHO, "marginals(one, two)"),
+    "a whole table": ("marginals(one, two)", "all-cells", Budget(epsilon="1/20"), None),
     "splits": (SPLIT, "parities-of-splits", Budget(epsilon=1), None),
     "mean": ("means(age)", "mean-of-values", Budget(epsilon=1), None),
     "sum": ("sums(age)", "clamped-sum", Budget(epsilon=1), None),
@@ -154,7 +155,8 @@ def test_a_whole_class_is_within_its_bound_as_often_as_it_says(
     text = parse_class(workload).text
     once = made(table, tmp_path, workload, {text: algorithm}, budget, adjacency)
     again, source = Redrawing(once, rows), np.random.default_rng()
-    fixed = case not in ("a model", "mean")  # elsewhere the bound is the same for all noise
+    # Elsewhere the bound is the same for all noise.
+    fixed = case not in ("a model", "mean", "marginals of parities", "a whole table")
     claim = ReleaseReader(once).usefulness(asked or text, delta=DELTA)
     assert claim.simultaneous and claim.confidence == pytest.approx(1 - DELTA)
     failures = 0

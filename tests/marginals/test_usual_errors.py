@@ -10,14 +10,14 @@ import pytest
 
 from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.model_table import PROVED_RISK, ModelTable
-from discreet.families.tables.answer.table_source import USUAL_NOTE
-from discreet.families.tables.answer.usual_errors import (
+from discreet.families.tables.answer.models.model_table import PROVED_RISK, ModelTable
+from discreet.families.tables.answer.models.usual_errors import (
     USUAL_FACTOR,
     UsualErrors,
     factor_at,
     sizes_of,
 )
+from discreet.families.tables.answer.table_source import USUAL_NOTE
 from discreet.families.tables.queries.residuals import ModelDistance
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw

@@ -29,6 +29,8 @@ def budgets(draw: st.DrawFn, notion: Notion = Notion.EPSILON) -> Budget:
     amount, delta = draw(positive), draw(small)
     if notion is Notion.EPSILON:
         return Budget(epsilon=amount, delta=delta)
+    if notion is Notion.MU:
+        return Budget.of_mu_squared(amount)
     return Budget(rho=amount, delta=delta)
 
 

@@ -207,7 +207,7 @@ def test_the_two_ways_to_price_a_discrete_gaussian_agree(monkeypatch: pytest.Mon
         discrete_gaussian_delta_one_coordinate(sigma_squared=s * s, shift=d, epsilon=e)
     )
     by_terms = [ask(*case) for case in cases]
-    monkeypatch.setattr("discreet.privacy.conversion_discrete.ENUMERATED", 0)
+    monkeypatch.setattr("discreet.privacy.conversion.discrete.ENUMERATED", 0)
     by_tails = [ask(*case) for case in cases]
     for terms, tails in zip(by_terms, by_tails, strict=True):
         assert tails <= terms

@@ -231,8 +231,11 @@ def test_whole_levels_are_read_in_the_order_in_which_they_were_released(shape, a
     generator = np.random.default_rng()
     counts = generator.integers(0, 10_000, shape)
     schema = histogram_schema(shape)
-    pure = accounting is Accounting.BASIC
-    share = Budget(epsilon=60_000) if pure else Budget(rho=60_000)
+    share = {
+        Accounting.BASIC: Budget(epsilon=60_000),
+        Accounting.CONCENTRATED: Budget(rho=60_000),
+        Accounting.GAUSSIAN: Budget(mu=350),
+    }[accounting]
     made = FullTree().prepare(ranges_over(shape), schema, share=share, accounting=accounting)
     with opened_grant(counts, schema, share, accounting=accounting) as grant:
         measured = grant.measure(made.requests)

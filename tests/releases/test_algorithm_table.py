@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.artifacts.measurement import Measurement
-from discreet.core.mechanisms import DiscreteGaussian
+from discreet.core.mechanisms import DiscreteGaussian, RoundedGaussian
 from discreet.core.noise import DrawnNoise
 from discreet.core.vault import Grant
 from discreet.errors import BadInput
@@ -20,9 +20,9 @@ from discreet.families.numbers.queries.one_number import Means
 from discreet.families.shared.release.noise_choice import mean_absolute_of_two, simultaneous_bound
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.direct import DirectMarginals
-from discreet.privacy.budget import Budget, Notion
+from discreet.privacy.budget import Budget
 from discreet.privacy.conversion import gaussian_delta
-from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.cost import Accounting, accountings, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
 from discreet.queries.class_tables import example_texts
 from discreet.queries.classes import QueryClass, parse_class
@@ -68,7 +68,12 @@ SITUATIONS = [
     ("add-remove", True),
     ("change-one", True),
 ]
-BUDGETS = [Budget(epsilon="1/3"), Budget(epsilon=1, delta=1e-6), Budget(rho="1/50")]
+BUDGETS = [
+    Budget(epsilon="1/3"),
+    Budget(epsilon=1, delta=1e-6),
+    Budget(rho="1/50"),
+    Budget(mu="1/5"),
+]
 VALUES = st.one_of(
     st.none(), st.integers(-(2**65), 2**65), st.floats(), st.sampled_from(["f", "m", "", "7", "x"])
 )
@@ -78,14 +83,10 @@ ROWS = st.fixed_dictionaries(
 
 
 def shares_of(budget: Budget) -> list[tuple[Budget, Accounting]]:
-    found = []
-    for accounting in Accounting:
-        if accounting is Accounting.BASIC and budget.notion is Notion.RHO:
-            continue
-        if accounting is Accounting.CONCENTRATED and budget.is_pure:
-            continue
-        found.append((allowance(budget, accounting), accounting))
-    return found
+    return [
+        (allowance(budget, accounting), accounting)
+        for accounting in accountings(budget, notion=None)
+    ]
 
 
 def test_every_class_that_can_be_asked_for_has_an_algorithm_and_examples():
@@ -147,7 +148,7 @@ def test_the_recorded_laws_cost_exactly_the_share(case, budget, make_schema):
             return
     for share, accounting in shares_of(budget):
         prepared = algorithm.prepare(example, schema, share=share, accounting=accounting)
-        epsilon = delta = rho = Fraction(0)
+        epsilon = delta = rho = mu_squared = Fraction(0)
         if not prepared.requests:  # adaptive: what it costs is recomputed from what it publishes
             spent = [cost.under(accounting) for cost in prepared.costs()]
             assert share.covers(sum(spent, Budget.nothing(share.notion)))
@@ -164,6 +165,10 @@ def test_the_recorded_laws_cost_exactly_the_share(case, budget, make_schema):
                     request.mechanism, DiscreteGaussian
                 ):
                     rho += moved.l2_squared / (2 * square)
+                case RoundedGaussianLaw(sigma_squared=square) if isinstance(
+                    request.mechanism, RoundedGaussian
+                ):
+                    mu_squared += moved.l2_squared / square
                 case RoundedGaussianLaw(sigma_squared=square):
                     epsilon, delta = epsilon + cost.epsilon, delta + cost.delta
                     assert cost.delta >= gaussian_delta(
@@ -173,6 +178,8 @@ def test_the_recorded_laws_cost_exactly_the_share(case, budget, make_schema):
                     epsilon, delta = epsilon + cost.epsilon, delta + cost.delta
         if accounting is Accounting.CONCENTRATED:
             assert rho == share.rho
+        elif accounting is Accounting.GAUSSIAN:
+            assert mu_squared == share.mu_squared
         else:
             assert (epsilon, delta <= share.delta) == (share.epsilon, True)
 
@@ -271,13 +278,13 @@ def test_a_delta_never_makes_a_release_worse(make_schema, delta):
     assert errors[1] <= errors[0]
 
 
-def test_many_tables_at_a_large_delta_get_gaussian_noise_under_zcdp():
+def test_many_tables_at_a_large_delta_get_gaussian_noise_whose_squares_of_mu_add():
     columns = "\n".join(f'[columns.c{k}]\nkind = "boolean"' for k in range(12))
     schema = Schema.loads(f'dataset = "wide"\n{columns}')
     prospect = prepare(schema, budget=Budget(epsilon=1, delta=1e-6), workload="marginals(2)")
-    assert prospect.accounting is Accounting.CONCENTRATED
+    assert prospect.accounting is Accounting.GAUSSIAN
     assert prospect.charge == Budget(epsilon=1, delta=1e-6)
-    assert {entry["law"]["kind"] for entry in prospect.parts[0].noise()} == {"discrete-gaussian"}
+    assert {entry["law"]["kind"] for entry in prospect.parts[0].noise()} == {"rounded-gaussian"}
 
 
 def test_one_gaussian_table_uses_the_analytic_calibration(make_schema):

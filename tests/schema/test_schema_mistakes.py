@@ -101,7 +101,7 @@ MISTAKES = {
     top(NAMED + "[unit]; identifier = 'A'"): "[unit]: the identifier 'A' is also declared as a column; an identifier says whose a row is and is never published, so take the column out.",
     top(NAMED + "[unit]; id = 'q'"): "[unit]: there is no key 'id'; did you mean `identifier`?",
     top(NAMED + "[cap]; epsilon = '0'"): "[cap]: epsilon is 0; it must be greater than 0.",
-    top(NAMED + "[cap]; epsilon = '1'; rho = '1'"): "[cap]: A budget has either epsilon or rho",
+    top(NAMED + "[cap]; epsilon = '1'; rho = '1'"): "[cap]: A budget has either epsilon, rho or mu",
     top(NAMED + "[cap]; epsilon = 'much'"): "[cap]: epsilon is 'much', which is not a number",
     top(NAMED + "[cap]; epsilon = true"): "[cap]: epsilon must be a number",
     top(NAMED + "[csv]; header = false"): "[csv]: `header` is false and there are no `names`; list the file's columns in order.",

@@ -120,6 +120,23 @@ def test_an_analyst_signs_in_previews_asks_sees_bars_and_spends_it_all(
     assert service.charges == before + 2
 
 
+def test_a_visitor_reads_what_an_epsilon_means(page: Any, service: Running) -> None:
+    page.goto(f"{service.url}/releases/open")
+    page.click("text=What it means to one person")
+    page.wait_for_selector("#densities-head")
+    check(page)
+    page.click("text=Another budget")
+    page.fill("input[name=epsilon]", "2")
+    page.click("button:has-text('Explain')")
+    page.wait_for_selector("text=at epsilon 2")
+    assert page.locator("figure svg").count() == 2
+    check(page)
+    page.fill("input[name=epsilon]", "none")
+    page.click("button:has-text('Explain')")
+    page.wait_for_selector(".mistake")
+    check(page)
+
+
 def test_a_release_is_looked_at_and_asked(page: Any, service: Running) -> None:
     page.goto(f"{service.url}/releases/open")
     check(page)

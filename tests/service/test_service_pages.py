@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 from pathlib import Path
@@ -11,6 +12,8 @@ from urllib.parse import quote, urlencode
 import pytest
 
 import discreet as dc
+from discreet.privacy.explanation import explain
+from discreet.report.disclosure.meaning import lead_of, parts_of
 from discreet.service.web.schema_form import fields_of, toml_of
 from tests.service.browsing import Browser
 from tests.service.running import COUNT, SCHEMA, Running, running
@@ -19,7 +22,7 @@ PAGES = {
     "ann": ["/", "/datasets/people", "/history", "/releases/open", "/releases/closed"],
     "carla": ["/", "/publish", "/publish/people.csv", "/people", "/ledger", "/review"],
     "rita": ["/", "/review", "/ledger", "/datasets/people", "/releases/closed"],
-    None: ["/", "/sign-in", "/releases/open"],
+    None: ["/", "/sign-in", "/releases/open", "/explain", "/explain?release=open"],
 }
 PRIVATE = {
     "/datasets/people": ("ann", "carla", "rita"),
@@ -331,3 +334,49 @@ def test_errors_of_pages_are_pages_and_errors_of_data_are_data(service: Running)
     assert page.status == 404 and page.headers["content-type"].startswith("text/html")
     data = Browser(service, "ann").get("/releases/none.json?sql=x")
     assert data.status == 404 and json.loads(data.body)["error"]["kind"] == "NotFound"
+
+
+def test_the_page_explains_what_the_terminal_explains_to_everybody(service: Running) -> None:
+    """Beliefs, groups, units, small groups and both densities; for a budget and for a release."""
+    browser = Browser(service)
+    query = urlencode({"epsilon": "0.5", "delta": "1e-6", "rows_each": "3", "household": "5"})
+    reply = browser.get(f"/explain?{query}")
+    text = html.unescape(reply.body.decode())
+    found = explain(dc.Budget(epsilon="0.5", delta="1e-6"), rows_each=3, household=5)
+    assert reply.status == 200 and lead_of(found) in text
+    for title, table, sentence in parts_of(found):
+        assert title in text and sentence in text
+        for row in table.rows:
+            assert all(f">{cell}</td>" in text for cell in row), (title, row)
+    assert text.count("<svg") == 3  # the mark of the site, two densities, their log-ratio
+    released = html.unescape(browser.get("/explain?release=open").body.decode())
+    budget = service.house.shelf.get("open").reader.release.budget
+    assert lead_of(explain(budget)) in released
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"epsilon": "0"},
+        {"epsilon": "1e-300"},
+        {"epsilon": "101"},
+        {"epsilon": "many"},
+        {"delta": "2"},
+        {"household": "0"},
+        {"rows_each": "1.5"},
+        {"household": "1" * 50},
+    ],
+    ids=str,
+)
+def test_a_budget_that_cannot_be_explained_is_refused_in_a_sentence(
+    service: Running, query: dict[str, str]
+) -> None:
+    reply = Browser(service).get("/explain?" + urlencode(query))
+    text = reply.body.decode()
+    assert reply.status == 400 and 'class="mistake"' in text and "<table" not in text
+
+
+def test_a_closed_release_is_explained_only_to_those_who_may_see_it(service: Running) -> None:
+    assert Browser(service).get("/explain?release=closed").status == 303
+    assert Browser(service, "ann").get("/explain?release=closed").status == 200
+    assert Browser(service, "ann").get("/explain?release=nothing").status == 404

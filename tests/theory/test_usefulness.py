@@ -11,6 +11,7 @@ import pytest
 from discreet.answering.reader import ReleaseReader
 from discreet.errors import BadInput, NotAnswerable
 from discreet.families.halfspaces.answer.usefulness import divisions
+from discreet.families.halfspaces.estimate.cut_rows import directions_of, most_cut, most_inside
 from discreet.families.halfspaces.estimate.prior import random_halfspaces
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
@@ -132,18 +133,99 @@ def test_the_net_is_useful_for_some_close_halfspace(tmp_path):
         reader.usefulness("halfspaces(x, y)", delta=Fraction(1, 10**9), gamma="0.1")
 
 
-def test_where_planes_cut_cells_no_bound_is_stated(tmp_path):
-    wide = SCHEMA.format(adjacency="add-remove").replace(
-        "range = [0, 7]", "range = [0, 7]\nwidth = 2"
+WIDE = SCHEMA.replace("range = [0, 7]", "range = [0, 63]\nwidth = 4")
+
+
+def scattered(rows=3000):
+    public = np.random.default_rng(16)
+    return pandas.DataFrame(
+        {"x": public.binomial(63, 0.4, rows), "y": public.integers(0, 64, rows)}
     )
-    made = release(
-        points(), Schema.loads(wide), budget=Budget(epsilon=1), workload=["halfspaces(x, y)"],
-        algorithms={"halfspaces(x, y)": "cells"}, ledger=tmp_path / "ledger",
+
+
+def cut_release(tmp_path, algorithm, adjacency="add-remove"):
+    return ReleaseReader(
+        release(
+            scattered(), Schema.loads(WIDE.format(adjacency=adjacency)), budget=Budget(epsilon=4),
+            workload=["halfspaces(x, y)"], algorithms={"halfspaces(x, y)": algorithm},
+            ledger=tmp_path / "ledger",
+        )
     )  # fmt: skip
-    with pytest.raises(NotAnswerable, match="cut"):
-        ReleaseReader(made).usefulness("halfspaces(x, y)", delta=Fraction(1, 20))
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
+@pytest.mark.parametrize("algorithm", ["cells", "tree"])
+def test_where_planes_cut_cells_no_halfspace_is_off_by_more_than_the_bound(
+    tmp_path, algorithm, adjacency
+):
+    """3,000 random halfspaces at delta 1e-9; for a tree the bound is nominal, and it says so."""
+    reader = cut_release(tmp_path, algorithm, adjacency)
+    delta = Fraction(1, 10**9)
+    claim = reader.usefulness("halfspaces(x, y)", delta=delta)
+    assert claim.simultaneous and ("nominal" in claim.theorem) == (algorithm == "tree")
+    table = scattered().to_numpy(dtype=float)
+    normals, bounds = random_halfspaces(np.zeros(2), np.full(2, 63.0), 3_000, seed=5)
+    exact = (table @ normals.T >= bounds).sum(axis=0)
+    found = reader.count_halfspaces(["x", "y"], normals, bounds)
+    assert np.abs(found.estimate - exact).max() <= claim.bound < 3000
+    assert reader.usefulness("halfspaces(x, y)", delta=delta / 10**3).bound >= claim.bound
+    assert reader.usefulness("halfspaces(x, y)", delta=delta, gamma="0.3") == claim
     with pytest.raises(BadInput, match="gamma is 2"):
-        ReleaseReader(made).usefulness("halfspaces(x, y)", delta=Fraction(1, 20), gamma=2)
+        reader.usefulness("halfspaces(x, y)", delta=delta, gamma=2)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_no_plane_cuts_more_than_the_most_that_any_plane_can_cut(columns):
+    """Planes through the corners of boxes, and random ones; and a plane along a row of boxes cuts all of these."""
+    public = np.random.default_rng(17)
+    sides = [np.arange(6.0) * 10 for _ in range(columns)]
+    low = np.stack([each.reshape(-1) for each in np.meshgrid(*sides, indexing="ij")], axis=1)
+    high = low + 9
+    weights = public.integers(0, 50, len(low)).astype(float)
+    most, inside = most_cut(low, high, weights), most_inside(low, high, weights - 25)
+    worst, gathered = 0.0, 0.0
+    for _ in range(4000):
+        normal = public.normal(size=columns)
+        if public.random() < 0.3:
+            normal = np.eye(columns)[public.integers(columns)]
+        corner = np.where(
+            public.random(columns) < 0.5, *(e[public.integers(len(low))] for e in (low, high))
+        )
+        ends = [low * np.maximum(s * normal, 0) + high * np.minimum(s * normal, 0) for s in (1, -1)]
+        least, greatest = ends[0].sum(axis=1), -ends[1].sum(axis=1)
+        point = corner if public.random() < 0.5 else public.random(columns) * 59
+        at = float(normal @ point)
+        worst = max(worst, weights[(least < at) & (greatest > at)].sum())
+        gathered = max(gathered, abs((weights - 25)[least >= at].sum()))
+    assert worst <= most <= (1.6 if columns < 3 else 3) * worst
+    assert gathered <= inside
+    net, apart = directions_of(columns, boxes=10)
+    drawn = public.normal(size=(500, columns))
+    drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+    nearest = np.minimum(
+        *(np.linalg.norm(drawn[:, None] - s * net[None], axis=2).min(axis=1) for s in (1, -1))
+    )
+    assert nearest.max() <= apart + 1e-12
+
+
+def test_the_rows_near_a_plane_are_counted_with_an_interval(tmp_path):
+    """200 planes at confidence 1 - 1e-9: false alarm below 1e-6. The share is of points in the unit ball."""
+    reader = cut_release(tmp_path, "cells")
+    table = scattered().to_numpy(dtype=float)
+    normals, bounds = random_halfspaces(np.zeros(2), np.full(2, 63.0), 200, seed=6)
+    found = reader.count_within_margin(
+        ["x", "y"], normals, bounds, gamma="0.1", confidence=1 - 1e-9
+    )
+    ball = (table - 31.5) / 31.5 / np.sqrt(2)
+    scaled = normals * 31.5 * np.sqrt(2)
+    offsets = bounds - normals.sum(axis=1) * 31.5
+    lengths = np.linalg.norm(scaled, axis=1)
+    near = np.abs(ball @ scaled.T - offsets) < 0.1 * lengths
+    exact = near.sum(axis=0)
+    assert (found.lower <= exact).all() and (exact <= found.upper).all()
+    assert np.abs(found.estimate - exact).mean() < 150 and exact.max() > 300
+    with pytest.raises(BadInput, match="one row of coefficients"):
+        reader.count_within_margin(["x", "y"], [[1.0]], [0.0], gamma="0.1")
 
 
 def test_theorem_6_5_is_solved_for_the_error_and_the_budget_that_are_given():

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from discreet.answering.source import Source
     from discreet.families.ranges.answer.buckets import BucketSource
     from discreet.families.ranges.answer.ranges import RangeSource
-    from discreet.families.tables.answer.model_table import ModelTable
+    from discreet.families.tables.answer.models.model_table import ModelTable
+    from discreet.families.tables.estimate.whole_tables import WholeTable
 
 Numbers = npt.NDArray[np.float64]
 
@@ -41,6 +42,8 @@ class NoisyTable:
     columns: tuple[str, ...]
     counts: npt.NDArray[np.int64]
     law: NoiseLaw
+    of_complete_rows: bool = False
+    """Whether its smaller tables are about the same rows: those with a cell in each of its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,8 @@ class Evidence:
     ranges: list[RangeSource | BucketSource] = field(default_factory=list)
     residuals: list[Measurement] = field(default_factory=list)
     models: list[ModelTable] = field(default_factory=list)
+    whole: list[WholeTable] = field(default_factory=list)
+    """Tables of whole counts that a part's tables are read from, so that all of them agree."""
     grids: list[NoisyGrid] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     """What answers for itself, without the evidence of other parts."""
@@ -122,6 +127,7 @@ class Evidence:
         self.ranges += other.ranges
         self.residuals += other.residuals
         self.models += other.models
+        self.whole += other.whole
         self.grids += other.grids
         self.sources += other.sources
         self.drawn += other.drawn

@@ -14,11 +14,17 @@ from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.joining import joined_sources
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.shared.estimate.kept import Kept
-from discreet.families.tables.answer.linear_tables import CombinedTable, LinearTable, WeightedTable
-from discreet.families.tables.answer.model_table import ModelTable
+from discreet.families.tables.answer.linear_tables import (
+    Agreed,
+    CombinedTable,
+    LinearTable,
+    WeightedTable,
+)
+from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.drawn_cells import DrawnCells
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.estimate.whole_tables import WholeTable
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.registry import loaded, merged
@@ -46,6 +52,7 @@ class Library:
         self.ranges, self.grids, self.own_sources = found.ranges, found.grids, found.sources
         self.models = {model.columns: model for model in found.models}
         self.spreads_evenly, self.drawn = found.spreads_evenly, found.drawn
+        self._whole = found.whole
         self.table_parts = frozenset(table_parts)
         """The places of the parts whose noise is in tables."""
         residuals = found.residuals
@@ -79,6 +86,40 @@ class Library:
         ]
 
     @cached_property
+    def whole(self) -> WholeTable | None:
+        """The whole counts that questions and synthetic rows read, where a part was made for that and is alone.
+
+        Beside other measurements of the same rows it would contradict what they add, and what the schema declares
+        impossible is not known to it: answers are then combinations of what was measured.
+        """
+        others = self.ranges or self.own_sources or self.grids or len(self.table_parts) > 1
+        if others or len(self._whole) != 1 or self.schema.impossible:
+            return None
+        return self._whole[0]
+
+    def whole_over(self, columns: tuple[str, ...]) -> Agreed | None:
+        """Its counts over these columns, if it is about all of them."""
+        found = self.whole
+        if found is None or not set(columns) <= set(found.columns):
+            return None
+        return Agreed(found.over(columns), self.release.public_rows)
+
+    @cached_property
+    def left_out(self) -> tuple[str, ...]:
+        """Columns whose rows without a cell are in no table at all: see `NoisyTable.of_complete_rows`."""
+        named = {name for table in self.tables if table.of_complete_rows for name in table.columns}
+        return tuple(
+            name
+            for name in self.schema.names
+            if name in named and not keeps_every_row(self.schema.column(name))
+        )
+
+    @property
+    def tabled_rows(self) -> int | None:
+        """The number of rows in the tables, where it is public: none, if some rows are in no table."""
+        return None if self.left_out else self.release.public_rows
+
+    @cached_property
     def all_tables(self) -> ConsistentTables:
         """All complete tables together, also where none has to agree with another."""
         if self.consistent.determines(()):
@@ -106,7 +147,7 @@ class Library:
         for table in self.tables:
             if set(columns) <= set(table.columns):
                 extra = [self.schema.column(n) for n in table.columns if n not in columns]
-                if all(keeps_every_row(column) for column in extra):
+                if table.of_complete_rows or all(keeps_every_row(column) for column in extra):
                     found.append((table, prod(column.cells for column in extra)))
         return found
 
@@ -121,7 +162,7 @@ class Library:
     def _combined(self, columns: tuple[str, ...]) -> WeightedTable:
         found = self.usable(columns)
         if self.consistent.determines(columns):
-            return LinearTable(columns, self.consistent)
+            return LinearTable(columns, self.consistent, self.whole_over(columns))
         if not found and columns in self.models:
             return self._with_margins(self.models[columns])
         if not found:
@@ -142,7 +183,9 @@ class Library:
             key = ("table", places[id(table)])
             sources.append(DrawnCells(key, table.columns, table.counts.shape))
         assert counts is not None
-        return CombinedTable(columns, np.ascontiguousarray(counts), tuple(noise), tuple(sources))
+        counted = np.ascontiguousarray(counts)
+        whole = self.whole_over(columns)
+        return CombinedTable(columns, counted, tuple(noise), whole, tuple(sources))
 
     def _with_margins(self, model: ModelTable) -> ModelTable:
         for axis, name in enumerate(model.columns):

@@ -17,7 +17,7 @@ from discreet.answering.population import PopulationShare, share_interval
 from discreet.answering.regions.region import BoxRegions, CellRegions, RangeRegions
 from discreet.answering.release_sources import sources_of
 from discreet.answering.synthesis.synthetic import SyntheticTable, synthesize
-from discreet.answering.usefulness import usefulness
+from discreet.answering.usefulness import margin_of, usefulness
 from discreet.artifacts.answer import Answer
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.files import read_release
@@ -27,6 +27,7 @@ from discreet.errors import NotAnswerable
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource, ManyHalfspaces
 from discreet.families.ranges.answer.pictures import Bars, distribution
 from discreet.families.tables.answer.parities import parity_of
+from discreet.families.tables.answer.shared_noise import noise_covariance
 from discreet.families.tables.answer.table_models import cell_deviation
 from discreet.postprocessing.plan import QueryPlan
 from discreet.postprocessing.reading.statement import plain_statement, read_statement
@@ -135,6 +136,25 @@ class ReleaseReader:
         confidence_level(confidence)
         return self._halfspaces.many(tuple(columns), normals, bounds, confidence=confidence)
 
+    def count_within_margin(
+        self,
+        columns: Sequence[str],
+        normals: npt.ArrayLike,
+        bounds: npt.ArrayLike,
+        *,
+        gamma: Exactable,
+        confidence: float = 0.95,
+    ) -> ManyCounts:
+        """Rows within `gamma` of each plane normal . columns = bound: those that a close halfspace may count otherwise.
+
+        Columns are scaled by their public bounds so that all points lie in the unit ball.
+        """
+        confidence_level(confidence)
+        margin = float(margin_of(gamma))
+        return self._halfspaces.margin(
+            tuple(columns), normals, bounds, gamma=margin, confidence=confidence
+        )
+
     def count_near_halfspaces(
         self, columns: Sequence[str], normals: npt.ArrayLike, bounds: npt.ArrayLike
     ) -> npt.NDArray[np.float64]:
@@ -171,6 +191,13 @@ class ReleaseReader:
         table = self._library.table(ordered)
         counts = table.counts.reshape([self.schema.column(name).cells for name in ordered])
         return np.transpose(counts, [ordered.index(name) for name in names]), cell_deviation(table)
+
+    def noise_covariance(self, first: str, second: str, *, by: str) -> float:
+        """What the noises of two counts in one cell of `by` have in common: their covariance; 0 if they are independent.
+
+        Both conditions are answered from tables that are put together from the same measurements.
+        """
+        return noise_covariance(self._library, first, second, by=self.schema.column(by).name)
 
     def distribution(self, *columns: str, most: int = 64, confidence: float = 0.95) -> Bars:
         """Bars for a chart of columns that were released as ranges: at most `most` along each."""

@@ -21,6 +21,14 @@ TRIVIAL = "counts lie between 0 and the number of rows, so that none is off by m
 UNION = "exact noise laws of the single queries, and the union bound over the class"
 
 
+def margin_of(gamma: Exactable) -> Fraction:
+    """A distance from a plane, in the unit ball."""
+    margin = exact(gamma, name="gamma")
+    if not 0 < margin < 1:
+        raise BadInput(f"gamma is {float(margin):g}; it must lie between 0 and 1.")
+    return margin
+
+
 def usefulness(
     library: Library,
     asking: Asking,
@@ -43,9 +51,7 @@ def usefulness(
         raise NotAnswerable(f"No simultaneous bound is known for {query_class.text}.")
     close: dict[str, Fraction] = {}
     if gamma is not None:
-        margin = exact(gamma, name="gamma")
-        if not 0 < margin < 1:
-            raise BadInput(f"gamma is {float(margin):g}; it must lie between 0 and 1.")
+        margin = margin_of(gamma)
         if any(query_class.name in family.margins for family in families()):
             close["gamma"] = margin
     bound, theorem = loaded(place)(library, asking, query_class, share, **close)

@@ -91,6 +91,12 @@ def _how_much(release: Release) -> str:
     if budget.notion is Notion.RHO:
         rho = decimal_text(budget.rho)
         return f"The release is {rho}-zCDP (zero-concentrated differential privacy){slack}."
+    if budget.notion is Notion.MU:
+        return (
+            f"The release is {budget.shown()}-GDP (Gaussian differential privacy): to tell whether the rows are "
+            f"there is no easier than to tell one draw from two bell curves that are {budget.shown()} standard "
+            "deviations apart."
+        )
     epsilon = float(budget.epsilon)
     digits = ".3g" if epsilon < 4.6 else ",.0f"
     factor = f"{math.exp(epsilon):{digits}}" if epsilon < 20 else f"e^{epsilon:.3g}"

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +25,12 @@ from discreet.core.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
+    RoundedGaussian,
 )
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.composition import basic
-from discreet.privacy.conversion import epsilon_from_rho
-from discreet.privacy.cost import Accounting
+from discreet.privacy.cost import Accounting, epsilon_at
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.loss_mechanisms import pure_loss
 from discreet.privacy.loss_noise import noise_loss
@@ -37,7 +38,8 @@ from discreet.privacy.loss_noise import noise_loss
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
-Used = DiscreteLaplace | DiscreteGaussian | AnalyticGaussian | Exponential
+Noise = DiscreteLaplace | DiscreteGaussian | RoundedGaussian | AnalyticGaussian
+Used = Noise | Exponential
 THEIRS: dict[str, tuple[str, Callable[[NoiseLaw], float]]] = {
     "discrete-laplace": ("from_discrete_laplace_mechanism", lambda law: 1 / law.spread),
     "discrete-gaussian": ("from_discrete_gaussian_mechanism", lambda law: law.spread),
@@ -60,7 +62,7 @@ class Composition:
     uses: tuple[tuple[Used, int], ...]
     accounting: Accounting
     delta: Fraction
-    """At which a total in rho is turned into an epsilon; a total in epsilon brings its own."""
+    """At which a total in rho or mu is turned into an epsilon; a total in epsilon brings its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ def _near(one: float, other: float) -> bool:
 
 def random_composition(generator: Generator) -> Composition:
     """One to eight random mechanisms under a random accounting."""
-    accounting = list(Accounting)[int(generator.integers(2))]
+    accounting = list(Accounting)[int(generator.integers(3))]
     count = int(generator.integers(1, 9))
     uses = tuple(_random_use(generator, accounting) for _ in range(count))
     delta = Fraction(1, 10 ** int(generator.integers(4, 10)))
@@ -111,6 +113,8 @@ def _random_use(generator: Generator, accounting: Accounting) -> tuple[Used, int
             return DiscreteLaplace(epsilon=epsilon), shift
         case 1 if accounting is Accounting.CONCENTRATED:
             return DiscreteGaussian(rho=epsilon * epsilon / 4), shift
+        case 1 if accounting is Accounting.GAUSSIAN:
+            return RoundedGaussian(mu_squared=epsilon * epsilon / 2), shift
         case 1:
             delta = Fraction(1, 10 ** int(generator.integers(5, 9)))
             return AnalyticGaussian(epsilon=epsilon, delta=delta), shift
@@ -142,9 +146,13 @@ def _total(composition: Composition) -> tuple[float, float, float]:
     """delta, our epsilon, and the same by their formula."""
     accounting = composition.accounting
     total = basic(use.cost().under(accounting) for use, _ in composition.uses)
+    if accounting is Accounting.GAUSSIAN:
+        delta = composition.delta
+        ours = float(epsilon_at(total, delta=delta))
+        return float(delta), ours, _their_gaussian(composition)
     if accounting is Accounting.CONCENTRATED:
         delta = composition.delta
-        ours = float(epsilon_from_rho(total.rho, delta=delta))
+        ours = float(epsilon_at(total, delta=delta))
         return float(delta), ours, _their_concentrated(composition)
     return float(total.delta), float(total.epsilon), _their_basic(composition)
 
@@ -157,7 +165,7 @@ def _their_concentrated(composition: Composition) -> float:
     rhos = []
     for use, shift in composition.uses:
         match use:
-            case DiscreteGaussian():
+            case DiscreteGaussian() | RoundedGaussian():
                 rhos.append(shift * shift / (2 * _law(use, shift).spread ** 2))
             case DiscreteLaplace(epsilon=epsilon):
                 rhos.append(float(epsilon) ** 2 / 2)
@@ -169,6 +177,32 @@ def _their_concentrated(composition: Composition) -> float:
         orders, orders * math.fsum(rhos), float(composition.delta)
     )
     return float(found)
+
+
+def _their_gaussian(composition: Composition) -> float:
+    """The loss of one Gaussian draw, whose mu is the root of the summed squares."""
+    from dp_accounting.pld import privacy_loss_distribution as theirs
+
+    squares = []
+    for use, shift in composition.uses:
+        match use:
+            case RoundedGaussian():
+                squares.append((shift / _law(use, shift).spread) ** 2)
+            case DiscreteLaplace(epsilon=epsilon):
+                squares.append(_mu_of_logits(float(epsilon)) ** 2)
+            case Exponential(epsilon=epsilon):
+                squares.append(_mu_of_logits(float(epsilon) / 2) ** 2)
+            case _:
+                raise BadInput(f"{use!r} has no mu.")
+    single = theirs.from_gaussian_mechanism(
+        1 / math.sqrt(math.fsum(squares)), value_discretization_interval=STEP
+    )
+    return float(single.get_epsilon_for_delta(float(composition.delta)))
+
+
+def _mu_of_logits(half_range: float) -> float:
+    """How far apart two normal variables are if their tails have the logits -half_range and half_range."""
+    return 2 * NormalDist().inv_cdf(1 / (1 + math.exp(-half_range)))
 
 
 def _their_basic(composition: Composition) -> float:
@@ -236,7 +270,7 @@ def _our_single(use: Used, shift: int) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _law(use: DiscreteLaplace | DiscreteGaussian | AnalyticGaussian, shift: int) -> NoiseLaw:
+def _law(use: Noise, shift: int) -> NoiseLaw:
     return use.law(Sensitivity(l1=shift, l2_squared=shift * shift), size=1)
 
 

@@ -20,6 +20,7 @@ from discreet.artifacts.release import Release
 from discreet.audits.observing import Divergence, Step
 from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.privacy.adjacency import Sensitivity
+from discreet.privacy.conversion import mu_squared_from_range
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.laws.law import Use
 from discreet.samplers.exact import exp_minus
@@ -39,6 +40,16 @@ class StepLoss:
     """For noise without an epsilon of its own: what was moved, from which a delta follows."""
     delta: Fraction = Fraction(0)
     """For named keys, beside the epsilon."""
+    gaussian: Fraction | None = None
+    """For Gaussian noise, the square of mu."""
+    half_range: Fraction | None = None
+    """For anything pure, half the length of the interval that its losses lie in."""
+
+    @property
+    def mu_squared(self) -> Fraction | None:
+        if self.gaussian is not None or self.half_range is None:
+            return self.gaussian
+        return mu_squared_from_range(self.half_range)
 
 
 def tree_levels(release: Release) -> Iterator[TreeLevel]:
@@ -88,7 +99,13 @@ def _noise_loss(law: NoiseLaw, moved: npt.NDArray[np.int64]) -> StepLoss:
     cost = law.cost(use.sensitivity, size=use.size)
     if cost.rho is None or cost.delta:
         raise Divergence(f"no rho is known for the law {law!r}")
-    return StepLoss(epsilon=cost.epsilon, rho=cost.rho, use=use)
+    return StepLoss(
+        epsilon=cost.epsilon,
+        rho=cost.rho,
+        use=use,
+        gaussian=cost.gaussian,
+        half_range=cost.half_range,
+    )
 
 
 def _naming_loss(law: NamingLaw, one: Step, other: Step) -> StepLoss:
@@ -153,4 +170,5 @@ def _epsilon_of(law: NoiseLaw, distance: int) -> Fraction:
 
 def _pure(epsilon: Fraction | int, *, bounded_range: bool = False) -> StepLoss:
     exact = Fraction(epsilon)
-    return StepLoss(epsilon=exact, rho=exact * exact / (8 if bounded_range else 2))
+    half = exact / 2 if bounded_range else exact
+    return StepLoss(epsilon=exact, rho=half * half / 2, half_range=half)

@@ -140,6 +140,9 @@ def compared(one: Trace, other: Trace) -> list[StepLoss]:
 
 def check_charged(losses: Sequence[StepLoss], budget: Budget, accounting: Accounting) -> None:
     """The losses of a run against what was charged for it."""
+    if accounting is Accounting.GAUSSIAN:
+        _check_mu(losses, allowance(budget, accounting).mu_squared)
+        return
     if accounting is Accounting.CONCENTRATED:
         allowed = allowance(budget, accounting)
         if any(loss.delta for loss in losses):
@@ -164,6 +167,14 @@ def check_charged(losses: Sequence[StepLoss], budget: Budget, accounting: Accoun
     delta = kind.joint_delta(uses, epsilon=budget.epsilon - pure)
     if delta + naming > budget.delta:
         raise Divergence(f"a neighbour is told apart with delta {float(delta)}")
+
+
+def _check_mu(losses: Sequence[StepLoss], allowed: Fraction) -> None:
+    if any(loss.delta or loss.mu_squared is None for loss in losses):
+        raise Divergence("a step has no mu, under an accounting that adds squares of mu")
+    total = sum((loss.mu_squared for loss in losses if loss.mu_squared), Fraction(0))
+    if total > allowed:
+        raise Divergence(f"a neighbour is told apart by mu^2 {total}, charged {allowed}")
 
 
 def audit_pairs(pairs: int, generator: Generator, *, per_table: int = 4) -> AuditedPairs:

@@ -84,8 +84,13 @@ def algorithms_of(typed: tuple[str, ...]) -> dict[str, str]:
 
 
 def budget_options(function: Function) -> Function:
-    """`--epsilon`, `--delta`, `--rho`: exact, as typed; 0.1 is one tenth."""
+    """`--epsilon`, `--delta`, `--rho`, `--mu`: exact, as typed; 0.1 is one tenth."""
     for option in (
+        click.option(
+            "--mu",
+            metavar="NUMBER",
+            help="The budget under Gaussian differential privacy, instead of epsilon.",
+        ),
         click.option("--rho", metavar="NUMBER", help="The budget under zCDP, instead of epsilon."),
         click.option(
             "--delta",
@@ -100,11 +105,13 @@ def budget_options(function: Function) -> Function:
     return function
 
 
-def budget_of(epsilon: str | None, delta: str, rho: str | None) -> Any:
+def budget_of(
+    epsilon: str | None, delta: str, rho: str | None = None, mu: str | None = None
+) -> Any:
     """The budget that was typed; its own error says what is wrong with it."""
     from discreet.privacy.budget import Budget
 
-    return Budget(epsilon=epsilon, delta=delta, rho=rho)
+    return Budget(epsilon=epsilon, delta=delta, rho=rho, mu=mu)
 
 
 def check_cap(cap: Any, *, yes: bool) -> None:

@@ -139,4 +139,4 @@ def margins_of(planned: Planned, confidence: float) -> tuple[tuple[str, float | 
 
 
 def _budget(amount: Fraction, notion: Notion) -> Budget:
-    return Budget(epsilon=amount) if notion is Notion.EPSILON else Budget(rho=amount)
+    return Budget.from_dict({notion.value: str(amount)})

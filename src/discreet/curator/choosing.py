@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.cost import Accounting, accountings, allowance
 from discreet.queries.tallies import Rows, Tally, WeightedCounts
 from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.schema import Schema
@@ -85,11 +85,8 @@ def accounting_of(budget: Budget, notion: Notion) -> Accounting:
     """How a choice or an alert is added up, under a cap that counts `notion`."""
     if not isinstance(budget, Budget):
         raise BadBudget(f"The budget must be a Budget, not {type(budget).__name__}.")
-    if budget.notion is Notion.RHO and notion is Notion.EPSILON:
-        raise BadBudget(
-            "This dataset's cap counts epsilon, and the budget is given in rho. Nothing was read or charged."
-        )
-    return Accounting.CONCENTRATED if budget.notion is Notion.RHO else Accounting.BASIC
+    first, *_ = accountings(budget, notion=notion)
+    return Accounting.BASIC if budget.notion is Notion.EPSILON else first
 
 
 def chargeable(budget: Budget, accounting: Accounting) -> tuple[Budget, Budget]:

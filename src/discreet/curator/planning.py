@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isqrt, prod
+from math import prod
 from typing import Any
 
 from discreet.core.mechanisms import Exponential, PartitionSelection
@@ -21,7 +21,7 @@ from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.cost import Accounting, accountings, allowance, selection_epsilon
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.group_choices import CellScores, RankScores
 from discreet.queries.registry import loaded
@@ -129,13 +129,13 @@ def plan_questions(
         raise BadBudget(
             f"The budget must be a Budget, not {type(budget).__name__}. Nothing was read or charged."
         )
-    accountings = _accountings(budget, notion)
+    choices = accountings(budget, notion=notion)
     if len(questions) > 1:
         _check_together(questions)
     if questions[0].unlisted:
         check_names_keys(budget, notion)
-        accountings = [Accounting.BASIC]  # naming keys has no rho
-    options = [_under(accounting, questions, schema, budget) for accounting in accountings]
+        choices = [Accounting.BASIC]  # naming keys has no rho and no mu
+    options = [_under(accounting, questions, schema, budget) for accounting in choices]
     return min(options, key=_loudness)
 
 
@@ -154,21 +154,6 @@ def _check_together(questions: Sequence[CuratorQuestion]) -> None:
             )
 
 
-def _accountings(budget: Budget, notion: Notion) -> list[Accounting]:
-    if budget.notion is Notion.RHO:
-        if notion is Notion.EPSILON:
-            raise BadBudget(
-                "This dataset's cap counts epsilon, and the budget is given in rho. Nothing was read or "
-                "charged. Give it as an epsilon and a delta."
-            )
-        return [Accounting.CONCENTRATED]
-    if budget.is_pure:
-        return [Accounting.BASIC]
-    if notion is Notion.RHO:
-        return [Accounting.CONCENTRATED]
-    return [Accounting.BASIC, Accounting.CONCENTRATED]
-
-
 def _loudness(planned: Sequence[Planned]) -> float:
     return math.fsum(math.log(law.std + 1e-300) for each in planned for law in each.laws)
 
@@ -177,7 +162,7 @@ def _under(
     accounting: Accounting, questions: Sequence[CuratorQuestion], schema: Schema, budget: Budget
 ) -> tuple[Planned, ...]:
     allowed = allowance(budget, accounting)
-    if budget.notion is Notion.RHO:
+    if budget.notion is not Notion.EPSILON:
         budget = allowed  # a delta beside a rho would buy nothing
     first = questions[0]
     if AGGREGATES[first.aggregates[0].kind].chooses:
@@ -248,16 +233,16 @@ def _requests(
 
 
 def check_names_keys(budget: Budget, notion: Notion) -> None:
-    """Naming what nobody listed costs a delta, and has no rho."""
-    if not isinstance(budget, Budget) or budget.notion is Notion.RHO or budget.delta == 0:
+    """Naming what nobody listed costs a delta, and has no rho and no mu."""
+    if not isinstance(budget, Budget) or budget.delta == 0 or budget.notion is not Notion.EPSILON:
         raise BadBudget(
             "Finding undeclared values needs a budget with an epsilon and a delta above 0, such as "
             "1e-9, because a name can reveal who holds it. Nothing was read or charged."
         )
-    if notion is Notion.RHO:
+    if notion is not Notion.EPSILON:
         raise BadBudget(
-            "This dataset's cap counts rho, and finding undeclared values has no cost in rho. Nothing was "
-            "read or charged. Declare the values, or a cap of an epsilon and a delta."
+            f"This dataset's cap counts {notion.words}, and finding undeclared values has no cost in "
+            f"{notion.words}. Nothing was read or charged. Declare the values, or a cap of an epsilon and a delta."
         )
 
 
@@ -297,15 +282,10 @@ def _choosing(
 
 def chooser(allowed: Budget, accounting: Accounting, *, times: int) -> Exponential:
     """The exponential mechanism that `times` uses of spend `allowed`, rounded down."""
-    if accounting is Accounting.BASIC:
-        return Exponential(epsilon=allowed.epsilon / times)
-    # epsilon^2 / 8 = rho / times, to 2^-40 below
-    wanted = 8 * allowed.rho / times
-    scale = 1 << 40
-    root = isqrt(int(wanted * scale * scale))
-    if root == 0:
+    epsilon = selection_epsilon(allowed.times(Fraction(1, times)))
+    if epsilon == 0:
         raise BadBudget("The budget is too small to choose with. Nothing was read or charged.")
-    return Exponential(epsilon=Fraction(root, scale))
+    return Exponential(epsilon=epsilon)
 
 
 def _needed_for(one: Aggregate, question: CuratorQuestion, schema: Schema, **more: Any) -> Needed:

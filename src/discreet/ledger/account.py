@@ -8,6 +8,8 @@ would pass the cap. It is proven for queries chosen adaptively, losses included:
 - (rho, delta): the sum of rho, and that of delta, each within its cap (Feldman and Zrnic
   2021, the Renyi filter, for every order at once; Whitehouse, Ramdas, Rogers, Wu 2023 for
   approximate zCDP).
+- mu: the sum of its squares within the cap's square (Smith and Thakurta 2022, the filter of Gaussian
+  differential privacy; Koskela, Tobaben, Honkela 2023).
 
 Advanced composition is not used: its usual form assumes losses fixed in advance.
 
@@ -21,7 +23,7 @@ from dataclasses import dataclass, field
 
 from discreet.errors import BadBudget, BudgetExceeded, WrongUnit
 from discreet.ledger.loss import Loss
-from discreet.privacy.budget import Budget
+from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.protection import Protected, for_a_group, steps, why_not
 
 WIDEST_COST = 10**100
@@ -63,9 +65,9 @@ class Account:
     def same_notion(self, loss: Loss) -> None:
         if loss.notion != self.cap.notion:
             raise BadBudget(
-                f"Dataset '{self.dataset}' counts {self.cap.notion}, and this is a budget in "
-                f"{loss.notion}: a dataset keeps one notion. Nothing was charged. "
-                f"Give the budget in {self.cap.notion}."
+                f"Dataset '{self.dataset}' counts {Notion(self.cap.notion).words}, and this is a budget in "
+                f"{Notion(loss.notion).words}: a dataset keeps one notion. Nothing was charged. "
+                f"Give the budget in {Notion(self.cap.notion).words}."
             )
 
     @property

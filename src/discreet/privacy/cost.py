@@ -1,23 +1,34 @@
 """What one use of a mechanism costs, in each notion in which that was proved.
 
-A `Cost` holds an (epsilon, delta) and a rho side by side, `None` where no theorem gives
-one. An `Accounting` says which of the two is added up; both sums are filters proven for
+A `Cost` holds an (epsilon, delta), a rho and a mu side by side, `None` where no theorem gives
+one. An `Accounting` says which of them is added up; all sums are filters proven for
 adaptively chosen mechanisms: basic composition (Rogers, Roth, Ullman, Vadhan 2016,
-section 4) and zCDP (Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers, Wu 2023).
-The two are never mixed inside one sum: the better of two filters, chosen after the
+section 4), zCDP (Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers, Wu 2023) and Gaussian
+differential privacy (Smith and Thakurta 2022; Koskela, Tobaben, Honkela 2023).
+They are never mixed inside one sum: the better of two filters, chosen after the
 fact, is not itself a proven filter.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import assert_never
 
 from discreet.errors import BadBudget
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.conversion import rho_from_budget, rho_from_pure
+from discreet.privacy.conversion import (
+    epsilon_from_mu,
+    epsilon_from_rho,
+    half_range_from_mu,
+    half_range_from_rho,
+    mu_squared_from_budget,
+    mu_squared_from_range,
+    rho_from_budget,
+    rho_from_pure,
+)
+from discreet.privacy.exact import Exactable
 
 
 class Accounting(StrEnum):
@@ -25,6 +36,7 @@ class Accounting(StrEnum):
 
     BASIC = "basic"  # epsilons and deltas add
     CONCENTRATED = "concentrated"  # rhos add; an (epsilon, delta) budget is converted once
+    GAUSSIAN = "gaussian"  # squares of mu add; an (epsilon, delta) budget is converted once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +46,25 @@ class Cost:
     epsilon: Fraction | None
     delta: Fraction = Fraction(0)
     rho: Fraction | None
+    half_range: Fraction | None = field(default=None, compare=False)
+    """Half the length of an interval that holds every privacy loss; from it follows a mu."""
+    gaussian: Fraction | None = field(default=None, compare=False)
+    """The square of mu, of Gaussian noise. Neither is in a file: whoever reads one recomputes its costs."""
 
     @classmethod
     def pure(cls, epsilon: Fraction) -> Cost:
         """epsilon-DP, which is also epsilon^2/2-zCDP (Bun and Steinke 2016, proposition 1.4)."""
-        return cls(epsilon=epsilon, rho=rho_from_pure(epsilon))
+        return cls(epsilon=epsilon, rho=rho_from_pure(epsilon), half_range=epsilon)
 
     @classmethod
     def bounded_range(cls, epsilon: Fraction) -> Cost:
         """The exponential mechanism: epsilon-DP and epsilon^2/8-zCDP (Cesar and Rogers 2021, lemma 3.4)."""
-        return cls(epsilon=epsilon, rho=epsilon * epsilon / 8)
+        return cls(epsilon=epsilon, rho=epsilon * epsilon / 8, half_range=epsilon / 2)
+
+    @classmethod
+    def of_mu(cls, mu_squared: Fraction) -> Cost:
+        """mu-GDP, which is also mu^2/2-zCDP (Dong, Roth, Su 2022)."""
+        return cls(epsilon=None, rho=mu_squared / 2, gaussian=mu_squared)
 
     @classmethod
     def concentrated(cls, rho: Fraction) -> Cost:
@@ -71,6 +92,14 @@ class Cost:
                         "A mechanism calibrated to one (epsilon, delta) has no rho; use basic accounting."
                     )
                 return Budget(rho=self.rho)
+            case Accounting.GAUSSIAN:
+                if self.gaussian is not None:
+                    return Budget.of_mu_squared(self.gaussian)
+                if self.half_range is None:
+                    raise BadBudget(
+                        "This noise has no mu; use rounded Gaussian noise, Laplace noise or a selection."
+                    )
+                return Budget.of_mu_squared(mu_squared_from_range(self.half_range))
         assert_never(accounting)
 
     def to_dict(self) -> dict[str, str | None]:
@@ -87,34 +116,100 @@ def allowance(budget: Budget, accounting: Accounting) -> Budget:
     match accounting:
         case Accounting.BASIC:
             if budget.notion is not Notion.EPSILON:
-                raise BadBudget("Basic accounting needs a budget in epsilon, not in rho.")
+                raise BadBudget(
+                    f"Basic accounting needs a budget in epsilon, not in {budget.notion.words}."
+                )
             return budget
         case Accounting.CONCENTRATED:
-            if budget.notion is Notion.RHO:
+            if budget.notion is not Notion.EPSILON:
                 return Budget(rho=budget.rho)
-            if budget.delta == 0:
-                raise BadBudget(
-                    f"Gaussian noise needs a delta greater than 0, and the budget is {budget}. "
-                    "Give a delta such as 1e-9, or use Laplace noise."
-                )
+            _check_delta(budget)
             return Budget(rho=rho_from_budget(epsilon=budget.epsilon, delta=budget.delta))
+        case Accounting.GAUSSIAN:
+            if budget.notion is Notion.EPSILON:
+                _check_delta(budget)
+                found = mu_squared_from_budget(epsilon=budget.epsilon, delta=budget.delta)
+                return Budget.of_mu_squared(found)
+            return Budget.of_mu_squared(budget.mu_squared)
     assert_never(accounting)
+
+
+def _check_delta(budget: Budget) -> None:
+    if budget.delta == 0:
+        raise BadBudget(
+            f"Gaussian noise needs a delta greater than 0, and the budget is {budget}. "
+            "Give a delta such as 1e-9, or use Laplace noise."
+        )
+
+
+def accountings(budget: Budget, *, notion: Notion | None) -> list[Accounting]:
+    """How a charge of `budget` may be added up, under a cap that counts `notion` (None: none is declared)."""
+    if budget.notion is not Notion.EPSILON:
+        if notion not in (None, budget.notion) and (budget.notion, notion) != (
+            Notion.MU,
+            Notion.RHO,
+        ):
+            raise _other_notion(budget, notion)
+        return [Accounting.CONCENTRATED if budget.notion is Notion.RHO else Accounting.GAUSSIAN]
+    if budget.is_pure:
+        return [Accounting.BASIC]
+    if notion is Notion.RHO:
+        return [Accounting.CONCENTRATED]
+    if notion is Notion.MU:
+        return [Accounting.GAUSSIAN]
+    return [Accounting.BASIC, Accounting.CONCENTRATED, Accounting.GAUSSIAN]
+
+
+def _other_notion(budget: Budget, notion: Notion | None) -> BadBudget:
+    assert notion is not None
+    wanted = "an epsilon and a delta" if notion is Notion.EPSILON else f"a {notion.words}"
+    return BadBudget(
+        f"This dataset's cap counts {notion.words}, and the budget is given in {budget.notion.words}. "
+        f"Nothing was read or charged. Give it as {wanted}."
+    )
+
+
+def epsilon_at(budget: Budget, *, delta: Exactable) -> Fraction:
+    """The epsilon that a budget in rho or in mu amounts to at `delta`, rounded up."""
+    if budget.notion is Notion.MU:
+        return epsilon_from_mu(budget.mu_squared, delta=delta)
+    return epsilon_from_rho(budget.rho, delta=delta)
+
+
+def pure_epsilon(share: Budget) -> Fraction:
+    """The epsilon of the pure mechanism that a share buys, rounded down."""
+    return share.epsilon if share.notion is Notion.EPSILON else _half_range(share)
+
+
+def selection_epsilon(share: Budget) -> Fraction:
+    """The epsilon of the exponential mechanism that a share buys, rounded down."""
+    return share.epsilon if share.notion is Notion.EPSILON else 2 * _half_range(share)
+
+
+def _half_range(share: Budget) -> Fraction:
+    if share.notion is Notion.RHO:
+        return half_range_from_rho(share.rho)
+    return half_range_from_mu(share.mu_squared)
 
 
 def price(budget: Budget, accounting: Accounting, *, notion: Notion) -> Budget:
     """What a charge of `budget` costs a dataset whose cap counts `notion`."""
     if notion is Notion.EPSILON:
         if budget.notion is not Notion.EPSILON:
-            raise BadBudget(
-                "This dataset's cap counts (epsilon, delta), and the budget is given in rho. "
-                "Give it as an epsilon and a delta."
-            )
+            raise _other_notion(budget, notion)
         return budget
-    if accounting is Accounting.CONCENTRATED:
-        return allowance(budget, accounting)
+    if accounting is not Accounting.BASIC:
+        allowed = allowance(budget, accounting)
+        if notion is Notion.RHO:
+            return Budget(rho=allowed.rho)
+        if allowed.notion is Notion.MU:
+            return allowed
+        raise _other_notion(allowed, notion)  # a rho says nothing of mu
     if budget.is_pure:
-        return Budget(rho=rho_from_pure(budget.epsilon))
+        return Cost.pure(budget.epsilon).under(
+            Accounting.CONCENTRATED if notion is Notion.RHO else Accounting.GAUSSIAN
+        )
     raise BadBudget(
-        "This dataset's cap counts rho; a mechanism calibrated to one (epsilon, delta) has none. "
-        "Use Gaussian noise under concentrated accounting, or a budget with delta 0."
+        f"This dataset's cap counts {notion.words}; a mechanism calibrated to one (epsilon, delta) has none. "
+        "Use Gaussian noise whose loss is counted as the cap's is, or a budget with delta 0."
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.errors import BadInput
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.conversion import epsilon_from_rho
+from discreet.privacy.cost import epsilon_at
 from discreet.privacy.exact import exact
 from discreet.privacy.laws import DiscreteLaplaceLaw
 
@@ -119,9 +119,9 @@ def explain(
     for name, number in (("rows_each", rows_each), ("household", household)):
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 10_000:
             raise BadInput(f"{name} is {number!r}; it must be a whole number from 1 to 10,000.")
-    if budget.notion is Notion.RHO:
+    if budget.notion is not Notion.EPSILON:
         slack = max(budget.delta, exact(DELTA_OF_RHO, name="delta"))
-        epsilon, delta = float(epsilon_from_rho(budget.rho, delta=slack)), float(slack)
+        epsilon, delta = float(epsilon_at(budget, delta=slack)), float(slack)
     else:
         epsilon, delta = float(budget.epsilon), float(budget.delta)
     if not 0 < epsilon <= 500:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import assert_never
 
 from discreet.errors import BadInput
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.conversion import epsilon_from_rho
+from discreet.privacy.cost import epsilon_at
 from discreet.privacy.exact import decimal_text
 
 LARGE_EPSILON = Fraction(5)
@@ -25,7 +24,7 @@ LARGE_CAP, HUGE_CAP = Fraction(10), Fraction(100)
 def cap_warning(cap: Budget) -> str | None:
     """A sentence about a cap that protects little; None where there is nothing to say.
 
-    A rho is judged by the epsilon that it amounts to at delta 1e-6.
+    A rho or a mu is judged by the epsilon that it amounts to at delta 1e-6.
     """
     epsilon = _as_epsilon(cap)
     if epsilon is None or epsilon <= LARGE_CAP:
@@ -48,8 +47,11 @@ def is_huge(cap: Budget) -> bool:
 def _as_epsilon(cap: Budget) -> Fraction | None:
     if cap.notion is Notion.EPSILON:
         return cap.epsilon
+    if not cap.amount:
+        return None
     # Beyond this the conversion says nothing more, and takes long.
-    return epsilon_from_rho(min(cap.rho, Fraction(10**6)), delta=LARGE_DELTA) if cap.rho else None
+    least = Budget.from_dict({cap.notion.value: str(min(cap.amount, Fraction(10**6)))})
+    return epsilon_at(least, delta=LARGE_DELTA)
 
 
 def guidance(budget: Budget, *, people: int | None) -> list[str]:
@@ -58,12 +60,9 @@ def guidance(budget: Budget, *, people: int | None) -> list[str]:
         isinstance(people, bool) or not isinstance(people, int) or people < 1
     ):
         raise BadInput(f"people is {people!r}; it must be a whole number of at least 1, or None.")
-    match budget.notion:
-        case Notion.EPSILON:
-            return [*_about_delta(budget.delta, people), *_about_epsilon(budget.epsilon, "")]
-        case Notion.RHO:
-            return [*_about_delta(budget.delta, people), *_about_rho(budget.rho, people)]
-    assert_never(budget.notion)
+    if budget.notion is Notion.EPSILON:
+        return [*_about_delta(budget.delta, people), *_about_epsilon(budget.epsilon, "")]
+    return [*_about_delta(budget.delta, people), *_about_its_epsilon(budget, people)]
 
 
 def _about_epsilon(epsilon: Fraction, origin: str) -> list[str]:
@@ -104,10 +103,12 @@ def _about_delta(delta: Fraction, people: int | None) -> list[str]:
     return []
 
 
-def _about_rho(rho: Fraction, people: int | None) -> list[str]:
-    if rho == 0:
+def _about_its_epsilon(budget: Budget, people: int | None) -> list[str]:
+    """Of a budget in rho or in mu, by the epsilon that it amounts to."""
+    if budget.amount == 0:
         return []
     delta = LARGE_DELTA if people is None else min(LARGE_DELTA, Fraction(1, 10 * people))
-    epsilon = epsilon_from_rho(rho, delta=delta)
-    origin = f"rho {decimal_text(rho)} amounts, at delta {float(delta):.3g}, to epsilon "
-    return _about_epsilon(epsilon, origin)
+    origin = (
+        f"{budget.notion.words} {budget.shown()} amounts, at delta {float(delta):.3g}, to epsilon "
+    )
+    return _about_epsilon(epsilon_at(budget, delta=delta), origin)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.privacy.conversion_rounding import positive
+from discreet.privacy.conversion.rounding import positive
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.privacy.loss import PrivacyLoss

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from discreet.arrays import Floats
 from discreet.errors import BadInput
-from discreet.privacy.conversion_rounding import positive
+from discreet.privacy.conversion.rounding import positive
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws.gaussian import LOSS_REACH as REACH
 from discreet.privacy.laws.law import FallingLoss, GaussianLoss, NoiseLaw

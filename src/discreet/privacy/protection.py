@@ -14,7 +14,7 @@ whatever `max_rows` is: two releases with another `max_rows` protect the same pe
 Losses add only for one kind of neighbours. A charge of another kind counts under a cap where each pair
 of the cap's neighbours is a bounded number k of the charge's steps apart; then group privacy bounds what
 the pair loses: k epsilon, delta (1 + e^epsilon + ... + e^((k-1) epsilon)) (Dwork and Roth 2014, theorem 2.2,
-with its delta), k^2 rho (Bun and Steinke 2016, proposition 1.9). The number of steps, cap by charge:
+with its delta), k^2 rho (Bun and Steinke 2016, proposition 1.9), k mu (Dong, Roth, Su 2022, theorem 2.14). The number of steps, cap by charge:
 
     cap \\ charge           row, a-r   row, c-o   person, a-r   person, c-o
     row, add-remove        1          none       2             none
@@ -155,6 +155,8 @@ def for_a_group(cost: Budget, size: int) -> Budget:
                 f"No theorem says what {cost} amounts to for {size} steps: a rho with a delta is not "
                 "converted. Nothing was charged. Use a budget with delta 0."
             )
+        return cost.times(size * size)
+    if cost.notion is Notion.MU:
         return cost.times(size * size)
     if cost.delta == 0 or cost.amount == 0:
         return cost.times(size)

@@ -14,8 +14,13 @@ from fractions import Fraction
 
 from discreet.privacy.adjacency import sensitivity_of_one_count
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.conversion import rho_from_budget
-from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, NoiseLaw
+from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.laws import (
+    DiscreteGaussianLaw,
+    DiscreteLaplaceLaw,
+    NoiseLaw,
+    RoundedGaussianLaw,
+)
 from discreet.releases.planning import Plan
 from discreet.schema import Schema
 
@@ -109,10 +114,9 @@ def curator_laws(questions: int, budget: Budget, schema: Schema) -> tuple[NoiseL
     if budget.notion is Notion.EPSILON:
         found.append(DiscreteLaplaceLaw(scale=moved.l1 * questions / budget.epsilon))
     if budget.notion is Notion.RHO or budget.delta:
-        rho = (
-            budget.rho
-            if budget.notion is Notion.RHO
-            else rho_from_budget(epsilon=budget.epsilon, delta=budget.delta)
-        )
+        rho = allowance(budget, Accounting.CONCENTRATED).rho
         found.append(DiscreteGaussianLaw(sigma_squared=moved.l2_squared * questions / (2 * rho)))
+    if budget.notion is Notion.MU or budget.delta:
+        square = allowance(budget, Accounting.GAUSSIAN).mu_squared
+        found.append(RoundedGaussianLaw(sigma_squared=moved.l2_squared * questions / square))
     return tuple(found)

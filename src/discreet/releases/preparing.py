@@ -13,7 +13,7 @@ from discreet.errors import BadInput
 from discreet.families.shared.release.protocol import USUAL_ROWS, Prepared
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.cost import Accounting, accountings, allowance
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.releases.algorithms import algorithm_for
 from discreet.schema import Schema
@@ -86,7 +86,7 @@ def prepare(
             f"An algorithm is named for {min(strangers)}, which is not in the workload. "
             "Nothing was read or charged."
         )
-    allowed = _accountings(budget, schema)
+    allowed = accountings(budget, notion=None if schema.cap is None else schema.cap.notion)
     if accounting is not None and accounting not in allowed:
         raise BadInput(f"A budget of {budget} cannot be counted by {accounting.value} accounting.")
     prospects = [
@@ -104,22 +104,6 @@ def _class_text(text: str) -> str:
         return text
 
 
-def _accountings(budget: Budget, schema: Schema) -> list[Accounting]:
-    cap = schema.cap
-    if budget.notion is Notion.RHO:
-        if cap is not None and cap.notion is Notion.EPSILON:
-            raise BadInput(
-                "The schema's cap counts epsilon, and the budget is given in rho. Give the budget as an "
-                "epsilon and a delta. Nothing was read or charged."
-            )
-        return [Accounting.CONCENTRATED]
-    if budget.is_pure:
-        return [Accounting.BASIC]
-    if cap is not None and cap.notion is Notion.RHO:
-        return [Accounting.CONCENTRATED]
-    return [Accounting.BASIC, Accounting.CONCENTRATED]
-
-
 def _under(
     accounting: Accounting,
     schema: Schema,
@@ -128,7 +112,7 @@ def _under(
     named: Mapping[str, str],
 ) -> Prospect:
     allowed = allowance(budget, accounting)
-    if budget.notion is Notion.RHO:
+    if budget.notion is not Notion.EPSILON:
         budget = allowed  # a delta beside a rho would buy nothing
     parts = tuple(
         algorithm_for(each, schema, named=named.get(each.text)).prepare(
@@ -152,7 +136,7 @@ def _score(prospect: Prospect) -> float:
         expected = part.error(rows=rows, confidence=0.95).expected
         assert expected is not None
         total += float(part.query_class.weight) * math.log(max(expected, 1e-300))
-    return total
+    return round(total, 9)  # of equally good ones the first, whatever the last digits say
 
 
 def purpose(prospect: Prospect) -> str:

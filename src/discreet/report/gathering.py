@@ -166,8 +166,14 @@ def _facts(release: Release) -> list[Fact]:
         else Fact("Number of rows", "a secret", "known with noise only")
     )
     budget = release.budget
-    name = "epsilon" if budget.notion is Notion.EPSILON else "rho"
-    slack = "pure" if budget.is_pure else f"delta {float(budget.delta):.3g}"
+    name = budget.notion.words
+    slack = (
+        "no delta"
+        if budget.notion is Notion.MU
+        else "pure"
+        if budget.is_pure
+        else f"delta {float(budget.delta):.3g}"
+    )
     numbers = sum(measurement.values.size for measurement in _measurements(release))
     numbers += sum(_tree_numbers(part) for part in release.parts)
     return [

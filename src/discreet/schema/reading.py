@@ -110,16 +110,19 @@ def _unit(table: Table | None, parts: Parts) -> None:
         parts.max_groups = groups
 
 
+CAP_NUMBERS = ("epsilon", "delta", "rho", "mu")
+
+
 def _cap(table: Table | None, parts: Parts) -> None:
     if table is None:
         return
-    table.only("epsilon", "delta", "rho")
+    table.only(*CAP_NUMBERS)
     amounts: dict[str, Any] = {}
-    for name in ("epsilon", "delta", "rho"):
+    for name in CAP_NUMBERS:
         value = table.data.get(name)
         if value is not None and not table.unfilled(name, value, 'a number, as in "1/2"'):
             amounts[name] = value
-    if len(amounts) < len(table.data.keys() & {"epsilon", "delta", "rho"}):
+    if len(amounts) < len(table.data.keys() & set(CAP_NUMBERS)):
         return
     try:
         parts.cap = Budget(**amounts)

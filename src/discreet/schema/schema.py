@@ -199,6 +199,8 @@ def joint_mistakes(parts: Parts) -> list[str]:
         len(str(number)) > LONGEST for number in (parts.cap.amount, parts.cap.delta)
     ):
         found.append(f"[cap]: a number is longer than {LONGEST} characters; round it.")
+    if parts.cap is not None and parts.cap.number is None:
+        found.append("[cap]: mu is not a fraction; give one, such as 0.5.")
     declared = {column.name: column for column in parts.columns}
     found += impossible_mistakes(parts.impossible, declared, set(parts.names) - set(declared))
     return found

@@ -42,7 +42,7 @@ def write(schema: Schema) -> str:
         lines += [
             "",
             "[cap]",
-            line(cap.notion.value, str(cap.amount)),
+            line(cap.notion.words, str(cap.number)),
             line("delta", str(cap.delta)),
         ]
     if csv != CsvOptions():

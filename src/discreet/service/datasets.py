@@ -73,8 +73,8 @@ class LiveDataset:
         if before is None:
             if cap.notion is not self.cap.notion:
                 raise BadBudget(
-                    f"Dataset {self.name!r} counts {self.cap.notion}, and this budget is {cap}. "
-                    f"Nothing was changed. Give it in {self.cap.notion}."
+                    f"Dataset {self.name!r} counts {self.cap.notion.words}, and this budget is {cap}. "
+                    f"Nothing was changed. Give it in {self.cap.notion.words}."
                 )
             self._ledger.declare_analyst_cap(self.name, analyst, cap)
         else:

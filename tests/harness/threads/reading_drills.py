@@ -110,6 +110,12 @@ def _reader_calls() -> dict[str, Callable[[ReleaseReader, int], Any]]:
         "count_near_halfspaces": lambda r, n: r.count_near_halfspaces(
             ("band", "score"), [[1.0, 0.01 * n]], [2.0 + n]
         ),
+        "count_within_margin": lambda r, n: r.count_within_margin(
+            ("band", "score"), [[1.0, 0.01 * n]], [2.0 + n], gamma="0.1"
+        ),
+        "noise_covariance": lambda r, n: r.noise_covariance(
+            f"band <= {n % 4}", "band >= 2", by="kind"
+        ),
         "distribution": lambda r, n: r.distribution("score", most=4 + n % 4),
         "noisy_table": lambda r, n: r.noisy_table(("kind", "band") if n % 2 else ("kind",)),
         "parity": lambda r, n: r.parity("even"),

@@ -58,7 +58,7 @@ MARGINALS = (
     Mutant(
         name="a-ceiling-takes-no-part-of-the-risk",
         trap=42,
-        file="src/discreet/families/tables/answer/model_table.py",
+        file="src/discreet/families/tables/answer/models/model_table.py",
         old="at_part_of_risk(confidence, 2 * CEILING_RISK / len(self.margins))",
         new="at_part_of_risk(confidence, 20 * CEILING_RISK / len(self.margins))",
         tests=(
@@ -77,7 +77,7 @@ MARGINALS = (
     Mutant(
         name="a-distance-below-zero-takes-the-noise-out-of-the-bound",
         trap=42,
-        file="src/discreet/families/tables/answer/model_table.py",
+        file="src/discreet/families/tables/answer/models/model_table.py",
         old="        return max(0.0, self.distance) + self.law.half_width(float(two_sided))\n",
         new="        return max(0.0, self.distance + self.law.half_width(float(two_sided)))\n",
         tests=(
@@ -87,7 +87,7 @@ MARGINALS = (
     Mutant(
         name="a-ceiling-below-zero-leaves-a-single-number",
         trap=42,
-        file="src/discreet/families/tables/answer/model_table.py",
+        file="src/discreet/families/tables/answer/models/model_table.py",
         old="        return np.asarray(np.maximum(margin.counts, 0.0) + reach)\n",
         new="        return np.asarray(margin.counts + reach)\n",
         tests=(
@@ -183,7 +183,7 @@ MARGINALS = (
     Mutant(
         name="distances-below-zero-take-the-noise-out-of-usual-errors",
         trap=42,
-        file="src/discreet/families/tables/answer/usual_errors.py",
+        file="src/discreet/families/tables/answer/models/usual_errors.py",
         old="return cls((max(distance, 0.0) + math.sqrt(variance)) / size)",
         new="return cls(max(distance + math.sqrt(variance), 0.0) / size)",
         tests=(
@@ -194,7 +194,7 @@ MARGINALS = (
     Mutant(
         name="an-unmeasured-factor-at-high-confidence",
         trap=42,
-        file="src/discreet/families/tables/answer/usual_errors.py",
+        file="src/discreet/families/tables/answer/models/usual_errors.py",
         old="    if level > MOST_MEASURED:\n        return None\n",
         new="",
         tests=(
@@ -205,7 +205,7 @@ MARGINALS = (
     Mutant(
         name="the-usual-error-of-a-cell-taken-for-a-sum-of-cells",
         trap=42,
-        file="src/discreet/families/tables/answer/model_table.py",
+        file="src/discreet/families/tables/answer/models/model_table.py",
         old="single = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64) == 1",
         new="single = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64) >= 1",
         tests=(

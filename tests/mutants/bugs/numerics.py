@@ -13,6 +13,7 @@ CHOICES = "tests/kernel/test_samplers_choices.py"
 TIES = "tests/kernel/test_samplers_ties.py"
 MECHANISMS = "tests/kernel/test_mechanisms.py"
 BUDGETS = "tests/privacy/test_budget.py"
+GAUSSIAN = "tests/privacy/test_gaussian_notion.py"
 CONVERSION = "tests/privacy/test_conversion.py"
 LEDGER = "tests/kernel/test_ledger.py"
 
@@ -147,7 +148,7 @@ NUMERICS = (
     Mutant(
         name="losses-rounded-down",
         trap=13,
-        file="src/discreet/privacy/conversion_rounding.py",
+        file="src/discreet/privacy/conversion/rounding.py",
         old="    return _decimal(value, up=True)\n",
         new="    return _decimal(value, up=False)\n",
         tests=(f"{CONVERSION}::test_the_gaussian_delta_is_the_independent_one_rounded_up",),
@@ -155,7 +156,7 @@ NUMERICS = (
     Mutant(
         name="allowance-in-rho-rounded-up",
         trap=13,
-        file="src/discreet/privacy/conversion.py",
+        file="src/discreet/privacy/conversion/concentrated.py",
         old="        rho = round_down(guess * number(1 - shrink))\n        if epsilon_from_rho(rho, delta=slack) <= limit:\n",
         new="        rho = round_up(guess * number(1 + shrink))\n        if rho:\n",
         tests=(
@@ -173,9 +174,51 @@ NUMERICS = (
     Mutant(
         name="classic-gaussian-formula-above-epsilon-one",
         trap=13,
-        file="src/discreet/privacy/conversion.py",
+        file="src/discreet/privacy/conversion/gaussian.py",
         old="    return smallest_passing(keeps_the_promise, square)\n",
         new="    return square * round_up(2 * context().log(number(Fraction(5, 4) / slack))) / loss**2\n",
         tests=(f"{MECHANISMS}::test_the_analytic_gaussian_meets_its_delta_and_is_not_wasteful[4]",),
+    ),
+    Mutant(
+        name="a-rho-is-taken-for-a-mu",
+        trap=13,
+        file="src/discreet/privacy/cost.py",
+        old="        raise _other_notion(allowed, notion)  # a rho says nothing of mu\n",
+        new="        return Budget.of_mu_squared(2 * allowed.rho)\n",
+        tests=(f"{GAUSSIAN}::test_what_a_charge_costs_a_cap_in_mu",),
+    ),
+    Mutant(
+        name="a-selection-is-half-price-in-mu",
+        trap=13,
+        file="src/discreet/privacy/cost.py",
+        old="half_range=epsilon / 2)",
+        new="half_range=epsilon / 4)",
+        tests=(f"{GAUSSIAN}::test_a_selection_costs_as_much_as_half_its_epsilon_of_anything_pure",),
+    ),
+    Mutant(
+        name="the-mu-of-anything-pure-is-its-epsilon",
+        trap=13,
+        file="src/discreet/privacy/conversion/gaussian.py",
+        old="        return bool(upper(beyond) <= wanted - slack_of(wanted))\n",
+        new="        return bool(beyond and mu_squared >= half * half)\n",
+        tests=(f"{GAUSSIAN}::test_no_test_tells_bounded_losses_apart_better_than_their_mu_says",),
+    ),
+    Mutant(
+        name="a-group-pays-the-root-of-its-size-in-mu",
+        trap=13,
+        file="src/discreet/privacy/protection.py",
+        old="    if cost.notion is Notion.MU:\n        return cost.times(size * size)\n",
+        new="    if cost.notion is Notion.MU:\n        return cost.times(size)\n",
+        tests=(f"{GAUSSIAN}::test_squares_add_and_a_group_multiplies_mu",),
+    ),
+    Mutant(
+        name="discrete-gaussian-noise-is-given-a-mu",
+        trap=13,
+        file="src/discreet/privacy/laws/gaussian.py",
+        old="        return Cost.concentrated(Fraction(sensitivity.l2_squared) / (2 * self.sigma_squared))\n",
+        new="        return Cost.of_mu(Fraction(sensitivity.l2_squared) / self.sigma_squared)\n",
+        tests=(
+            f"{GAUSSIAN}::test_rounded_gaussian_noise_costs_what_its_law_says_and_the_discrete_one_has_no_mu",
+        ),
     ),
 )

@@ -131,12 +131,14 @@ def synthesize(
     """Rows drawn from the release; without `rows` as many as it has `counted`, if it counts every row."""
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
         raise BadInput(f"rows is {rows!r}; it must be a whole number of at least 0.")
-    found = model_of_tables(library)
+    whole = library.whole
+    found = model_of_tables(library) if whole is None else None
     covered = set() if found is None else set(found[1])
+    covered |= set() if whole is None else set(whole.columns)
     ranges = _apart(library.ranges, covered)
     covered |= {name for each in ranges for name in each.columns}
     others = [each for each in library.drawn if covered.isdisjoint(each.columns)]
-    if found is None and not ranges and not others:
+    if found is None and whole is None and not ranges and not others:
         raise NotAnswerable(
             "Synthetic rows need tables or ranges of the columns: release marginals(2), or marginals of "
             "names, or intervals of a column."
@@ -146,11 +148,16 @@ def synthesize(
         many = int(counted.estimate)
     if many is None:
         counts = [rows_with_values(each) for each in ranges] + [round(e.rows) for e in others]
-        many = max(0, *counts) if found is None else round(found[2])
+        if whole is not None:
+            many = int(whole.counts.sum())
+        else:
+            many = max(0, *counts) if found is None else round(found[2])
     if many > MOST_ROWS:
         raise BadInput(f"{many:,} rows are more than the {MOST_ROWS:,} that are drawn at once.")
     public = generator(seed)
     drawn: list[tuple[list[str], Codes]] = []
+    if whole is not None:
+        drawn.append((list(whole.columns), whole.drawn(many, public)))
     if found is not None:
         drawn.append((found[1], _settled(library, found[0], found[1], many, public)))
     for each in ranges:

@@ -30,7 +30,7 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.plain_tables import write_columns
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.conversion import epsilon_from_rho
+from discreet.privacy.cost import epsilon_at
 from discreet.releases.preparing import Workload
 from discreet.releases.run import _Run
 from discreet.schema import CsvOptions, Schema
@@ -119,8 +119,8 @@ def _seen(
 
 def _outcome(found: Advantage, budget: Budget, run: _Run, synthetic: bool, real: bool) -> Outcome:
     charge = run.prospect.charge
-    if charge.notion is Notion.RHO:
-        epsilon = float(epsilon_from_rho(charge.rho, delta=RHO_DELTA))
+    if charge.notion is not Notion.EPSILON:
+        epsilon = float(epsilon_at(charge, delta=RHO_DELTA))
         delta = float(RHO_DELTA)
     else:
         epsilon, delta = float(charge.epsilon), float(charge.delta)

@@ -40,7 +40,7 @@ from discreet.core.noise import NoiseSource
 from discreet.engines import open_engine
 from discreet.engines.protocol import Engine
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.conversion import epsilon_from_rho
+from discreet.privacy.cost import epsilon_at
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.measurable import Counts
 from discreet.releases.preparing import Workload
@@ -184,8 +184,8 @@ class _Pace:
 
 def _claim(run: _Run) -> tuple[Fraction, Fraction]:
     charge = run.prospect.charge
-    if charge.notion is Notion.RHO:
-        return epsilon_from_rho(charge.rho, delta=RHO_DELTA), RHO_DELTA
+    if charge.notion is not Notion.EPSILON:
+        return epsilon_at(charge, delta=RHO_DELTA), RHO_DELTA
     return charge.epsilon, charge.delta
 
 

@@ -37,6 +37,7 @@ def command(
     epsilon: str | None,
     delta: str,
     rho: str | None,
+    mu: str | None,
     fast: bool,
     runs: int | None,
     as_json: bool,
@@ -57,9 +58,9 @@ def command(
     """
     from discreet.cli.output import print_json
 
-    if epsilon is None and rho is None:
+    if epsilon is None and rho is None and mu is None:
         raise click.UsageError("Give the epsilon that is claimed, as in --epsilon 1.")
-    budget = budget_of(epsilon, delta, rho)
+    budget = budget_of(epsilon, delta, rho, mu)
     if subject.endswith(SUFFIX) or Path(subject).is_file():
         found = [_release(Path(subject), classes, budget, fast, runs)]
     else:

@@ -54,7 +54,7 @@ def curator_options(function: Callable[..., None]) -> Callable[..., None]:
             from discreet.schema import Schema
 
             schema = Schema.load(schema_path)
-            cap = None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta, None)
+            cap = None if cap_epsilon is None else budget_of(cap_epsilon, cap_delta)
             check_cap(cap or schema.cap, yes=yes)
             return Curator(
                 table,
@@ -141,6 +141,7 @@ def ask(
     epsilon: str | None,
     delta: str,
     rho: str | None,
+    mu: str | None,
     accuracy: str | None,
     undeclared: tuple[str, ...],
     dry_run: bool,
@@ -162,11 +163,11 @@ def ask(
     from discreet.cli.answering import print_answers
     from discreet.cli.output import print_json, say
 
-    if (epsilon is None and rho is None) == (accuracy is None):
-        raise click.UsageError("Give a budget, --epsilon or --rho, or else an --accuracy.")
+    if (epsilon is None and rho is None and mu is None) == (accuracy is None):
+        raise click.UsageError("Give a budget, --epsilon, --rho or --mu, or else an --accuracy.")
     if dry_run and accuracy is None:
         raise click.UsageError("--dry-run tells the cost of an --accuracy.")
-    budget = None if accuracy is not None else budget_of(epsilon, delta, rho)
+    budget = None if accuracy is not None else budget_of(epsilon, delta, rho, mu)
     with opened() as curator:
         if dry_run:
             assert accuracy is not None
@@ -224,7 +225,7 @@ def alert(
             curator.check_count(sql)  # what is not understood costs nothing
         watch = curator.alert(
             threshold,
-            budget=budget_of(epsilon, "0", None),
+            budget=budget_of(epsilon, "0"),
             confidence=confidence,
             questions=len(questions),
         )

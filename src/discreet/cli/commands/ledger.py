@@ -209,6 +209,7 @@ def raise_cap(
     epsilon: str | None,
     delta: str,
     rho: str | None,
+    mu: str | None,
     reason: str,
     by: str | None,
     yes: bool,
@@ -222,7 +223,7 @@ def raise_cap(
     Examples:
       discreet ledger raise-cap people --epsilon 2 --reason "second edition, approved by the board"
     """
-    cap = budget_of(epsilon, delta, rho)
+    cap = budget_of(epsilon, delta, rho, mu)
     check_cap(cap, yes=yes)
     with _existing(ledger_path) as ledger:
         ledger.raise_cap(dataset, cap, reason=reason, by=by)

@@ -57,6 +57,7 @@ def command(
     epsilon: str | None,
     delta: str,
     rho: str | None,
+    mu: str | None,
     rows: int | None,
     error: str | None,
     simultaneous: bool,
@@ -88,13 +89,15 @@ def command(
 
     schema = Schema.load(schema_path)
     workload = workload_of(classes)
-    given = epsilon is not None or rho is not None
+    given = epsilon is not None or rho is not None or mu is not None
     if not given and error is None:
-        raise click.UsageError("Give a budget (--epsilon or --rho), or an --error to solve for.")
+        raise click.UsageError(
+            "Give a budget (--epsilon, --rho or --mu), or an --error to solve for."
+        )
     planned = plan(
         schema,
         workload=workload,
-        budget=budget_of(epsilon, delta, rho) if given else None,
+        budget=budget_of(epsilon, delta, rho, mu) if given else None,
         rows=rows,
         target=_target(workload[0], error, confidence, simultaneous) if error else None,
         delta=0 if given else delta,

@@ -53,6 +53,7 @@ def command(
     epsilon: str | None,
     delta: str,
     rho: str | None,
+    mu: str | None,
     output: Path,
     ledger_path: Path | None,
     key_path: Path | None,
@@ -87,9 +88,9 @@ def command(
     key = None if key_path is None else private_key(key_path)
     schema = Schema.load(schema_path)
     workload = workload_of(classes)
-    if epsilon is None and rho is None:
-        raise click.UsageError("Give a budget for the whole release: --epsilon or --rho.")
-    budget = budget_of(epsilon, delta, rho)
+    if epsilon is None and rho is None and mu is None:
+        raise click.UsageError("Give a budget for the whole release: --epsilon, --rho or --mu.")
+    budget = budget_of(epsilon, delta, rho, mu)
     check_cap(schema.cap or budget, yes=yes)
     with progress_bar() as advance:
         made = release_to_file(

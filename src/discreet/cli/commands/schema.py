@@ -124,8 +124,8 @@ def learn(
     from discreet.privacy.adjacency import Adjacency, PrivacyUnit
     from discreet.schema.writing import line
 
-    budget = budget_of(epsilon, delta, None)
-    declared = None if cap is None else budget_of(cap, cap_delta, None)
+    budget = budget_of(epsilon, delta)
+    declared = None if cap is None else budget_of(cap, cap_delta)
     check_cap(declared or budget, yes=yes)
     found = learn_schema(
         table,

@@ -12,6 +12,7 @@ from discreet.core.mechanisms.additive import (
     DiscreteGaussian,
     DiscreteLaplace,
     OneCountGaussian,
+    RoundedGaussian,
 )
 from discreet.core.mechanisms.exponential import Exponential
 from discreet.core.mechanisms.partition_selection import PartitionSelection
@@ -26,4 +27,5 @@ __all__ = [
     "Exponential",
     "OneCountGaussian",
     "PartitionSelection",
+    "RoundedGaussian",
 ]

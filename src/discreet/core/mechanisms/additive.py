@@ -1,4 +1,4 @@
-"""Noise added to integers: discrete Laplace and three calibrations of Gaussian noise."""
+"""Noise added to integers: discrete Laplace and four calibrations of Gaussian noise."""
 
 from __future__ import annotations
 
@@ -102,6 +102,28 @@ class DiscreteGaussian:
         """
         sigma = math.sqrt(sensitivity.l2_squared / (2 * self.rho))
         return sigma * math.sqrt(2 * math.log(2 * size / beta))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundedGaussian:
+    """Add continuous Gaussian noise, rounded to integers, under Gaussian differential privacy.
+
+    Guarantee:   mu-GDP.
+    Adjacency:   the query's; the mechanism only sees its sensitivity.
+    Sensitivity: L2, given squared, any dimension.
+    Theorem:     Dong, Roth, Su 2022, theorem 2.7; rounding is post-processing, as for `AnalyticGaussian`.
+    """
+
+    mu_squared: Fraction
+
+    def __post_init__(self) -> None:
+        _positive(self.mu_squared, "mu_squared")
+
+    def law(self, sensitivity: Sensitivity, *, size: int) -> NoiseLaw:
+        return RoundedGaussianLaw(sigma_squared=sensitivity.l2_squared / self.mu_squared)
+
+    def cost(self) -> Cost:
+        return Cost.of_mu(self.mu_squared)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

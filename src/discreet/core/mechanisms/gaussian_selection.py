@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.privacy.conversion import gaussian_sigma_squared
-from discreet.privacy.conversion_rounding import context, number, upper
+from discreet.privacy.conversion.rounding import context, number, upper
 
 MOST_TABULATED = 1 << 13
 """Counts that are told apart. Where more would be needed, this law is not offered."""

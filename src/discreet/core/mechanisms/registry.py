@@ -7,6 +7,7 @@ from discreet.core.mechanisms.additive import (
     DiscreteGaussian,
     DiscreteLaplace,
     OneCountGaussian,
+    RoundedGaussian,
 )
 from discreet.core.mechanisms.exponential import Exponential
 from discreet.core.mechanisms.partition_selection import PartitionSelection
@@ -17,6 +18,7 @@ MECHANISMS = {
     "discrete-laplace": DiscreteLaplace,
     "discrete-gaussian": DiscreteGaussian,
     "one-count-gaussian": OneCountGaussian,
+    "rounded-gaussian": RoundedGaussian,
     "analytic-gaussian": AnalyticGaussian,
     "exponential": Exponential,
     "randomised-response": RandomisedResponse,

@@ -64,7 +64,7 @@ FAMILY = Family(
         ),
     },
     sources={
-        "marginals": "discreet.answering.evidence:numbers_of",
+        "marginals": f"{_ANSWER}.evidence:marginals_of",
         "residuals": f"{_ANSWER}.evidence:residuals_of",
         "model": f"{_ANSWER}.evidence:model_of",
         "split-parities": f"{_ANSWER}.evidence:splits_of",

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity
-from discreet.privacy.conversion_discrete import (
+from discreet.privacy.conversion.discrete import (
     discrete_gaussian_delta_one_coordinate,
     gaussian_normaliser,
 )

@@ -86,9 +86,9 @@ class RoundedGaussianLaw(Gaussian):
         return np.asarray(np.logaddexp.reduce(log_mass + np.multiply.outer(t, k), axis=-1))
 
     def cost(self, sensitivity: Sensitivity, *, size: int, epsilon: Fraction | None = None) -> Cost:
-        """With an `epsilon` its delta, otherwise its rho: those of the continuous mechanism, in any dimension."""
+        """With an `epsilon` its delta, otherwise its mu: those of the continuous mechanism, in any dimension."""
         if epsilon is None:
-            return self.rho_cost(sensitivity)
+            return Cost.of_mu(Fraction(sensitivity.l2_squared) / self.sigma_squared)
         delta = gaussian_delta(
             sigma_squared=self.sigma_squared, l2_squared=sensitivity.l2_squared, epsilon=epsilon
         )

@@ -3,12 +3,16 @@
 Every smaller table is a sum of noisy cells, so all of them agree, and the error of each grows with the
 number of cells that it sums: with the square root of it.
 
+The whole table has a cell for each combination of cells, and a row without a cell in one of its columns (a null that
+the schema leaves out) is in none of them. So such a row is in no table of the release, and answers say so.
+
 Guarantee:   the share: epsilon-DP (discrete Laplace), (epsilon, delta)-DP (rounded Gaussian), or
              rho-zCDP (discrete Gaussian).
 Adjacency:   the schema's.
 Sensitivity: a unit's rows lie in one cell each: `Marginal.sensitivity`.
 Theorem:     the mechanism's.
-Error:       the exact law of a sum of independent draws.
+Error:       the exact law of a sum of independent draws. Over columns of two values, questions read the nearest whole
+             counts of at least 0, and the claims of a release add how far these lie from the noisy sums.
 """
 
 from __future__ import annotations
@@ -16,12 +20,26 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from discreet.answering.evidence import measured_numbers, reduced
+from discreet.arrays import Floats
+from discreet.artifacts.release import ErrorClaim, Part
 from discreet.engines.protocol import LARGEST_MARGINAL
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import ClassError, of_type
+from discreet.families.tables.answer.evidence import (
+    ANSWERS,
+    COMPLETE_ROWS,
+    FROM_WHOLE_TABLE,
+    WITHOUT_A_CELL,
+    has_two_values,
+    nearest_whole_table,
+)
 from discreet.families.tables.queries.marginals import Marginals
+from discreet.families.tables.release.moved_claims import claims_of_a_moved_table
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws.sums import sum_half_width
@@ -49,9 +67,6 @@ class AllCells:
                 f"all its columns have {cells:,} combinations of cells, more than the {LARGEST_MARGINAL:,} "
                 "that are counted one by one."
             )
-        losing = [name for name in names if not keeps_every_row(schema.column(name))]
-        if losing and any(set(names) - set(each) for each in asked.sets(schema)):
-            return f"column {losing[0]} gives some rows no cell, so sums over it would lose them."
         return None
 
     def prepare(
@@ -102,3 +117,26 @@ class PreparedAllCells(MeasuredAtOnce):
             summed = math.sqrt(2 / math.pi * draws) * self.law.std
             total += size * (alone if draws == 1 else summed)
         return total / sum(size for size, _ in self._draws)
+
+    def facts(self) -> dict[str, Any]:
+        names = _names(of_type(self.query_class, Marginals), self.schema)
+        losing = [name for name in names if not keeps_every_row(self.schema.column(name))]
+        said: dict[str, Any] = {WITHOUT_A_CELL: COMPLETE_ROWS} if losing else {}
+        boolean = has_two_values(names, self.schema)
+        return {**said, ANSWERS: FROM_WHOLE_TABLE} if boolean else said
+
+    def claims_of(
+        self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
+    ) -> tuple[ErrorClaim, ...]:
+        """Over columns of two values answers are whole counts near the noisy ones, and the claims allow for that."""
+        (noisy,) = measured_numbers(part, self.schema).tables
+        table = nearest_whole_table(noisy, self.schema, public_rows)
+        if table is None:
+            return claims
+
+        def sums(columns: tuple[str, ...]) -> Floats:
+            return reduced(noisy, columns).astype(np.float64)
+
+        return claims_of_a_moved_table(
+            claims, table.moved(sums, self.query_class.sets(self.schema))
+        )

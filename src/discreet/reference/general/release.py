@@ -39,7 +39,7 @@ from discreet.families.shared.release.protocol import (
     of_type,
 )
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting, Cost, selection_epsilon
 from discreet.queries.classes import QueryClass
 from discreet.queries.multisets import multisets, numbered
 from discreet.reference.general.promise import (
@@ -56,7 +56,6 @@ from discreet.theory.sample_sizes import QueryShape, price_of_privacy
 
 MOST_KINDS, MOST_VALUES = 4096, 4096
 SHOWN_ERRORS = (0.1, 0.01)
-FINENESS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class GeneralPredicates:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedListed:
         asked = of_type(query_class, Predicates)
-        alpha = _epsilon(share, accounting)
+        alpha = selection_epsilon(share)
         return PreparedListed.of(self, asked, schema, share, alpha=alpha)
 
 
@@ -109,7 +108,7 @@ class GeneralIntervals:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedWalk:
         asked = of_type(query_class, Intervals)
-        alpha = _epsilon(share, accounting)
+        alpha = selection_epsilon(share)
         return PreparedWalk.of(self, asked, schema, share, alpha=alpha)
 
 
@@ -120,13 +119,6 @@ def _rows_refusal(schema: Schema) -> str | None:
         "general stands a small database for a public number of rows, which exists only under "
         "change-one adjacency with one row for each person."
     )
-
-
-def _epsilon(share: Budget, accounting: Accounting) -> Fraction:
-    """The epsilon of a selection that costs at most the share: a selection is epsilon^2/8-zCDP."""
-    if accounting is Accounting.BASIC:
-        return share.epsilon
-    return Fraction(math.isqrt(int(8 * share.rho * FINENESS * FINENESS)), FINENESS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

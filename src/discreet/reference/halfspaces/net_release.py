@@ -27,8 +27,8 @@ from discreet.families.shared.estimate.combination import half_width
 from discreet.families.shared.release.measured import MeasuredAtOnce, noise_entry
 from discreet.families.shared.release.noise_choice import simultaneous_bound
 from discreet.families.shared.release.protocol import ClassError, of_type
-from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import Accounting
+from discreet.privacy.budget import Budget
+from discreet.privacy.cost import Accounting, pure_epsilon
 from discreet.queries.classes import QueryClass
 from discreet.queries.tree import bits_of
 from discreet.reference.halfspaces.net import canonical
@@ -96,9 +96,8 @@ def _canonical(asked: Halfspaces, schema: Schema) -> InequalityCounts:
 
 
 def _alpha(share: Budget) -> float:
-    """The epsilon of a share; a pure epsilon is epsilon^2/2-zCDP."""
-    pure = share.notion is Notion.EPSILON
-    return float(share.epsilon) if pure else math.sqrt(2 * float(share.rho))
+    """The epsilon of a pure mechanism that costs the share."""
+    return float(pure_epsilon(share))
 
 
 def _needed(

@@ -42,10 +42,9 @@ from discreet.families.shared.release.protocol import (
     Verbs,
     of_type,
 )
-from discreet.families.shared.release.refined import pure_epsilon
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting, Cost, pure_epsilon
 from discreet.queries.blocks import CutCounts
 from discreet.queries.classes import QueryClass
 from discreet.reference.intervals.range_count import RangeCount
@@ -85,7 +84,7 @@ class NoisySearch:
     def prepare(
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedSearch:
-        asked, alpha = of_type(query_class, Ranges), pure_epsilon(share, accounting)
+        asked, alpha = of_type(query_class, Ranges), pure_epsilon(share)
         return PreparedSearch.of(self, asked, schema, share, alpha=alpha)
 
 

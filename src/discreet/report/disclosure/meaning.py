@@ -10,6 +10,26 @@ from discreet.privacy.explanation import Explanation
 from discreet.report.charts import Curve, curves
 from discreet.report.content import Figure, Table
 
+LEAD = (
+    "Whatever is published is at most {times} times as likely with your data as without it, and so is whatever "
+    "follows from it. The closer to 1, the less your taking part can cost you."
+)
+
+
+def lead_of(found: Explanation) -> str:
+    """The promise in one sentence."""
+    return LEAD.format(times=times(found))
+
+
+def parts_of(found: Explanation) -> list[tuple[str, Table, str]]:
+    """Every part of an explanation: its title, its table, and a sentence about it."""
+    return [
+        ("What someone may believe of you", belief_table(found), "A fact about you, before and after everything was read."),
+        ("Families and groups", group_table(found), "The promise weakens with the number of people, by a known amount."),
+        ("Who is protected", unit_table(found), "A promise to a row is a weaker one to a person with several rows, and to a household."),
+        ("Small groups", error_table(found), "What protects few people also blurs them."),
+    ]  # fmt: skip
+
 
 def belief_table(found: Explanation) -> Table:
     """What someone may believe afterwards, for several beliefs before, at epsilon and at twice epsilon."""

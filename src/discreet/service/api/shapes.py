@@ -25,14 +25,15 @@ class Shape(BaseModel):
 
 
 class BudgetShape(Shape):
-    """An epsilon with a delta, or a rho."""
+    """An epsilon with a delta, or a rho, or a mu."""
 
     epsilon: Number | None = None
     delta: Number = 0.0
     rho: Number | None = None
+    mu: Number | None = None
 
     def budget(self) -> Budget:
-        return Budget(epsilon=self.epsilon, delta=self.delta, rho=self.rho)
+        return Budget(epsilon=self.epsilon, delta=self.delta, rho=self.rho, mu=self.mu)
 
 
 class QuestionShape(Shape):

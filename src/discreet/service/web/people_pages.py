@@ -97,7 +97,7 @@ async def allow(name: str, request: Request) -> Response:
     if found is None or found.is_revoked or found.role is not Role.ANALYST:
         raise NotFound(f"There is no active analyst {name[:60]!r}. Nothing was changed.")
     dataset = desk.dataset(fields.get("dataset", ""), session.person)
-    notion = dataset.cap.notion.value
+    notion = dataset.cap.notion.words
     delta = fields.get("delta", "").strip() or "0"
     cap = Budget(**{notion: fields.get("amount", "").strip(), "delta": delta})
     reason = fields.get("reason", "").strip()[:500] or "set by the custodian"

@@ -28,7 +28,7 @@ class Typed:
 
     sql: str = ""
     epsilon: str = ""
-    """Or the rho, for a dataset whose cap counts that."""
+    """Or the rho or the mu, for a dataset whose cap counts that."""
     accuracy: str = ""
     confidence: str = "0.95"
 
@@ -46,7 +46,7 @@ class Typed:
         """As the curator takes it; the accuracy counts where one is given."""
         check_sql(self.sql, limits)
         amount = self.epsilon or DEFAULT_EPSILON
-        budget = Budget(epsilon=amount) if notion is Notion.EPSILON else Budget(rho=amount)
+        budget = Budget(**{notion.words: amount})
         return Question(
             sql=self.sql,
             budget=None if self.accuracy else budget,

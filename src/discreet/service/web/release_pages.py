@@ -29,7 +29,8 @@ router = APIRouter(include_in_schema=False)
 MOST_CHARTS = 8
 
 
-def _release(name: str, request: Request) -> tuple[Session | None, Desk, ShelvedRelease]:
+def release_for(name: str, request: Request) -> tuple[Session | None, Desk, ShelvedRelease]:
+    """A release that the browser's person, or the public, may look at."""
     session, desk = session_of(request), desk_of(request)
     person = None if session is None else session.person
     try:
@@ -60,7 +61,7 @@ async def as_table(name: str, request: Request) -> Response:
 
 
 async def _asked(name: str, request: Request) -> Answers:
-    session, desk, release = _release(name, request)
+    session, desk, release = release_for(name, request)
     typed = Typed.read(request.query_params)
     person = None if session is None else session.person
     return await desk.run(person, lambda: asked(desk, release, typed))
@@ -69,7 +70,7 @@ async def _asked(name: str, request: Request) -> Answers:
 @router.get("/releases/{name}/report")
 async def report(name: str, request: Request) -> Response:
     """The whole report, as a file to keep: one HTML text without scripts."""
-    session, desk, release = _release(name, request)
+    session, desk, release = release_for(name, request)
     person = None if session is None else session.person
     text = await desk.run(
         person, lambda: render_report(release.reader, file_name=f"{release.name}.release")
@@ -81,7 +82,7 @@ async def report(name: str, request: Request) -> Response:
 @router.get("/releases/{name}")
 async def release_page(name: str, request: Request) -> Response:
     """What a release holds, and its answer to the question in the address."""
-    session, desk, release = _release(name, request)
+    session, desk, release = release_for(name, request)
     person = None if session is None else session.person
     typed = Typed.read(request.query_params)
     found = await desk.run(person, lambda: _looked(desk, release, typed))

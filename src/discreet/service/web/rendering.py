@@ -15,7 +15,6 @@ from starlette.responses import HTMLResponse, Response
 
 from discreet import __version__
 from discreet.privacy.budget import Budget
-from discreet.privacy.exact import decimal_text
 from discreet.report.scale import shown
 from discreet.service.accounts import Role, Session
 from discreet.service.limits.refusals import NotFound
@@ -107,8 +106,8 @@ def navigation(session: Session | None) -> list[tuple[str, str]]:
 
 def budget_text(budget: Budget) -> str:
     """`ε 0.1`, with its delta where there is one."""
-    sign = {"epsilon": "ε", "rho": "ρ"}[budget.notion.value]
-    amount = decimal_text(budget.amount, digits=4).removeprefix("~")
+    sign = {"epsilon": "ε", "rho": "ρ", "mu": "μ"}[budget.notion.words]
+    amount = budget.shown(digits=4).removeprefix("~")
     tail = "" if budget.delta == 0 else f", δ {float(budget.delta):.2g}"
     return f"{sign} {amount}{tail}"
 

@@ -31,7 +31,7 @@ from discreet.cli.options import FILE, budget_of, budget_options, force_option, 
 @force_option
 @json_option
 def command(
-    release_path: Path | None, epsilon: str | None, delta: str, rho: str | None, rows_each: int, household: int,
+    release_path: Path | None, epsilon: str | None, delta: str, rho: str | None, mu: str | None, rows_each: int, household: int,
     output: Path | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Explain what an epsilon means to one person: beliefs before and after, groups and families, which unit is protected,
@@ -51,16 +51,16 @@ def command(
         refuse_overwriting(output, force=force)
     identifier = None
     if release_path is not None:
-        if epsilon is not None or rho is not None:
+        if epsilon is not None or rho is not None or mu is not None:
             raise click.UsageError("Give a release or a budget, not both.")
         from discreet.answering import open_release
 
         release = open_release(release_path).release
         budget, identifier = release.budget, release.schema.unit.identifier
-    elif epsilon is None and rho is None:
+    elif epsilon is None and rho is None and mu is None:
         raise click.UsageError("Give a budget, as in --epsilon 1, or a release.")
     else:
-        budget = budget_of(epsilon, delta, rho)
+        budget = budget_of(epsilon, delta, rho, mu)
     found = explain(budget, rows_each=rows_each, household=household, identifier=identifier)
     if output is not None:
         write_text(output, _page(found))
@@ -71,31 +71,14 @@ def command(
     _print(found)
 
 
-LEAD = (
-    "Whatever is published is at most {times} times as likely with your data as without it, and so is whatever "
-    "follows from it. The closer to 1, the less your taking part can cost you."
-)
-
-
-def _parts(found: Any) -> list[tuple[str, Any, str]]:
-    from discreet.report.disclosure import meaning
-
-    return [
-        ("What someone may believe of you", meaning.belief_table(found), "A fact about you, before and after everything was read."),
-        ("Families and groups", meaning.group_table(found), "The promise weakens with the number of people, by a known amount."),
-        ("Who is protected", meaning.unit_table(found), "A promise to a row is a weaker one to a person with several rows, and to a household."),
-        ("Small groups", meaning.error_table(found), "What protects few people also blurs them."),
-    ]  # fmt: skip
-
-
 def _print(found: Any) -> None:
     from discreet.cli.outcomes import print_curves
     from discreet.cli.output import print_table
-    from discreet.report.disclosure.meaning import density_series, times
+    from discreet.report.disclosure.meaning import density_series, lead_of, parts_of
 
     slack = f", delta {found.delta:g}" if found.delta else ""
-    click.echo(f"epsilon {found.epsilon:.4g}{slack}\n{LEAD.format(times=times(found))}\n")
-    for title, table, text in _parts(found):
+    click.echo(f"epsilon {found.epsilon:.4g}{slack}\n{lead_of(found)}\n")
+    for title, table, text in parts_of(found):
         click.echo(f"{title}. {text}")
         print_table(table.headers, table.rows, right=table.right)
         click.echo(f"{table.note}\n" if table.note else "")
@@ -105,19 +88,24 @@ def _print(found: Any) -> None:
 
 
 def _page(found: Any) -> str:
-    from discreet.report.disclosure.meaning import density_figure, ratio_figure, times
+    from discreet.report.disclosure.meaning import (
+        density_figure,
+        lead_of,
+        parts_of,
+        ratio_figure,
+    )
     from discreet.report.disclosure.page import Section, render_page
 
     sections = [
         Section(title=title, paragraphs=[text], tables=[table])
-        for title, table, text in _parts(found)
+        for title, table, text in parts_of(found)
     ]
     sections.append(
         Section(title="Two densities", figures=[density_figure(found), ratio_figure(found)])
     )
     return render_page(
         title=f"What epsilon {found.epsilon:.4g} means to one person",
-        lead=LEAD.format(times=times(found)),
+        lead=lead_of(found),
         sections=sections,
         kicker="What the promise means",
     )

@@ -93,6 +93,7 @@ def add_analyst(
     epsilon: str | None,
     delta: str,
     rho: str | None,
+    mu: str | None,
 ) -> None:
     """Make an account and print its token, this once. With a budget, an analyst may ask at once.
 
@@ -103,7 +104,7 @@ def add_analyst(
     """
     from discreet.service.accounts import Role
 
-    has_budget = epsilon is not None or rho is not None
+    has_budget = epsilon is not None or rho is not None or mu is not None
     if has_budget and role != "analyst":
         raise click.UsageError("A budget is for an analyst.")
     with _opened(settings_path) as (settings, store):
@@ -114,7 +115,7 @@ def add_analyst(
                 settings,
                 chosen,
                 name,
-                budget_of(epsilon, delta, rho),
+                budget_of(epsilon, delta, rho, mu),
                 "set when the account was made",
             )
         click.echo(store.issue(name, days=days, by=_by()))
@@ -157,6 +158,7 @@ def budget(
     epsilon: str | None,
     delta: str,
     rho: str | None,
+    mu: str | None,
     reason: str,
 ) -> None:
     """Give an analyst a budget on a dataset, or raise it. A budget is never lowered: revoke instead.
@@ -165,7 +167,7 @@ def budget(
     Examples:
       discreet curator budget curator.toml ann --epsilon 1 --reason "second study"
     """
-    cap = budget_of(epsilon, delta, rho)
+    cap = budget_of(epsilon, delta, rho, mu)
     with _opened(settings_path) as (settings, store):
         person = store.person(name)
         if person is None or person.is_revoked or person.role != "analyst":

@@ -6,6 +6,7 @@ import click
 
 from discreet.cli.commands.theory.bounds import halfspaces, median, parity, reconstruction
 from discreet.cli.commands.theory.distributional import distributional
+from discreet.cli.commands.theory.incidence import incidence
 from discreet.cli.commands.theory.sizes import sizes
 
 
@@ -22,5 +23,5 @@ def command() -> None:
     """
 
 
-for each in (sizes, halfspaces, median, distributional, parity, reconstruction):
+for each in (sizes, halfspaces, median, distributional, parity, reconstruction, incidence):
     command.add_command(each)

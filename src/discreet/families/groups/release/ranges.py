@@ -108,7 +108,7 @@ class GroupStrategies:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedGroupRanges:
         made = _checked(query_class)
-        is_gaussian = accounting is Accounting.CONCENTRATED or share.delta > 0
+        is_gaussian = accounting is not Accounting.BASIC or share.delta > 0
         asked: list[tuple[Query, Budget]] = []
         for column, part in _columns(made, schema, share):
             cells = schema.column(column).value_cells

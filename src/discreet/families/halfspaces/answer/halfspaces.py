@@ -7,6 +7,7 @@ and group by these columns: it is answered from the cells inside and the cells t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -25,12 +26,13 @@ from discreet.artifacts.measurement import Measurement
 from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.families.halfspaces.answer.cells import Cells, Grid, Leaves
 from discreet.families.halfspaces.answer.conditions import Chosen
-from discreet.families.halfspaces.estimate.prior import Comparison
+from discreet.families.halfspaces.estimate.prior import Comparison, public_bounds
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.shared.estimate.combination import (
     Terms,
+    halved,
     inverse_variance_weights,
     scaled,
     variance_of,
@@ -51,6 +53,7 @@ CUT_NOTE = (
     "The interval includes all rows of the cells that the condition cuts: they may lie on either "
     "side of it."
 )
+SHAPES = "Halfspaces need one row of coefficients, one a column, and one bound each."
 LARGEST = 1e80
 MOST_GROUP_BOXES = 1 << 25
 """(group, cell) pairs that a GROUP BY may look at."""
@@ -156,9 +159,7 @@ class HalfspaceSource(Source):
         slopes = np.asarray(normals, dtype=np.float64)
         goals = np.asarray(bounds, dtype=np.float64)
         if slopes.ndim != 2 or slopes.shape != (len(goals), len(names)) or goals.ndim != 1:
-            raise BadInput(
-                "Halfspaces need one row of coefficients, one a column, and one bound each."
-            )
+            raise BadInput(SHAPES)
         most = max(np.abs(slopes).max(initial=0), np.abs(goals).max(initial=0))
         if not most < LARGEST:  # also where it is not a number
             raise BadInput(f"The coefficients and bounds of halfspaces lie below {LARGEST:g}.")
@@ -175,6 +176,40 @@ class HalfspaceSource(Source):
             confidence=confidence,
             prior=cells.prior(slopes, goals),
             comparison=cells.comparison,
+        )
+
+    def margin(
+        self,
+        columns: tuple[str, ...],
+        normals: npt.ArrayLike,
+        bounds: npt.ArrayLike,
+        *,
+        gamma: float,
+        confidence: float,
+    ) -> ManyCounts:
+        """Rows within gamma of each plane, columns scaled so that all points lie in the unit ball.
+
+        They are the rows of the plane moved back by gamma less those of the plane moved on by it. Each of the two counts
+        may miss with half of the probability.
+        """
+        slopes = np.asarray(normals, dtype=np.float64)
+        goals = np.asarray(bounds, dtype=np.float64)
+        if slopes.ndim != 2 or slopes.shape != (len(goals), len(columns)):
+            raise BadInput(SHAPES)
+        low, high = public_bounds(self._library.schema, columns)
+        scaled = slopes * (high - low) / 2 * math.sqrt(len(columns))
+        step = gamma * np.linalg.norm(scaled, axis=1)
+        level = float(halved(confidence))
+        wider, narrower = (
+            self.many(columns, slopes, goals + sign * step, confidence=level) for sign in (-1, 1)
+        )
+        return ManyCounts(
+            estimate=np.maximum(wider.estimate - narrower.estimate, 0.0),
+            lower=np.maximum(wider.lower - narrower.upper, 0.0),
+            upper=np.maximum(wider.upper - narrower.lower, 0.0),
+            std=wider.std + narrower.std,
+            is_exact=wider.is_exact & narrower.is_exact,
+            confidence=confidence,
         )
 
     def near(

@@ -2,8 +2,15 @@
 
 **Of the halfspace itself** (epsilon, delta). Where every cell is a single value, no plane cuts a cell, and the estimate of a
 halfspace is a sum of noisy cells. N points in d dimensions are divided by planes in at most 2 (C(N-1, 0) + ... + C(N-1, d)) ways (Cover 1965), so a
-union bound over these holds for infinitely many halfspaces. Where planes cut cells, how many rows they cut depends on the
-rows: no bound for all of them is stated.
+union bound over these holds for infinitely many halfspaces.
+
+Where planes cut cells, the corners of the cells take the points' place: how a plane divides them decides which cells lie inside and
+which it touches. With noise of at most h on each such sum, the rows of a halfspace lie between (inside - h) and (touched + h), and so does
+its estimate. The two are apart by at most h and the noisy rows in the cells that the plane cuts, which are bounded for all planes at once
+(`cut_rows`). So the bound is a number that the release shows, not one that was known before.
+
+The leaves of a tree are such cells. Their noise enters by its standard deviation and kurtosis and the tree is taken as it is, so
+the bound is nominal there, as the intervals are.
 
 **Of some close halfspace** (epsilon, delta, gamma). The literal net answers with a canonical halfspace within gamma; the
 union bound over the canonical ones holds for every halfspace. That says nothing of how many rows lie between the two. ("Rows within gamma of the
@@ -19,16 +26,26 @@ import numpy as np
 
 from discreet.answering.asking import Asking
 from discreet.answering.library import Library
+from discreet.answering.usefulness import TRIVIAL
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import NotAnswerable
-from discreet.families.halfspaces.answer.cells import Grid
+from discreet.families.halfspaces.answer.cells import Cells, Grid, Leaves
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource
+from discreet.families.halfspaces.estimate.cut_rows import most_cut, most_inside
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.shared.estimate.combination import half_width
+from discreet.privacy.laws.sums import spread_factor
 from discreet.questions.cells.pieces import extents
 from discreet.schema import OrderedColumn
 
 ITSELF = "noise law of sums of cells, and the union bound over all divisions of the cells by planes (Cover 1965)"
+CUT = (
+    "noise law of sums of cells, the union bound over all divisions of their corners by planes (Cover 1965), and the most rows that "
+    "a plane cuts"
+)
+NOMINAL = (
+    CUT + "; nominal: the tree is taken as it is, and tails of the noise enter by its kurtosis"
+)
 CLOSE = "noise law of one canonical count, and the union bound over the net; of some gamma-close halfspace (definition 5.3)"
 ROUNDING = 1.0
 """Estimates are rounded to whole rows, and so are the ends of their intervals."""
@@ -53,15 +70,52 @@ def halfspaces_bound(
         if found is not None:
             return found, CLOSE
     cells = HalfspaceSource(library).cells(query_class.named(library.schema))
-    if not isinstance(cells, Grid) or not _is_single(cells):
-        raise NotAnswerable(
-            f"No simultaneous bound is known for {query_class.text}: a plane may cut cells, and how many rows it cuts "
-            "depends on them. Each answer has an interval of its own. A bound exists where every cell is a single "
-            "value; and with gamma=, of some close halfspace, where the algorithm net made the release."
-        )
+    found = _of_cells(cells, delta)
+    rows = library.release.public_rows
+    if found is None:
+        raise NotAnswerable(f"No simultaneous bound is known for {query_class.text}.")
+    return found if rows is None or found[0] <= rows else (float(rows), TRIVIAL)
+
+
+def _of_cells(cells: Cells, delta: Fraction) -> tuple[float, str] | None:
+    if isinstance(cells, Leaves):
+        return _of_leaves(cells, delta), NOMINAL
+    if not isinstance(cells, Grid):
+        return None
+    if not _is_single(cells):
+        return _of_cut_cells(cells, delta), CUT
     many = divisions(math.prod(cells.boxes.shape), len(cells.columns))
     terms = [(weight, law, draws * cells.cells) for weight, law, draws in cells.noise]
-    return half_width(terms, float(1 - delta / many)) + ROUNDING, ITSELF
+    return half_width(terms, 1 - delta / many) + ROUNDING, ITSELF
+
+
+def _of_cut_cells(cells: Grid, delta: Fraction) -> float:
+    """What no halfspace over a grid of blocks is off by."""
+    columns = len(cells.columns)
+    corners = math.prod(2 * size for size in cells.boxes.shape)
+    terms = [(weight, law, draws * cells.cells) for weight, law, draws in cells.noise]
+    noise = half_width(terms, 1 - delta / (2 * divisions(corners, columns)))
+    low, high = (
+        np.stack([each.reshape(-1) for each in np.meshgrid(*sides, indexing="ij")], axis=1)
+        for sides in (cells.boxes.low, cells.boxes.high)
+    )
+    cut = most_cut(low, high, cells.values.reshape(-1))
+    # Where the number of rows is public, an estimate may be that number less the rest of the blocks.
+    moved = 0.0 if cells.total is None else abs(cells.total - cells.sum)
+    return noise + cut + max(0.0, cells.elsewhere) + moved + ROUNDING
+
+
+def _of_leaves(cells: Leaves, delta: Fraction) -> float:
+    """What no halfspace over the leaves of a tree is off by."""
+    tree = cells.cells
+    low, high = tree.bounds()
+    counts, variances = tree.own_counts()
+    many = 2 * divisions(len(low) << len(cells.columns), len(cells.columns))
+    factor = spread_factor(float(delta / many), cells.source.kurtosis)
+    noise = factor * math.sqrt(float(variances.sum()))
+    moved = most_inside(low, high, tree.estimate - counts)
+    cut = most_cut(low, high, np.maximum(counts, tree.estimate))
+    return float(noise) + moved + cut + ROUNDING
 
 
 def _is_single(cells: Grid) -> bool:

@@ -158,6 +158,15 @@ class TreeCells:
         high = np.stack([self._extents[c][1][self.last[:, c]] for c in columns], axis=1)
         return low, high
 
+    def own_counts(self) -> tuple[Floats, Floats]:
+        """By least squares the rows of each leaf, and the variance of what was measured of it alone."""
+        counts, variances = self.estimate.copy(), np.full(self.leaves, self.root_variance)
+        for family in self.families:
+            ends = family.leaf >= 0
+            counts[family.leaf[ends]] = family.count[ends]
+            variances[family.leaf[ends]] = family.variance[ends]
+        return counts, variances
+
     def edges(self) -> tuple[Floats, Floats]:
         """The box over which each leaf's rows are spread: half-way to the cells beside it."""
         columns = range(len(self._extents))

@@ -45,7 +45,7 @@ from discreet.families.shared.release.protocol import (
     of_type,
 )
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting, Cost, selection_epsilon
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
@@ -114,14 +114,6 @@ def _piece(share: Budget, rounds: int) -> Budget:
     return share.times(Fraction(1, 2 * rounds + 3))
 
 
-def _epsilon(piece: Budget, accounting: Accounting) -> Fraction:
-    """The epsilon of a selection that costs at most one piece."""
-    if accounting is Accounting.BASIC:
-        return piece.epsilon
-    fine = 10**9
-    return Fraction(math.isqrt(int(8 * piece.rho * fine * fine)), fine)
-
-
 def _theorem(people: int, parts: int, many: int, rounds: int, epsilon: Fraction) -> float:
     """The expected largest error: that of the updates, and that of the noise of each round."""
     if epsilon == 0:
@@ -141,7 +133,7 @@ class PreparedMwem(PreparedClass):
 
     @property
     def _selecting(self) -> Exponential:
-        return Exponential(epsilon=_epsilon(self.piece, self.accounting))
+        return Exponential(epsilon=selection_epsilon(self.piece))
 
     def _request(self, row: Bools) -> Request:
         matrix = row.astype(np.int64).reshape(1, -1)
@@ -172,9 +164,7 @@ class PreparedMwem(PreparedClass):
         found = partition(self.schema, self.query_class.conditions)
         many = len(self.query_class.conditions)
         people = USUAL_ROWS if rows is None else rows
-        bound = _theorem(
-            people, found.parts, many, self.rounds, _epsilon(self.piece, self.accounting)
-        )
+        bound = _theorem(people, found.parts, many, self.rounds, selection_epsilon(self.piece))
         return ClassError.in_rows(
             rows,
             queries=many,

@@ -72,7 +72,7 @@ class StrategyPredicates:
         workload = partition(schema, asked.conditions).workload
         for squared in {
             False,
-            *([True] if accounting is Accounting.CONCENTRATED or share.delta else []),
+            *([True] if accounting is not Accounting.BASIC or share.delta else []),
         }:
             for strategy in strategies(workload, squared=squared):
                 query = StrategyCounts.of(schema, asked.conditions, strategy.matrix)

@@ -68,7 +68,7 @@ class RangeStrategy:
     ) -> PreparedRangeStrategy:
         (column,) = of_type(query_class, Ranges).named(schema)
         cells = schema.column(column).value_cells
-        is_gaussian = accounting is Accounting.CONCENTRATED or share.delta > 0
+        is_gaussian = accounting is not Accounting.BASIC or share.delta > 0
         if not is_gaussian and cells > MOST_CELLS_L1:
             raise BadInput(
                 f"{query_class.text}: column {column!r} has {cells:,} cells, and for Laplace noise a strategy "

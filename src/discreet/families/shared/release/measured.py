@@ -98,6 +98,12 @@ class MeasuredAtOnce(MeasuredByRequests, ABC):
         """What is computed from the noisy numbers once, for all who ask."""
         return {}
 
+    def claims_of(
+        self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
+    ) -> tuple[ErrorClaim, ...]:
+        """The claims, once the part is there: the same, unless its answers are other numbers than those measured."""
+        return claims
+
     def claims(self, confidence: float) -> tuple[ErrorClaim, ...]:
         """The two bounds that were known before any row was read."""
         error = self.error(rows=None, confidence=confidence)
@@ -121,7 +127,7 @@ class MeasuredAtOnce(MeasuredByRequests, ABC):
             estimates=self.estimates(measured, public_rows),
             facts=self.facts(),
         )
-        return part, self.claims(confidence)
+        return part, self.claims_of(part, self.claims(confidence), public_rows)
 
 
 def noise_entry(

@@ -14,6 +14,7 @@ from discreet.core.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     OneCountGaussian,
+    RoundedGaussian,
 )
 from discreet.errors import BadInput
 from discreet.privacy.adjacency import Sensitivity
@@ -64,11 +65,21 @@ def _discrete_gaussian(
     return DiscreteGaussian(rho=share.rho) if accounting is Accounting.CONCENTRATED else None
 
 
+def _rounded_gaussian(
+    sensitivity: Sensitivity, size: int, share: Budget, accounting: Accounting
+) -> AdditiveMechanism | None:
+    """Under Gaussian differential privacy, where Laplace noise costs even more than under zCDP."""
+    if accounting is not Accounting.GAUSSIAN:
+        return None
+    return RoundedGaussian(mu_squared=share.mu_squared)
+
+
 OFFERS: list[Offer] = [
     _discrete_laplace,
     _analytic_gaussian,
     _one_count_gaussian,
     _discrete_gaussian,
+    _rounded_gaussian,
 ]
 """What a release chooses its noise among; of equally good ones the first."""
 

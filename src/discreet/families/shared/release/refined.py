@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,12 +12,10 @@ from discreet.errors import BadInput
 from discreet.families.shared.release.noise_choice import check_drawable
 from discreet.families.shared.release.protocol import PreparedClass
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.cost import Accounting, Cost, pure_epsilon
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
-
-ROOT_BITS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +60,7 @@ def scheduled(
     what: str,
 ) -> tuple[Fraction, Schedule]:
     """The epsilon of a tree and its schedule, whose noise can be drawn."""
-    epsilon = pure_epsilon(share, accounting)
+    epsilon = pure_epsilon(share)
     if epsilon <= 0:
         raise BadInput(f"{what} is left with no budget. Nothing was read or charged.")
     schedule = Schedule(shares=tuple(shares), deciding=Fraction(1))
@@ -72,11 +69,3 @@ def scheduled(
         if each:
             check_drawable(DiscreteLaplaceLaw(scale=1 / (path * each)), what=what)
     return epsilon, schedule
-
-
-def pure_epsilon(share: Budget, accounting: Accounting) -> Fraction:
-    """The pure epsilon that a share buys: all of it, or the one whose rho = epsilon^2/2, rounded down."""
-    if accounting is Accounting.BASIC:
-        return share.epsilon
-    scale = 1 << ROOT_BITS
-    return Fraction(math.isqrt(int(2 * share.rho * scale * scale)), scale)

@@ -12,6 +12,7 @@ from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.families.ranges.answer.joined_ranges import JoinedSource
 from discreet.families.shared.estimate.kept import Kept
+from discreet.families.tables.answer.counting import around
 from discreet.families.tables.answer.cut_cells import partial_cells
 from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
 from discreet.questions.cells.impossible import impossible_rows
@@ -99,6 +100,8 @@ class TableBatches:
         counted = self._finish(
             table, found, one, found, one, None, confidence, most=most, codes=codes
         )
+        if table.whole is not None:
+            return around(counted, table.whole.counts[tuple(codes)], table.whole.most)
         counted = self._with_trees(counted, names, asked.codes, confidence)
         nothing = impossible_rows(schema, names, asked.codes)
         if not nothing.any():
@@ -136,7 +139,7 @@ class TableBatches:
     ) -> Estimates:
         """`most`: what the counts cannot exceed, if that took a part of the risk. `codes`: of single cells."""
         exact = inner == outer
-        schema, rows = self._library.schema, self._library.release.public_rows
+        schema, rows = self._library.schema, self._library.tabled_rows
         if table.has_own_draws:
             if not all(keeps_every_row(schema.column(name)) for name in table.columns):
                 rows = None

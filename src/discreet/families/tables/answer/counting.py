@@ -10,12 +10,14 @@ of the cells is counted as that number minus the others: fewer draws, and none f
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from discreet.answering.estimates import Estimates
 from discreet.answering.regions.selecting import Selection
-from discreet.arrays import Bools
-from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
+from discreet.arrays import Bools, Floats
+from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling, summed
 from discreet.privacy.exact import Exactable
 
 DECLARED_NOTE = (
@@ -58,9 +60,27 @@ def count_rows(
         std = table.cut_deviation(std, wider, spread)
     lower, upper = below_a_ceiling(low - width, high + above, width, most)
     found = Estimates(middle, lower, upper, np.asarray(std), is_exact, table.is_model)
+    if table.whole is not None and is_exact:
+        found = around(found, summed(table.whole.counts, inner, axes), table.whole.most)
     if nothing is None or not (table.has_own_draws or nothing.any()):
         return found
     return found.emptied(nothing).noted(DECLARED_NOTE)
+
+
+def around(found: Estimates, counts: Floats, most: int | None) -> Estimates:
+    """The counts of a whole table as estimates, with the intervals of what was measured.
+
+    The measured interval covers at its confidence, and a wider one covers at least as often: so it is made wide enough to
+    hold the whole table's count, which lies elsewhere where noise had gone below 0.
+    """
+    held = found.plausible(most, whole=False)
+    return replace(
+        held,
+        estimate=counts,
+        lower=np.minimum(held.lower, counts),
+        upper=np.maximum(held.upper, counts),
+        readings=(),
+    )
 
 
 def nothing_left(outer: Bools, impossible: Bools | None, axes: tuple[int, ...]) -> Bools:

@@ -2,24 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
 import numpy as np
 
-from discreet.answering.evidence import Evidence, measured_numbers
+from discreet.answering.evidence import Evidence, NoisyTable, measured_numbers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
-from discreet.errors import BadRelease
-from discreet.families.tables.answer.model_table import ModelTable
+from discreet.errors import BadInput, BadRelease
+from discreet.families.tables.answer.models.model_table import ModelTable
+from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.answer.parities import SplitSource
-from discreet.families.tables.answer.usual_errors import UsualErrors
 from discreet.families.tables.estimate.mixture import Mixture, model_counts
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.estimate.whole_tables import WholeTable
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema, keeps_every_row
 
+WITHOUT_A_CELL = "rows without a cell"
+COMPLETE_ROWS = "left out of every table"
+"""What a part says of them where its tables are sums of one whole table."""
+ANSWERS, FROM_WHOLE_TABLE = "answers", "read from the whole table"
+"""What a part says of itself where its questions and synthetic rows read whole counts. Older files do not say it:
+their claims are about the measured cells, so these are what is read."""
+LARGEST_COUNT = 1 << 53
+
+
+def marginals_of(part: Part, place: int, release: Release) -> Evidence:
+    """Tables with noise on each cell. Where they are sums of one whole table, they are read from it."""
+    found = measured_numbers(part, release.schema, place)
+    if part.facts.get(WITHOUT_A_CELL) == COMPLETE_ROWS:
+        found.tables = [replace(each, of_complete_rows=True) for each in found.tables]
+    if _reads_whole(part):
+        table = published_table(part, release.schema, release.public_rows)
+        if table is None and len(found.tables) == 1:
+            table = nearest_whole_table(found.tables[0], release.schema, release.public_rows)
+        found.whole = [] if table is None else [table]
+    return found
+
 
 def residuals_of(part: Part, place: int, release: Release) -> Evidence:
-    return residual_numbers(part, release.schema, place)
+    found = residual_numbers(part, release.schema, place)
+    if _reads_whole(part):
+        table = published_table(part, release.schema, release.public_rows)
+        found.whole = [] if table is None else [table]
+    return found
+
+
+def _reads_whole(part: Part) -> bool:
+    return part.facts.get(ANSWERS) == FROM_WHOLE_TABLE
 
 
 def model_of(part: Part, place: int, release: Release) -> Evidence:
@@ -32,7 +66,7 @@ def splits_of(part: Part, place: int, release: Release) -> Evidence:
 
 def residual_numbers(part: Part, schema: Schema, place: int = 0) -> Evidence:
     found = measured_numbers(part, schema, place)
-    found.spreads_evenly = "rows without a cell" in part.facts
+    found.spreads_evenly = WITHOUT_A_CELL in part.facts
     return found
 
 
@@ -81,3 +115,46 @@ def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], flo
         return Mixture.of(sizes, theta.astype(np.float32)), names, rows
     except (KeyError, TypeError, ValueError):
         raise BadRelease("The model of a part is not readable.") from None
+
+
+def published_table(part: Part, schema: Schema, rows: int | None) -> WholeTable | None:
+    """The whole table that a part was published with, of the public number of rows where there is one."""
+    counts = part.estimates.get("table")
+    if counts is None:
+        return None
+    try:
+        names = tuple(schema.column(str(name)).name for name in part.facts["columns"])
+        sizes = schema.sizes(names)
+        if counts.dtype.kind != "i" or counts.shape != (prod(sizes),):
+            raise ValueError
+        if counts.min() < 0 or counts.max() > LARGEST_COUNT:
+            raise ValueError
+    except (KeyError, TypeError, ValueError, BadInput):
+        raise BadRelease("The whole table of a part is not readable.") from None
+    shaped = counts.astype(np.int64).reshape(sizes)
+    if all(size == 2 for size in sizes):  # numbered by bits, the first column's the lowest
+        shaped = shaped.transpose(range(len(sizes))[::-1])
+    found = WholeTable(names, np.ascontiguousarray(shaped))
+    return found if rows is None else found.of_rows(rows)
+
+
+def has_two_values(names: Sequence[str], schema: Schema) -> bool:
+    """Whether there are columns, and each has two values, with or without cells for nulls and the rest."""
+    return bool(names) and all(schema.column(name).value_cells == 2 for name in names)
+
+
+def nearest_whole_table(
+    noisy: NoisyTable, schema: Schema, public_rows: int | None
+) -> WholeTable | None:
+    """Whole counts of at least 0 near a table with noise on each cell, if its columns have two values each.
+
+    Elsewhere tables are answered as they were measured: over many cells the nearest counts are biased, and what a
+    release of boolean columns gains by agreeing with itself is lost.
+    """
+    if not has_two_values(noisy.columns, schema):
+        return None
+    columns = [schema.column(name) for name in noisy.columns]
+    counts = noisy.counts.astype(np.float64)
+    if public_rows is not None and not all(map(keeps_every_row, columns)):  # some rows lack a cell
+        public_rows = min(public_rows, max(0, round(float(counts.sum()))))
+    return WholeTable.near(noisy.columns, counts, public_rows)

@@ -60,6 +60,14 @@ def below_a_ceiling(
     return np.minimum(lower, cut - width), cut
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Agreed:
+    """The counts of a whole table over some columns, and a public number that no count exceeds, if there is one."""
+
+    counts: Floats
+    most: int | None
+
+
 class WeightedTable(ABC):
     """A table over exactly some columns that knows the noise of any weighted sum of its cells."""
 
@@ -71,6 +79,8 @@ class WeightedTable(ABC):
     """Whether each cell has draws of noise of its own, and as many as any other."""
     margins: Mapping[int, WeightedTable] = MappingProxyType({})
     """By axis, the table of that column alone, where a model needs it and measurements determine it."""
+    whole: Agreed | None = None
+    """The whole counts that answers are, where they come from a whole table; `counts` are then those measured."""
 
     @property
     def cells(self) -> int:
@@ -191,6 +201,7 @@ class CombinedTable(WeightedTable):
     columns: tuple[str, ...]
     counts: Floats
     noise: Terms
+    whole: Agreed | None = None
     sources: tuple[DrawnCells, ...] = ()
     """The measured tables behind each term of `noise`."""
     has_own_draws: bool = field(default=True, init=False)
@@ -272,8 +283,10 @@ class LinearTable(WeightedTable):
     answers and cells add up.
     """
 
-    def __init__(self, columns: tuple[str, ...], tables: ConsistentTables) -> None:
-        self.columns, self._tables = columns, tables
+    def __init__(
+        self, columns: tuple[str, ...], tables: ConsistentTables, whole: Agreed | None = None
+    ) -> None:
+        self.columns, self._tables, self.whole = columns, tables, whole
         self.counts = tables.table(columns)
         self._reached: dict[tuple[int, Exactable], tuple[float, float]] = {}
 

@@ -28,11 +28,11 @@ def cell_draws(
 ) -> SharedDraws | None:
     """The draws of a weighted sum of the selected cells, one a group of cells of the group axes.
 
-    `None` where a model fills the table in, cells are declared to be empty, rows were spread over cells, or
-    there are too many weights.
+    `None` where a model fills the table in, answers are those of a whole table, cells are declared to be empty,
+    rows were spread over cells, or there are too many weights.
     """
     table = library.table(selection.names)
-    if table.is_model or library.schema.impossible:
+    if table.is_model or table.whole is not None or library.schema.impossible:
         return None
     if selection.loses_rows and library.spreads_evenly:
         return None
@@ -50,7 +50,7 @@ def cell_draws(
         rows[at, *chosen] = wide[tuple(chosen)]
     values = (rows * table.counts).reshape(many, -1).sum(axis=1)
     if table.has_own_draws and not selection.loses_rows:
-        values, rows = weights_counted_down(library.release.public_rows, table.counts, values, rows)
+        values, rows = weights_counted_down(library.tabled_rows, table.counts, values, rows)
     found: dict[Hashable, tuple[NoiseLaw, list[Floats]]] = {}
     for at in range(many):
         drawn = table.draws(rows[at, ...])

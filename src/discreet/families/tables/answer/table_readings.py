@@ -32,7 +32,7 @@ def table_reading(library: Library, selection: Selection) -> Reading | None:
         return None
     if table.has_own_draws and not selection.loses_rows:
         many, whole = np.asarray(mask.sum()), float(table.counts.sum())
-        rows = library.release.public_rows
+        rows = library.tabled_rows
         value, draws = counted_down(rows, table.cells, whole, np.asarray(value), many)
         terms = table.terms((np.arange(table.cells) < draws).astype(np.float64))
         assert terms is not None

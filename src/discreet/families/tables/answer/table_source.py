@@ -24,7 +24,12 @@ from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.answer.joining import total_of
 from discreet.families.shared.estimate.combination import halved
 from discreet.families.tables.answer.batches import TableBatches
-from discreet.families.tables.answer.counting import DECLARED_NOTE, count_rows, nothing_left
+from discreet.families.tables.answer.counting import (
+    DECLARED_NOTE,
+    around,
+    count_rows,
+    nothing_left,
+)
 from discreet.families.tables.answer.linear_tables import CombinedTable, WeightedTable
 from discreet.families.tables.answer.shared_draws import cell_draws
 from discreet.families.tables.answer.sums.added_values import expression_values, moment_values
@@ -63,7 +68,7 @@ class TableSource(Source):
 
     def __init__(self, library: Library) -> None:
         self._library, self._schema = library, library.schema
-        self._public_rows = library.release.public_rows
+        self._public_rows = library.tabled_rows
         self._batches = TableBatches(library)
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
@@ -91,6 +96,8 @@ class TableSource(Source):
         return isinstance(self._library.table(columns), CombinedTable)
 
     def read_ranges(self, asked: RangeRegions, confidence: float) -> Found:
+        if self._library.whole_over((asked.column.name,)) is not None:  # of two values: few ranges
+            return super().read_ranges(asked, confidence)
         return self._tried(self._batches.ranges, asked, confidence)
 
     def read_cells(self, asked: CellRegions, confidence: float) -> Found:
@@ -137,8 +144,10 @@ class TableSource(Source):
                     f"Rows without a cell in column {name!r} count evenly in all its cells: this "
                     "release was made that way."
                 )
-            else:
+            elif name not in self._library.left_out:
                 notes.append(not_counted_note(name))
+        if self._library.left_out:
+            notes.append(complete_rows_note(self._library.left_out))
         return notes
 
     def _numbers(self, region: Region, selection: Selection, confidence: float) -> Estimates:
@@ -170,12 +179,17 @@ class TableSource(Source):
             found = Estimates.of_reading(own, confidence)
             return replace(found, readings=self._readings(region, selection))
         if not selection.columns and bool(selection.mask.all()):
-            if self._public_rows is not None:
-                rows = np.array([float(self._public_rows)])
+            public = self._library.release.public_rows
+            if public is not None:
+                rows = np.array([float(public)])
                 return Estimates(rows, rows, rows, np.zeros(1))
             total = total_of(self._library)
             if total is not None:
-                return Estimates.of_reading(total, confidence, readings=(total,))
+                found = Estimates.of_reading(total, confidence, readings=(total,))
+                whole = self._library.whole_over(())
+                if whole is None:
+                    return found
+                return around(found, whole.counts.reshape(1), whole.most)
         axes = _group_axes(selection, region.groups)
         impossible = self._impossible(selection)
         if impossible is not None:
@@ -362,6 +376,13 @@ def not_counted_note(column: str) -> str:
     return (
         f"Rows for which the schema keeps no cell of column {column!r} (excluded nulls or values "
         "outside the domain) are not counted."
+    )
+
+
+def complete_rows_note(columns: tuple[str, ...]) -> str:
+    return (
+        f"Rows for which the schema keeps no cell of {', '.join(columns)} (excluded nulls or values outside the "
+        "domain) are in no answer of this release: it was made of the other rows."
     )
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
+
 from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.answering.usefulness import UNION
@@ -19,6 +21,8 @@ from discreet.families.tables.queries.parities import Parities
 from discreet.families.tables.queries.residuals import subsets
 from discreet.queries.measurable import Marginal
 
+MOVED = "; and how far the whole counts that answers are read from lie from the measured cells"
+
 
 def marginals_bound(
     library: Library, asking: Asking, query_class: Marginals, delta: Fraction
@@ -26,9 +30,19 @@ def marginals_bound(
     sets = query_class.sets(library.schema)
     cells = sum(Marginal(columns).size(library.schema) for columns in sets)
     level = 1 - delta / max(1, cells)
-    widths = [library.table(columns).first_cells(1, level)[0][1] for columns in sets]
+    tables = [library.table(columns) for columns in sets]
+    widths = [table.first_cells(1, level)[0][1] for table in tables]
+    most = max(widths, default=0.0)
+    theorem = UNION
+    moved = [
+        float(np.abs(each.whole.counts - each.counts).max())
+        for each in tables
+        if each.whole is not None
+    ]
+    if moved:  # answers are whole counts, and lie so far from the measured ones at most
+        most, theorem = most + max(moved), UNION + MOVED
     # Estimates are rounded to whole counts, which moves the error to a whole number nearby.
-    return float(max((math.ceil(width - 1e-9) for width in widths), default=0)), UNION
+    return float(math.ceil(most - 1e-9)), theorem
 
 
 def parities_bound(

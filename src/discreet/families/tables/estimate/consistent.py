@@ -10,6 +10,7 @@ which its noise has equal variances: combining them one by one is least squares 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -17,12 +18,14 @@ from math import prod
 import numpy as np
 
 from discreet.arrays import Floats, Integers
+from discreet.errors import BadInput
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.tables.estimate.drawn_cells import DrawnCells, Draws
 from discreet.families.tables.estimate.residuals import ResidualTables, centred
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.laws import NoiseLaw
 
+LEAST_STD = 0.01
 Columns = tuple[str, ...]
 Coefficients = list[tuple[NoiseLaw, Floats, int]]
 """Law, coefficients of draws, and how many draws have each of them."""
@@ -49,6 +52,19 @@ class _Combined:
     direct: dict[int, float]
     variance: float
     """As if each cell of the residual had noise of its own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """The draws of one measurement in a weighted sum of cells."""
+
+    key: object
+    law: NoiseLaw
+    row: Floats
+    """Their coefficients: those of a residual, or over `columns` those of each cell of a table."""
+    columns: Columns
+    place: int | None
+    """The place of the table with noise on each cell; `None` for a residual."""
 
 
 class ConsistentTables:
@@ -110,6 +126,16 @@ class ConsistentTables:
         left = sum(w * w * variance for w, variance in zip(weights, variances, strict=True))
         return _Combined(np.asarray(total, dtype=np.float64), mine, used, left)
 
+    def residual(self, own: Columns) -> tuple[Floats, float]:
+        """The estimated residual of one set, and a standard deviation as if each of its cells had noise of its own.
+
+        A public number of rows has none; it is given that of a hundredth of a row, for whoever weighs by it.
+        """
+        piece = self._piece(own)
+        if piece is None:
+            raise BadInput(f"No residual of {', '.join(own) or 'all rows'} was measured.")
+        return piece.table, max(math.sqrt(piece.variance), LEAST_STD)
+
     def variances(self, columns: Columns) -> dict[frozenset[str], float]:
         """For each residual of the marginal its variance, as if each of its cells had noise of its own."""
         pieces = {own: self._piece(own) for own in subsets(columns)}
@@ -146,22 +172,26 @@ class ConsistentTables:
 
     def coefficients(self, columns: Columns, weights: Floats) -> Coefficients:
         """For each measurement, the coefficients of its draws in a weighted sum of cells."""
-        residuals, direct = self._rows_of(columns, weights)
-        found: Coefficients = [(law, row, 1) for _, law, row in residuals]
-        for place, common, row in direct:
-            table = self._direct[place]
-            many = table.counts.size // max(1, prod(self.sizes(common)))
-            found.append((table.law, row.reshape(-1), many))
+        found: Coefficients = []
+        for each in self._drawn(columns, weights):
+            many = 1
+            if each.place is not None:
+                size = self._direct[each.place].counts.size
+                many = size // max(1, prod(self.sizes(each.columns)))
+            found.append((each.law, each.row.reshape(-1), many))
         return found
 
     def draws(self, columns: Columns, weights: Floats) -> list[Draws]:
         """The same for every single draw, each measurement told from others by a key."""
-        residuals, direct = self._rows_of(columns, weights)
-        found = list(residuals)
-        for place, common, row in direct:
-            table = self._direct[place]
-            cells = DrawnCells(table.key, table.columns, table.counts.shape)
-            found.append((table.key, table.law, cells.spread(row, common)))
+        found: list[Draws] = []
+        for each in self._drawn(columns, weights):
+            key: Hashable = ("residual", each.key)
+            row = each.row.reshape(-1)
+            if each.place is not None:
+                table = self._direct[each.place]
+                cells = DrawnCells(table.key, table.columns, table.counts.shape)
+                key, row = table.key, cells.spread(each.row, each.columns)
+            found.append((key, each.law, row))
         return found
 
     def draws_behind(self, columns: Columns) -> int:
@@ -170,14 +200,33 @@ class ConsistentTables:
         tables = sum(table.counts.size for table in self._direct)
         return tables + sum(prod(self.sizes(own)) for own in pieces)
 
-    def _rows_of(
-        self, columns: Columns, weights: Floats
-    ) -> tuple[list[Draws], list[tuple[int, Columns, Floats]]]:
-        """Coefficients of residuals' draws; and of direct tables, by the cells of their common columns."""
+    def covariance(
+        self, columns: Columns, weights: Floats, others: Columns, other_weights: Floats
+    ) -> float:
+        """Of the noise in two weighted sums of cells: they share the draws of what both were put together from."""
+        theirs = {each.key: each for each in self._drawn(others, other_weights)}
+        total = 0.0
+        for mine in self._drawn(columns, weights):
+            other = theirs.get(mine.key)
+            if other is None:
+                continue
+            if mine.place is None:
+                shared = float((mine.row * other.row).sum())
+            else:
+                table = self._direct[mine.place].columns
+                rows = [_beside(each.row, each.columns, table) for each in (mine, other)]
+                product = rows[0] * rows[1]
+                times = self._direct[mine.place].counts.size // product.size
+                shared = float(product.sum()) * times
+            total += mine.law.variance * shared
+        return total
+
+    def _drawn(self, columns: Columns, weights: Floats) -> list[_Drawn]:
+        """The coefficients of the draws of each measurement that a weighted sum of cells has draws of."""
         shape = self.sizes(columns)
         whole = prod(shape)
         inside: dict[Columns, Floats] = {}
-        found: list[Draws] = []
+        found: list[_Drawn] = []
         for own in subsets(columns):
             combined = self._piece(own)
             if combined is None:
@@ -193,15 +242,13 @@ class ConsistentTables:
             else:
                 row = np.asarray((inside[own] * piece.signs).sum() / piece.scale)
             for place, (weight, law) in enumerate(piece.noise):
-                key = ("residual", own, place)
-                found.append((key, law, combined.own * weight * row.reshape(-1)))
-        direct: list[tuple[int, Columns, Floats]] = []
+                found.append(_Drawn((own, place), law, combined.own * weight * row, own, None))
         for place, table in enumerate(self._direct):
             common = tuple(name for name in columns if name in table.columns)
             row = self._of_direct(place, common, inside)
             if np.any(row):
-                direct.append((place, common, row))
-        return found, direct
+                found.append(_Drawn(place, table.law, row, common, place))
+        return found
 
     def _of_direct(self, place: int, common: Columns, inside: dict[Columns, Floats]) -> Floats:
         shape = self.sizes(common)
@@ -219,6 +266,14 @@ def _summed(table: DirectTable, own: Columns) -> Floats:
     kept = [name for name in table.columns if name in own]
     reduced = table.counts.sum(axis=axes, dtype=np.int64).astype(np.float64)
     return np.transpose(reduced, [kept.index(name) for name in own])
+
+
+def _beside(row: Floats, own: Columns, columns: Columns) -> Floats:
+    """`row` over `own` with the axes of `columns`: of length 1 where it does not depend on a column."""
+    axes = dict(zip(own, row.shape, strict=True))
+    ordered = [name for name in columns if name in axes]
+    moved = np.transpose(row, [own.index(name) for name in ordered])
+    return moved.reshape([axes.get(name, 1) for name in columns])
 
 
 def _spread(values: Floats, own: Columns, columns: Columns, shape: tuple[int, ...]) -> Floats:

@@ -29,13 +29,18 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
-from discreet.core.mechanisms import AdditiveMechanism, DiscreteGaussian, DiscreteLaplace
+from discreet.core.mechanisms import (
+    AdditiveMechanism,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    RoundedGaussian,
+)
 from discreet.core.vault import Request
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
-from discreet.families.tables.answer.model_table import CEILING_RISK
-from discreet.families.tables.answer.usual_errors import factor_at
+from discreet.families.tables.answer.models.model_table import CEILING_RISK
+from discreet.families.tables.answer.models.usual_errors import factor_at
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
 from discreet.families.tables.estimate.fitting import target_of
 from discreet.families.tables.estimate.mixture import (
@@ -144,6 +149,8 @@ class PreparedAdaptive(PreparedClass):
     def costs(self) -> tuple[Cost, ...]:
         if self.accounting is Accounting.BASIC:
             return (Cost.pure(self.share.epsilon),)
+        if self.accounting is Accounting.GAUSSIAN:
+            return (Cost.of_mu(self.share.mu_squared),)
         return (Cost.concentrated(self.share.rho),)
 
     def noise(self) -> list[dict[str, Any]]:
@@ -180,6 +187,8 @@ class PreparedAdaptive(PreparedClass):
     def mechanism(self, share: Budget) -> AdditiveMechanism:
         if self.accounting is Accounting.BASIC:
             return DiscreteLaplace(epsilon=share.epsilon)
+        if self.accounting is Accounting.GAUSSIAN:
+            return RoundedGaussian(mu_squared=share.mu_squared)
         return DiscreteGaussian(rho=share.rho)
 
     def finish(

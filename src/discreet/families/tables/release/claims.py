@@ -17,7 +17,7 @@ import numpy as np
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.shared.release.protocol import of_type
 from discreet.families.tables.answer.evidence import model_tables
-from discreet.families.tables.answer.model_table import CEILING_RISK, ModelTable
+from discreet.families.tables.answer.models.model_table import CEILING_RISK, ModelTable
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.residual import cell_half_width

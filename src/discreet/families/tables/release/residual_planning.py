@@ -61,7 +61,7 @@ def residual_shares(
     """The share of each residual; they add up to `share` exactly. `weights`: how much each set matters."""
     places = {residual.columns: place for place, residual in enumerate(residuals)}
     moved = [residual.sensitivity(schema) for residual in residuals]
-    gaussian = accounting is Accounting.CONCENTRATED
+    gaussian = accounting is not Accounting.BASIC
     squares = [float(m.l2_squared) if gaussian else float(m.l1) ** 2 for m in moved]
     power = 1 if gaussian else 2  # the variance falls as 1 / share^power
     tables = [_summed_variances(columns, places, schema) for columns in sets]

@@ -61,7 +61,9 @@ if (question) {
   const priceText = (cost) => {
     const [notion] = Object.keys(cost).filter((each) => each !== "delta");
     const [top, bottom] = cost[notion].split("/").map(Number);
-    return `${notion === "rho" ? "ρ" : "ε"} ${number(top / (bottom || 1))}`;
+    const amount = top / (bottom || 1);
+    if (notion === "mu_squared") return `μ ${number(Math.sqrt(amount))}`;
+    return `${notion === "rho" ? "ρ" : "ε"} ${number(amount)}`;
   };
 
   const preview = later(350, async () => {

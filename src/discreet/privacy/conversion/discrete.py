@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.privacy.conversion_rounding import (
+from discreet.privacy.conversion.rounding import (
     context,
     non_negative,
     number,

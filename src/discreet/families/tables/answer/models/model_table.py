@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
 from discreet.families.tables.answer.linear_tables import WeightedTable, others, summed
-from discreet.families.tables.answer.usual_errors import UsualErrors
+from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.privacy.exact import Exactable, at_part_of_risk, exact
 from discreet.privacy.laws import NoiseLaw
 

@@ -1,9 +1,4 @@
-"""From one notion of privacy to another, and from a guarantee to a noise scale.
-
-Every result is an exact rational, rounded against us: losses and noise scales up,
-allowances down. The arithmetic is mpmath's, with a working precision far beyond the
-slack that is added before rounding to `DIGITS` decimal digits.
-"""
+"""zCDP: from and to rho. Results are rounded against us."""
 
 from __future__ import annotations
 
@@ -13,11 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import BadBudget
-from discreet.privacy.conversion_discrete import (
-    discrete_gaussian_delta_one_coordinate,
-    discrete_gaussian_sigma_squared_one_coordinate,
-)
-from discreet.privacy.conversion_rounding import (
+from discreet.privacy.conversion.rounding import (
     context,
     non_negative,
     number,
@@ -26,26 +17,23 @@ from discreet.privacy.conversion_rounding import (
     round_down,
     round_up,
     slack_of,
-    smallest_passing,
     upper,
 )
 from discreet.privacy.exact import Exactable
-
-__all__ = [
-    "delta_from_rho",
-    "discrete_gaussian_delta_one_coordinate",
-    "discrete_gaussian_sigma_squared_one_coordinate",
-    "epsilon_from_rho",
-    "gaussian_delta",
-    "gaussian_sigma_squared",
-    "rho_from_budget",
-    "rho_from_pure",
-]
 
 
 def rho_from_pure(epsilon: Exactable) -> Fraction:
     """epsilon-DP is (epsilon^2 / 2)-zCDP (Bun and Steinke 2016, prop. 1.4). Exact."""
     return non_negative(epsilon, "epsilon") ** 2 / 2
+
+
+def half_range_from_rho(rho: Fraction) -> Fraction:
+    """Half the length of an interval that privacy losses may spread over at a cost of `rho`, rounded down.
+
+    Theorem: losses within an interval of length 2h make h^2/2-zCDP (Cesar and Rogers 2021, lemma 3.4).
+    """
+    scale = 1 << 40
+    return Fraction(math.isqrt(int(2 * rho * scale * scale)), scale)
 
 
 def epsilon_from_rho(rho: Exactable, *, delta: Exactable) -> Fraction:
@@ -148,45 +136,3 @@ def _largest_allowance(
         middle = (low + high) / 2
         low, high = (low, middle) if excess(middle) > 0 else (middle, high)
     return allowance(Fraction(math.exp(high)))
-
-
-def gaussian_delta(
-    *, sigma_squared: Exactable, l2_squared: Exactable, epsilon: Exactable
-) -> Fraction:
-    """The exact delta of Gaussian noise at `epsilon`, rounded up. Holds for rounded noise too.
-
-    Theorem: Balle and Wang 2018, thm 8, with D the L2 sensitivity:
-    delta = Phi(D/2s - eps s/D) - e^eps Phi(-D/2s - eps s/D).
-    """
-    ratio = positive(l2_squared, "l2_squared") / positive(sigma_squared, "sigma_squared")
-    return round_up(_gaussian_delta(ratio, non_negative(epsilon, "epsilon")))
-
-
-def _gaussian_delta(ratio: Fraction, epsilon: Fraction) -> Any:
-    """An upper bound, as an mpmath number; ratio is D^2 / sigma^2."""
-    ctx = context()
-    mu, loss = ctx.sqrt(number(ratio)), number(epsilon)
-    root = ctx.sqrt(ctx.mpf(2))
-    kept = ctx.erfc((loss / mu - mu / 2) / root) / 2
-    taken = ctx.exp(loss) * ctx.erfc((loss / mu + mu / 2) / root) / 2
-    # The two nearly cancel when mu is small; the slack is relative to the larger one.
-    return upper(kept - taken) + slack_of(kept)
-
-
-def gaussian_sigma_squared(
-    *, epsilon: Exactable, delta: Exactable, l2_squared: Exactable
-) -> Fraction:
-    """The smallest variance of (continuous or rounded) Gaussian noise for (epsilon, delta), rounded up.
-
-    Guarantee:   (epsilon, delta)-DP, for every epsilon > 0, not only below 1.
-    Sensitivity: L2, squared; any number of coordinates may change.
-    Theorem:     Balle and Wang 2018, thm 8 (necessary and sufficient).
-    """
-    loss, slack = positive(epsilon, "epsilon"), open_unit(delta, "delta")
-    square = positive(l2_squared, "l2_squared")
-
-    def keeps_the_promise(variance: Fraction) -> bool:
-        # The delta as published, so that whoever recomputes it agrees.
-        return round_up(_gaussian_delta(square / variance, loss)) <= slack
-
-    return smallest_passing(keeps_the_promise, square)

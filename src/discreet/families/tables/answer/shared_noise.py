@@ -1,0 +1,47 @@
+"""What the noises of two answers of a release have in common.
+
+Tables that overlap are put together from the same measurements, so their noises are correlated. Whoever compares two answers,
+or chooses by one and reads the other, must take that into account.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.answering.library import Library
+from discreet.answering.regions.selecting import Selection, select
+from discreet.arrays import Floats
+from discreet.errors import NotAnswerable
+from discreet.questions.dialects.sql import parse_question
+from discreet.questions.spelling import sql_name
+
+
+def noise_covariance(library: Library, first: str, second: str, *, by: str) -> float:
+    """The covariance of the noises of the rows that satisfy `first` and of those that satisfy `second`, in one cell of `by`."""
+    one, other = (_selected(library, each, by) for each in (first, second))
+    if library.consistent.determines(one.names) and library.consistent.determines(other.names):
+        return library.consistent.covariance(
+            one.names, _in_first_cell(one, by), other.names, _in_first_cell(other, by)
+        )
+    used = [{id(table) for table, _ in library.usable(each.names)} for each in (one, other)]
+    if all(used) and not used[0] & used[1]:
+        return 0.0
+    raise NotAnswerable(
+        "How the noises of these two counts go together is not known: both are read from one table, "
+        "which counts them together, or a model filled them in."
+    )
+
+
+def _selected(library: Library, condition: str, by: str) -> Selection:
+    schema = library.schema
+    text = f"SELECT count(*) FROM {sql_name(schema.dataset)} WHERE ({condition})"
+    return select(parse_question(text, schema).condition, schema, keep=[by])
+
+
+def _in_first_cell(selection: Selection, by: str) -> Floats:
+    """Weight 1 on the cells that satisfy the condition, in the first cell of `by`."""
+    axis = selection.names.index(by)
+    weights = np.array(np.broadcast_to(selection.outer(), selection.shape), dtype=np.float64)
+    rest = np.moveaxis(weights, axis, 0)
+    rest[1:] = 0.0
+    return weights

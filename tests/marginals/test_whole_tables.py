@@ -1,0 +1,262 @@
+"""Contingency tables of boolean columns: three releases, each of whole counts that agree with themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from discreet.answering import ReleaseReader, open_release
+from discreet.artifacts.files import write_release
+from discreet.errors import BadRelease
+from discreet.families.tables.answer.evidence import ANSWERS
+from discreet.families.tables.estimate.linear_programs import Block, nearest_mixed_table
+from discreet.families.tables.estimate.whole_tables import WholeTable, apportioned
+from discreet.privacy.budget import Budget
+from discreet.releases.verifying import verify
+from discreet.schema import Schema
+from tests.releasing import release
+
+NAMES = ("a0", "a1", "a2", "a3")
+WORKLOAD = "marginals(2)"
+ALGORITHMS = ("direct", "all-cells", "fourier")
+POLICIES = list(product(("cell", "exclude"), ("add-remove", "change-one")))
+
+
+def schema_of(nulls, adjacency="add-remove"):
+    return Schema.loads(
+        f'dataset = "t"\nadjacency = "{adjacency}"\n'
+        + "".join(f'[columns.{name}]\nkind = "boolean"\nnulls = "{nulls}"\n' for name in NAMES)
+    )
+
+
+def sparse_rows(rows=120):
+    """Few ones, so that noise takes many cells below 0; and some nulls."""
+    public = np.random.default_rng(7)
+    table = pandas.DataFrame(
+        {name: pandas.array(public.random(rows) < 0.1, dtype="boolean") for name in NAMES}
+    )
+    table.loc[public.random(rows) < 0.1, "a2"] = pandas.NA
+    return table
+
+
+def made(tmp_path, algorithm, nulls="cell", adjacency="add-remove", epsilon="1/4"):
+    return release(
+        sparse_rows(), schema_of(nulls, adjacency), budget=Budget(epsilon=epsilon),
+        workload=[WORKLOAD], algorithms={WORKLOAD: algorithm},
+        ledger=tmp_path / f"{len(list(tmp_path.iterdir()))}.db",
+    )  # fmt: skip
+
+
+def grouped(reader, by, where=""):
+    return reader.ask(f"SELECT {by}, count(*) FROM t {where} GROUP BY {by}").columns[0]
+
+
+@pytest.mark.parametrize(("nulls", "adjacency"), POLICIES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_all_three_releases_of_a_contingency_table_run_whatever_becomes_of_nulls(
+    tmp_path, algorithm, nulls, adjacency
+):
+    """Each verifies, and answers the tables that it was made for."""
+    found = made(tmp_path, algorithm, nulls, adjacency)
+    assert found.parts[0].algorithm == algorithm and verify(found).ok
+    reader = ReleaseReader(found)
+    for pair in combinations(NAMES, 2):
+        column = grouped(reader, ", ".join(pair))
+        assert len(column.estimate) == (9 if nulls == "cell" else 4)
+        assert (column.estimate >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "nulls", "adjacency"),
+    [(a, n, j) for a in ALGORITHMS for n, j in POLICIES if (a, n) != ("direct", "exclude")],
+)
+def test_answers_agree_however_they_are_summed_also_where_noise_went_below_zero(
+    tmp_path, algorithm, nulls, adjacency
+):
+    """Exact, for every column and every way to sum over another. Noise of ten times the counts: cells cut off one by one
+    disagree in all but one of a thousand releases, so that a fault is found in one run of this test."""
+    reader = ReleaseReader(made(tmp_path, algorithm, nulls, adjacency))
+    for one in NAMES:
+        alone = grouped(reader, one).estimate
+        where = float(reader.ask(f"SELECT count(*) FROM t WHERE {one}").only.estimate)
+        assert where == alone[1] == reader.ask(f"SELECT sum({one}) FROM t").only.estimate
+        for other in NAMES:
+            if other != one:
+                assert grouped(reader, other, f"WHERE {one}").estimate.sum() == where
+                both = grouped(reader, f"{one}, {other}").estimate.reshape(len(alone), -1)
+                assert np.array_equal(both.sum(axis=1), alone)
+    total = reader.ask("SELECT count(*) FROM t").only.estimate
+    if (algorithm, nulls, adjacency) != ("all-cells", "exclude", "change-one"):
+        assert alone.sum() == total  # there, rows without a cell are public and in no table
+
+
+@pytest.mark.parametrize("algorithm", ["all-cells", "fourier"])
+def test_a_sum_of_zero_one_way_is_a_sum_of_zero_the_other_way(tmp_path, algorithm):
+    """The same over columns of exactly two cells, which the linear program treats by parities."""
+    reader = ReleaseReader(made(tmp_path, algorithm, "exclude", epsilon="1/10"))
+    sums = {g: grouped(reader, g, "WHERE a0").estimate.sum() for g in ("a1", "a2", "a3")}
+    assert len(set(sums.values())) == 1
+
+
+@pytest.mark.parametrize("nulls", ["cell", "exclude"])
+@pytest.mark.parametrize("algorithm", ["all-cells", "fourier"])
+def test_synthetic_rows_and_single_cells_are_those_of_the_table_that_questions_read(
+    tmp_path, algorithm, nulls
+):
+    reader = ReleaseReader(made(tmp_path, algorithm, nulls))
+    rows = reader.synthesize(seed=3)
+    again = reader.synthesize(seed=4)
+    assert len(rows) == reader.ask("SELECT count(*) FROM t").only.estimate == len(again)
+    for pair in combinations(NAMES, 2):
+        asked = grouped(reader, ", ".join(pair)).estimate
+        size = round(len(asked) ** 0.5)
+        for drawn in (rows, again):
+            places = [drawn.names.index(name) for name in pair]
+            codes = drawn.codes[:, places[0]] * size + drawn.codes[:, places[1]]
+            assert np.array_equal(np.bincount(codes, minlength=size * size), asked)
+        cells = np.array(list(product(range(size), repeat=2)))
+        assert np.array_equal(reader.count_cells(pair, cells).estimate, asked)
+    half = reader.synthesize(len(rows) // 2, seed=3)
+    assert len(half) == len(rows) // 2
+
+
+@pytest.mark.parametrize(("nulls", "adjacency"), POLICIES)
+@pytest.mark.parametrize("algorithm", ["all-cells", "fourier"])
+def test_an_interval_holds_what_the_measured_one_holds_and_the_answer(
+    tmp_path, algorithm, nulls, adjacency
+):
+    """So it covers as often as the measured interval, whose law is exact."""
+    found = made(tmp_path, algorithm, nulls, adjacency)
+    reader, measured = ReleaseReader(found), ReleaseReader(as_measured(found))
+    for pair in combinations(NAMES, 2):
+        one, other = grouped(reader, ", ".join(pair)), grouped(measured, ", ".join(pair))
+        assert (one.lower <= other.lower).all() and (one.upper >= other.upper).all()
+        assert (one.lower <= one.estimate).all() and (one.estimate <= one.upper).all()
+
+
+def as_measured(found):
+    """The same release as older versions wrote it: without the word that answers are read from a whole table."""
+    parts = [
+        replace(part, facts={k: v for k, v in part.facts.items() if k != ANSWERS})
+        for part in found.parts
+    ]
+    return replace(found, parts=tuple(parts))
+
+
+def test_an_older_file_is_read_as_it_was_measured(tmp_path):
+    """Its claims are about the measured cells: answers from a whole table could break them."""
+    found = as_measured(made(tmp_path, "fourier", "exclude"))
+    write_release(found, tmp_path / "old.release")
+    reader = open_release(tmp_path / "old.release")
+    table, _ = reader.noisy_table(["a0", "a1"])
+    asked = grouped(reader, "a0, a1").estimate.reshape(2, 2)
+    assert np.array_equal(asked, np.maximum(np.rint(table), 0))
+
+
+@pytest.mark.parametrize("algorithm", ["direct", "all-cells", "fourier"])
+def test_claims_allow_for_the_distance_between_the_table_and_what_was_measured(tmp_path, algorithm):
+    """The stated bound of all cells at once is at least that of the measured cells and the largest move; exact."""
+    found = made(tmp_path, algorithm)
+    reader, measured = ReleaseReader(found), ReleaseReader(as_measured(found))
+    moved = max(
+        float(np.abs(grouped(reader, ", ".join(pair)).estimate - reader.noisy_table(pair)[0].reshape(-1)).max())
+        for pair in combinations(NAMES, 2)
+    )  # fmt: skip
+    assert moved > 0
+    stated = [each.usefulness(WORKLOAD, delta="1/20").bound for each in (reader, measured)]
+    assert stated[0] >= stated[1] - 1 + moved
+    planned = {claim.simultaneous: claim.bound for claim in found.claims}
+    assert planned[True] > planned[False] >= moved
+
+
+@pytest.mark.parametrize(
+    "forged", [np.zeros(3, dtype=np.int64), np.full(16, -1), np.zeros(16), np.full(16, 1 << 60)]
+)
+def test_a_whole_table_that_cannot_be_is_refused(tmp_path, forged):
+    found = made(tmp_path, "fourier", "exclude")
+    (part,) = found.parts
+    bad = replace(found, parts=(replace(part, estimates={"table": forged}),))
+    with pytest.raises(BadRelease, match="whole table"):
+        ReleaseReader(bad)
+
+
+def test_rows_without_a_cell_are_named_where_they_are_in_no_table(tmp_path):
+    reader = ReleaseReader(made(tmp_path, "all-cells", "exclude"))
+    notes = reader.ask("SELECT count(*) FROM t WHERE a0").notes
+    assert any("a0, a1, a2, a3" in note and "in no answer" in note for note in notes)
+    complete = sparse_rows().dropna()
+    answer = reader.ask("SELECT count(*) FROM t WHERE NOT a0", confidence=1 - 1e-9).only
+    assert answer.lower <= int((~complete.a0).sum()) <= answer.upper  # false alarm 1e-9
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 300.0])
+def test_the_program_for_columns_of_three_cells_finds_the_optimum_of_the_full_program(noise):
+    source = np.random.default_rng()
+    sizes = (3, 2, 3, 2)
+    table = source.poisson(source.dirichlet(np.full(36, 0.2)) * 500).reshape(sizes).astype(float)
+    blocks, rows = [], []
+    for size in range(3):
+        for axes in combinations(range(4), size):
+            factors = [
+                np.array([[1.0, -1.0]])
+                if all(sizes[a] == 2 for a in axes)
+                else sizes[axis] * np.eye(sizes[axis]) - 1
+                for axis in axes
+            ]
+            own = table.sum(axis=tuple(a for a in range(4) if a not in axes))
+            matrix = np.ones((1, 1))
+            for factor in factors:
+                matrix = np.kron(matrix, factor)
+            numbers = matrix @ own.reshape(-1) + source.laplace(0, noise, len(matrix))
+            std = 1.0 + size
+            blocks.append(Block(axes, numbers, std))
+            codes = np.array(list(product(*map(range, sizes))))
+            place = np.zeros(36, dtype=int)
+            for axis in axes:
+                place = place * sizes[axis] + codes[:, axis]
+            rows.append(matrix[:, place] / std)
+    found = nearest_mixed_table(sizes, blocks)
+    matrix = np.vstack(rows)
+    values = np.concatenate([each.numbers / each.std for each in blocks])
+    ones = np.ones((len(values), 1))
+    full = linprog(
+        np.r_[np.zeros(36), 1.0],
+        A_ub=np.vstack([np.hstack([matrix, -ones]), np.hstack([-matrix, -ones])]),
+        b_ub=np.r_[values, -values],
+        bounds=(0, None),
+    )
+    assert found.is_optimal
+    assert found.distance == pytest.approx(full.x[-1], abs=1e-5 * (1 + noise))
+    counts = np.zeros(36)
+    counts[found.cells] = found.counts
+    assert np.abs(matrix @ counts - values).max() <= found.distance * (1 + 1e-5) + 1e-5
+    if noise == 0:
+        assert np.allclose(matrix @ counts, values, atol=1e-4)
+
+
+@given(
+    st.lists(st.floats(0, 1e6), min_size=1, max_size=30), st.integers(min_value=0, max_value=10**6)
+)
+def test_apportioned_counts_add_up_and_are_nearly_in_proportion(numbers, total):
+    given_numbers = np.array(numbers)
+    found = apportioned(given_numbers, total)
+    assert found.sum() == total and found.min() >= 0
+    if given_numbers.sum() > 0:
+        wanted = given_numbers * (total / given_numbers.sum())
+        assert np.abs(found - wanted).max() <= 1 + 1e-6
+
+
+def test_the_nearest_whole_table_keeps_the_sum_and_has_no_negative_count():
+    noisy = np.array([[-30.0, 4.0], [50.0, -3.0]])
+    found = WholeTable.near(("x", "y"), noisy, None)
+    assert found.counts.sum() == 21 and found.counts.min() >= 0 and found.counts[1, 0] == 21
+    assert WholeTable.near(("x", "y"), noisy, 40).counts.sum() == 40
+    assert found.over(("y", "x")).shape == (2, 2) and found.over(("y",)).tolist() == [21, 0]
+    assert WholeTable.near(("x", "y"), -np.ones((2, 2)), None).counts.sum() == 0
