@@ -1,6 +1,7 @@
 """The general mechanism and the theory that is run: one JSON object a line.
 
     python benchmarks/general.py
+    python benchmarks/general.py --only usefulness
 
 Limits of listing and of dynamic programming, the exactness of the law, the general mechanism beside multiplicative
 weights and plain noise, and the figures that docs/theorems.md states. Exit code 1 if a bar is missed.
@@ -8,6 +9,7 @@ weights and plain noise, and the figures that docs/theorems.md states. Exit code
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 import tempfile
@@ -22,7 +24,9 @@ import pandas
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
+from discreet.answering import ReleaseReader
 from discreet.answering.population import share_interval
+from discreet.families.halfspaces.estimate.prior import random_halfspaces
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
@@ -35,7 +39,7 @@ from discreet.samplers.walks import WalkTable, drawn_walk, level_chances
 from discreet.schema import Schema
 from discreet.theory import vc_dimension
 from discreet.theory.distributional import mirrored_mod_loss
-from discreet.theory.incidence import direct_std, infer_conditional
+from discreet.theory.incidence import direct_std, infer_conditional, infer_incidence
 from discreet.theory.parity import parity_gap
 from discreet.theory.sample_sizes import QueryShape, error_reached, rows_needed
 from discreet.theory.textbook import analytic_gaussian_sigma
@@ -178,7 +182,7 @@ def promises() -> bool:
     return met & bar("intervals of 32 values: releases off by more than promised, of 20", misses, 3)
 
 
-def beside() -> None:
+def beside() -> bool:
     """The largest error of all conjunctions of three columns, in parts of n: three algorithms on one table."""
     names = ("a", "b", "c")
     conditions = [
@@ -217,6 +221,48 @@ def beside() -> None:
                 float(np.mean(worst)),
                 None,
             )
+    return True
+
+
+def incidence_of_releases() -> bool:
+    """P(sick | smoker) = .7 from releases that count each alone by a lot of 256 parts, 200,000 rows, epsilon 1; 20 tables."""
+    source = generator(SEED)
+    schema = Schema.loads(
+        'dataset = "people"\n[columns.smoker]\nkind = "boolean"\n[columns.sick]\nkind = "boolean"\n'
+        '[columns.lot]\nkind = "integer"\nrange = [0, 255]\n'
+    )
+    asked, rows = "marginals(smoker, lot; sick, lot)", 200_000
+    squares, stated, worse = [], [], []
+    for run in range(20):
+        smoker = source.random(rows) < 0.4
+        table = pandas.DataFrame(
+            {
+                "smoker": smoker,
+                "sick": source.random(rows) < np.where(smoker, 0.7, 0.3),
+                "lot": source.integers(0, 256, rows),
+            }
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            reader = release(
+                table, schema, budget=Budget(epsilon=1), workload=[asked],
+                algorithms={asked: "direct"}, ledger=Path(folder) / f"{run}.db",
+            )  # fmt: skip
+        found = infer_incidence(reader, "smoker", "sick", by="lot")
+        squares.append((found.conditional.estimate - 0.7) ** 2)
+        stated.append(found.std)
+        worse.append(found.times_worse)
+    error = math.sqrt(np.mean(squares))
+    bar("incidence from releases, n 200,000, 256 parts: RMSE of a share", error, None)
+    bar(
+        "incidence from releases: times the error of measuring directly",
+        float(np.mean(worse)),
+        None,
+    )
+    return bar(
+        "incidence from releases: RMSE over the standard error stated",
+        error / float(np.mean(stated)),
+        1.8,
+    )
 
 
 def parities() -> bool:
@@ -268,6 +314,147 @@ def incidence() -> bool:
     return met
 
 
+USEFUL = """
+dataset = "t"
+people = 2000
+adjacency = "{adjacency}"
+[columns.x]
+kind = "integer"
+range = [0, 15]
+width = {width}
+[columns.y]
+kind = "integer"
+range = [0, 15]
+width = {width}
+[columns.a]
+kind = "boolean"
+[columns.b]
+kind = "boolean"
+[columns.c]
+kind = "boolean"
+nulls = "exclude"
+[columns.d]
+kind = "boolean"
+nulls = "exclude"
+"""
+CONDITIONS = ("x >= 8", "y < 4", "x >= 8 AND y < 4", "a OR b")
+PREDICATES = "predicates(" + ", ".join(f'"{each}"' for each in CONDITIONS) + ")"
+STATED = {  # class, algorithm, width of cells, adjacency
+    "tables, noise on each": ("marginals(a, b; x)", "direct", 1, "add-remove"),
+    "tables, residuals": ("marginals(x, a; a, b)", "residuals", 1, "add-remove"),
+    "tables, a model": ("marginals(x, a; a, b; x, b)", "adaptive", 1, "add-remove"),
+    "tables, all cells": ("marginals(a, b)", "all-cells", 1, "add-remove"),
+    "tables, Fourier": ("marginals(c, d)", "fourier", 1, "add-remove"),
+    "parities": ("parities(c, d)", "fourier", 1, "add-remove"),
+    "intervals, default": ("intervals(x)", None, 1, "add-remove"),
+    "intervals, literal": ("intervals(x)", "noisy-search", 1, "change-one"),
+    "intervals, general": ("intervals(x)", "general", 1, "change-one"),
+    "rectangles, default": ("rectangles(x, y)", None, 1, "add-remove"),
+    "a sum": ("sums(x)", None, 1, "add-remove"),
+    "a mean": ("means(x)", None, 1, "add-remove"),
+    "predicates, default": (PREDICATES, None, 1, "add-remove"),
+    "predicates, mwem": (PREDICATES, "mwem", 1, "add-remove"),
+    "predicates, general": (PREDICATES, "general", 1, "change-one"),
+    "halfspaces, single cells": ("halfspaces(x, y)", "cells", 1, "add-remove"),
+    "halfspaces, cells that planes cut": ("halfspaces(x, y)", "cells", 4, "add-remove"),
+    "halfspaces, default": ("halfspaces(x, y)", "tree", 1, "add-remove"),
+    "halfspaces, literal, of a close one": ("halfspaces(x, y)", "net", 1, "change-one"),
+}
+DELTA, RELEASES = Fraction(1, 10), 20
+
+
+def usefulness() -> bool:
+    """Every statement about a whole class, against fresh noise: releases in which some query is off by more than stated.
+
+    With delta 1/10, more than 8 of 20 would fail with a chance below 1e-4 where the statement holds.
+    """
+    source, met = generator(SEED), True
+    table = pandas.DataFrame(
+        {
+            "x": source.binomial(15, 0.4, 2000),
+            "y": source.integers(0, 16, 2000),
+            **{name: source.random(2000) < 0.3 for name in "abcd"},
+        }
+    )
+    for name, (asked, algorithm, width, adjacency) in STATED.items():
+        schema = Schema.loads(USEFUL.format(adjacency=adjacency, width=width))
+        missed, stated, worst = 0, [], []
+        for run in range(RELEASES):
+            with tempfile.TemporaryDirectory() as folder:
+                reader = release(
+                    table, schema, budget=Budget(epsilon=1), workload=[asked],
+                    algorithms={} if algorithm is None else {asked: algorithm},
+                    confidence=0.9, ledger=Path(folder) / f"{run}.db",
+                )  # fmt: skip
+            gamma = "0.3" if algorithm == "net" else None
+            claim = reader.usefulness(asked, delta=DELTA, gamma=gamma)
+            error = _largest_error(reader, asked, table)
+            missed += error > claim.bound + 1e-9
+            stated.append(claim.bound)
+            worst.append(error)
+        met &= bar(f"useful, {name}: releases off by more than stated, of {RELEASES}", missed, 8)
+        bar(f"useful, {name}: stated, in rows, mean", float(np.mean(stated)), None)
+        bar(f"useful, {name}: largest error, mean", float(np.mean(worst)), None)
+    return met
+
+
+def _largest_error(reader: ReleaseReader, asked: str, table: pandas.DataFrame) -> float:
+    """Of all queries of the class; of rectangles and halfspaces, of 1,000 random ones."""
+    kind, source = asked.partition("(")[0], generator(SEED)
+    x, y = table.x.to_numpy(), table.y.to_numpy()
+    if kind == "marginals":
+        return max(_table_error(reader, columns, table) for columns in _sets(asked))
+    if kind == "parities":
+        signs = 1 - 2 * table[["c", "d"]].to_numpy().astype(int)
+        true = [len(table), signs[:, 0].sum(), signs[:, 1].sum(), signs.prod(axis=1).sum()]
+        names: list[tuple[str, ...]] = [(), ("c",), ("d",), ("c", "d")]
+        return max(
+            abs(reader.parity(*own).estimate - t) for own, t in zip(names, true, strict=True)
+        )
+    if kind == "intervals":
+        low, high = np.array([(a, b) for a in range(16) for b in range(a, 16)]).T
+        found = reader.count_many("x", low, high).estimate
+        return float(np.abs(found - [((x >= a) & (x <= b)).sum() for a, b in zip(low, high, strict=True)]).max())  # fmt: skip
+    if kind == "rectangles":
+        ends = np.sort(source.integers(0, 16, (1000, 2, 2)), axis=1)
+        inside = ((ends[:, 0, :1] <= x) & (x <= ends[:, 1, :1]) & (ends[:, 0, 1:] <= y) & (y <= ends[:, 1, 1:]))  # fmt: skip
+        found = reader.count_boxes(["x", "y"], ends[:, 0], ends[:, 1]).estimate
+        return float(np.abs(found - inside.sum(axis=1)).max())
+    if kind in ("sums", "means"):
+        function, true = ("sum", x.sum()) if kind == "sums" else ("avg", x.mean())
+        return abs(float(reader.ask(f"SELECT {function}(x) FROM t").only.estimate) - true)
+    if kind == "predicates":
+        true = [table.eval(c.replace("AND", "and").replace("OR", "or")).sum() for c in CONDITIONS]
+        told = reader.ask_many([f"SELECT count(*) FROM t WHERE {each}" for each in CONDITIONS])
+        return max(abs(one.only.estimate - other) for one, other in zip(told, true, strict=True))
+    part = reader.release.parts[0]
+    if part.kind == "halfspace-net":
+        (measured,) = part.measurements
+        counts = np.zeros((17, 17), dtype=np.int64)  # a cell for nulls too
+        np.add.at(counts, (x, y), 1)
+        return float(np.abs(measured.values - measured.query.evaluate(counts)).max())
+    normals, bounds = random_halfspaces(np.zeros(2), np.full(2, 15.0), 1000, seed=SEED)
+    found = reader.count_halfspaces(["x", "y"], normals, bounds).estimate
+    return float(np.abs(found - (np.stack([x, y], 1) @ normals.T >= bounds).sum(axis=0)).max())
+
+
+def _sets(asked: str) -> list[list[str]]:
+    inside = asked.partition("(")[2].rstrip(")")
+    return [[name.strip() for name in each.split(",")] for each in inside.split(";")]
+
+
+def _table_error(reader: ReleaseReader, columns: list[str], table: pandas.DataFrame) -> float:
+    by = ", ".join(columns)
+    told = reader.ask(f"SELECT {by}, count(*) FROM t GROUP BY {by}")
+    true = table.groupby(columns).size().to_dict()
+    worst = 0.0
+    for place in range(len(told)):
+        key = tuple(told.value(axis, int(code)) for axis, code in enumerate(told.codes[place]))
+        exact = true.get(key if len(key) > 1 else key[0], 0)
+        worst = max(worst, abs(float(told.columns[0].estimate[place]) - exact))
+    return worst
+
+
 def population() -> bool:
     """Intervals of a population's share at 95%: 24,000 draws over six cases."""
     source, met = generator(SEED), True
@@ -286,17 +473,31 @@ def population() -> bool:
     return met & bar("intervals of the population: covered", covered / draws, 0.945, at_least=True)
 
 
-def main() -> int:
-    met = limits()
-    met &= exactness()
-    met &= promises()
-    beside()
+def separation() -> bool:
     gap = abs(mirrored_mod_loss(0.1, 10_000) - 0.275)
-    met &= bar("mirrored mod, alpha .1, n 10^4: |P(loss >= 1) - .275|", gap, 1e-3)
-    met &= parities()
-    met &= incidence()
-    met &= population()
-    return 0 if met else 1
+    return bar("mirrored mod, alpha .1, n 10^4: |P(loss >= 1) - .275|", gap, 1e-3)
+
+
+PARTS = {
+    "limits": limits,
+    "exactness": exactness,
+    "promises": promises,
+    "beside": beside,
+    "separation": separation,
+    "parities": parities,
+    "incidence": incidence,
+    "releases": incidence_of_releases,
+    "population": population,
+    "usefulness": usefulness,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=PARTS, action="append")
+    chosen = parser.parse_args().only or list(PARTS)
+    met = [PARTS[name]() for name in chosen]
+    return 0 if all(met) else 1
 
 
 if __name__ == "__main__":

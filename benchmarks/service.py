@@ -4,6 +4,10 @@
 
 32 clients ask a table of 50,000 rows for a while, each question another one, through a service in
 processes of its own. Then the ledger is looked into: every answer that left is charged exactly once.
+
+Clients and service share the machine, and perhaps others do too. So beside answers a second it prints the
+processor time that the service took for an answer, and the machine's load: on a machine with c processors of
+its own, the service answers at most c / that time.
 """
 
 from __future__ import annotations
@@ -39,7 +43,6 @@ quantum_ms = {quantum}
 requests_a_minute = 100000000
 questions_waiting = 1000
 questions_at_once_each = 1000
-questions_at_once = 2
 [[dataset]]
 source = "people.parquet"
 schema = "people.toml"
@@ -114,6 +117,16 @@ def load(
     return len(times), times, time.monotonic() - began
 
 
+def processor_seconds(process: subprocess.Popen[str]) -> float:
+    """What the service's processes have used so far."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    ticks = 0
+    for pid in (process.pid, *map(int, children)):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def started(folder: Path) -> tuple[subprocess.Popen[str], tuple[str, int]]:
     process = subprocess.Popen(
         [
@@ -141,19 +154,27 @@ def main() -> None:
         token = make(folder)
         asked = 0
         print(f"{CLIENTS} clients, {WORKERS} workers, 50,000 rows, {seconds:g} s each")
-        print(f"{'questions':<28}{'a second':>10}{'p50 ms':>10}{'p99 ms':>10}")
+        print(
+            f"{'questions':<28}{'a second':>10}{'p50 ms':>10}{'p99 ms':>10}{'CPU ms each':>13}{'load':>7}"
+        )
         kinds = (
             ("live, quantum off", 0, "/api/v1/datasets/people/ask", True),
             ("live, quantum 100 ms", 100, "/api/v1/datasets/people/ask", True),
-            ("release", 0, "/api/v1/releases/people/ask", False),
+            ("release, each another", 0, "/api/v1/releases/people/ask", False),
+            ("release, 100 in turn", 0, "/api/v1/releases/people/ask", False),
         )
         for run, (label, quantum, path, price) in enumerate(kinds, start=1):
             write_settings(folder, quantum)
             process, place = started(folder)
 
-            def body(number: int, at: int, run: int = run, price: bool = price) -> dict[str, Any]:
+            def body(
+                number: int, at: int, run: int = run, price: bool = price, label: str = label
+            ) -> dict[str, Any]:
                 if not price:
-                    return {"sql": f"SELECT count(*) FROM people WHERE age >= {at % 100}"}
+                    turn = label.endswith("in turn")
+                    size = 0 if turn else run * 10_000_000 + number * 100_000 + at
+                    sql = f"SELECT count(*) FROM people WHERE age >= {at % 100} AND age <> {size}"
+                    return {"sql": sql}
                 size = run * 10_000_000 + number * 100_000 + at
                 sql = f"SELECT count(*) FROM people WHERE income >= {size}.5 / 1000"
                 return {"sql": sql, "budget": {"epsilon": "0.0001"}}
@@ -161,13 +182,16 @@ def main() -> None:
             load(place, token, path, lambda number, at: body(99, number * 1000 + at), 3)
             with Ledger.open(folder / "state" / "ledger.db") as ledger:
                 before = len(ledger.entries())
+            spent = processor_seconds(process)
             many, times, took = load(place, token, path, body, seconds)
+            each = 1000 * (processor_seconds(process) - spent) / many
+            busy = os.getloadavg()[0]
             process.send_signal(signal.SIGTERM)
             process.wait()
             with Ledger.open(folder / "state" / "ledger.db") as ledger:
                 ledger.verify()
                 charged = len(ledger.entries()) - before
-                purposes = [each.purpose for each in ledger.entries() if each.analyst == "ann"]
+                purposes = [one.purpose for one in ledger.entries() if one.analyst == "ann"]
                 assert len(set(purposes)) == len(purposes), "a question was charged twice"
                 assert ledger.spent("people", analyst="ann").epsilon == Fraction(
                     len(purposes), 10_000
@@ -175,7 +199,10 @@ def main() -> None:
                 assert charged == (many if price else 0), (charged, many)
                 asked += many if price else 0
             p50, p99 = (1000 * times[int(part * len(times))] for part in (0.5, 0.99))
-            print(f"{label:<28}{many / took:>10.0f}{p50:>10.0f}{p99:>10.0f}", flush=True)
+            print(
+                f"{label:<28}{many / took:>10.0f}{p50:>10.0f}{p99:>10.0f}{each:>13.2f}{busy:>7.1f}",
+                flush=True,
+            )
         print(f"{asked:,} live answers left; each is charged exactly once, and no cap was passed.")
 
 

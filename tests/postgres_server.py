@@ -10,10 +10,12 @@ import atexit
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
@@ -64,6 +66,7 @@ class Server:
 
     folder: Path
     process: subprocess.Popen[bytes]
+    settings: dict[str, str]
 
     @property
     def admin(self) -> str:
@@ -96,7 +99,9 @@ class Server:
         return f"{self.address}#public.{name}"
 
     def start(self) -> None:
-        options = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        options = [
+            part for name, value in self.settings.items() for part in ("-c", f"{name}={value}")
+        ]
         command = [_program("postgres"), "-D", str(self.folder / "data"), "-k", str(self.folder)]
         self.process = subprocess.Popen(
             _as_owner([*command, *options]), stderr=subprocess.DEVNULL, cwd="/"
@@ -112,6 +117,19 @@ class Server:
     def stop(self) -> None:
         self.process.send_signal(3)  # at once, without waiting for clients
         self.process.wait()
+
+    def kill(self) -> None:
+        """Ends it as a power cut does: every process of it, with no time to write anything."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        for pid in (self.process.pid, *map(int, children.split())):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+
+    def program(self, name: str, *words: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+        """Runs one of PostgreSQL's own programs against this server."""
+        command = _as_owner([_program(name), "-h", str(self.folder), "-U", _OWNER, *words])
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd="/", **more)
 
 
 def quoted(name: str) -> str:
@@ -140,7 +158,18 @@ def spelled(value: Any) -> Any:
 
 @cache
 def server() -> Server:
-    """The server of this process."""
+    """The server of this process, for tables to be read; what it writes would not outlive a power cut."""
+    return _made(_SETTINGS)
+
+
+@cache
+def durable_server() -> Server:
+    """Another one, whose commits are on disk: for ledgers."""
+    durable = {"fsync": "on", "full_page_writes": "on", "max_connections": "120"}
+    return _made({**_SETTINGS, **durable})
+
+
+def _made(settings: dict[str, str]) -> Server:
     folder = Path(tempfile.mkdtemp(prefix="discreet-postgres-"))
     if os.getuid() == 0:
         user = pwd.getpwnam(_OWNER)
@@ -149,7 +178,7 @@ def server() -> Server:
     make = [_program("initdb"), "-D", str(folder / "data"), "-U", _OWNER, "-A", "trust", "-N"]
     make += ["-E", "UTF8", "--locale=C.UTF-8", "--no-instructions"]
     subprocess.run(_as_owner(make), check=True, stdout=subprocess.DEVNULL, cwd="/")
-    made = Server(folder, None)  # type: ignore[arg-type]
+    made = Server(folder, None, settings)  # type: ignore[arg-type]
     atexit.register(_remove, made)
     made.start()
     made.execute(f"CREATE ROLE {READER} LOGIN", "REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")

@@ -120,10 +120,14 @@ def _fields(kind: type) -> Iterator[tuple[str, str]]:
                 yield name, _annotation(annotation)
 
 
+PARTS = ("Charges",)
+"""Bases that are no public names: their methods are told with the class that is one."""
+
+
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
     """Public methods and properties, those of private bases first."""
     for each in reversed(kind.__mro__[:-1]):
-        if each is not kind and not each.__name__.startswith("_"):
+        if each is not kind and not each.__name__.startswith("_") and each.__name__ not in PARTS:
             continue
         for name, found in vars(each).items():
             if not name.startswith("_") and (

@@ -71,7 +71,7 @@ RANDOM_MODULES = {"random", "secrets", "numpy.random"}
 DRIVERS = {
     "duckdb": "engines/",
     "sqlite3": "ledger/",
-    "psycopg": "engines/",
+    "psycopg": ("engines/", "ledger/"),
     "pyspark": "engines/",
 }
 SECRET_NAMES = {
@@ -116,7 +116,7 @@ EXEMPT = {
         "float",
     ): "a client's own number on its way to the grid; the report after it is epsilon-DP whatever it was",
     ("ledger/journal.py", "random"): "names a new ledger; no noise",
-    ("ledger/ledger.py", "random"): "a claim's token; no noise",
+    ("ledger/charging.py", "random"): "a claim's token; no noise",
     ("privacy/exact.py", "float"): "reads and shows numbers; what it returns is exact",
     ("privacy/budget.py", "float"): "shows a delta",
 }

@@ -21,7 +21,14 @@ CORE = "discreet.core.vault"
 ENGINE = "discreet.engines.duckdb.engine"
 NAMED_SAMPLER = "discreet.samplers.walks"
 """Loaded by its name, and only where the general mechanism asks for it: no import shows it."""
-CEILINGS = {"core": 11_540, "with the engine": 17_310, "sampler by name": 290}
+SHARED_LEDGER = "discreet.ledger.stores.postgres"
+"""Loaded by its name where a ledger's place is a database's address."""
+CEILINGS = {
+    "core": 11_490,
+    "with the engine": 17_290,
+    "sampler by name": 290,
+    "ledger in PostgreSQL": 600,
+}
 """Lines. They may only be lowered: what the core does not need does not belong below it. They were raised once,
 by 315, for mu: what a budget is, and what is charged in it, cannot live elsewhere."""
 
@@ -57,6 +64,7 @@ def main(arguments: list[str]) -> int:
         ("core", core),
         ("with the engine", with_engine),
         ("sampler by name", named),
+        ("ledger in PostgreSQL", closure(graph, SHARED_LEDGER) - core),
     ):
         lines = sum(map(lines_of, modules))
         fits = lines <= CEILINGS[name]

@@ -7,10 +7,12 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow
 import pytest
 from pyarrow import csv
 
@@ -23,7 +25,7 @@ from discreet.demo import make_people, schema_text, write_csv
 from discreet.plain_tables import write_columns
 from discreet.service.keeping import back_up, begin
 from tests.cli.test_help import ALL
-from tests.postgres_server import postgres_source
+from tests.postgres_server import durable_server, postgres_source
 
 ROOT = Path(__file__).parents[2]
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md"))}
@@ -39,6 +41,7 @@ WORKLOAD = [
 LONG = ("discreet demo", "discreet audit people.toml", "discreet serve")
 """Run by tests of their own, or by `make trust`."""
 PLACES = ("-o", "--output")
+_numbers = count(1)
 
 
 def commands(text: str) -> Iterator[str]:
@@ -76,6 +79,24 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         budget=dc.Budget(epsilon=1),
         workload=WORKLOAD,
         ledger=directory / "ledger.db",
+    )
+    lots = {
+        "smoker": [row % 5 < 2 for row in range(2000)],
+        "sick": [row % 7 < 3 for row in range(2000)],
+        "sex": ["FM"[row % 2] for row in range(2000)],
+        "lot": [row * 7919 % 2003 % 32 for row in range(2000)],
+    }
+    dc.release_to_file(
+        pyarrow.table(lots),
+        dc.Schema.loads(
+            'dataset = "lots"\n[columns.smoker]\nkind = "boolean"\n[columns.sick]\nkind = "boolean"\n'
+            '[columns.sex]\nkind = "category"\nvalues = ["F", "M"]\n'
+            '[columns.lot]\nkind = "integer"\nrange = [0, 31]\n'
+        ),
+        directory / "lots.release",
+        budget=dc.Budget(epsilon=1),
+        workload=["marginals(smoker, sex, lot; sick, lot)"],
+        ledger=directory / "lots.db",
     )
     key = "0" * 63 + "1"
     (directory / "custodian.key").write_text(key)
@@ -131,10 +152,13 @@ def test_a_documented_command_runs(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    words = [
-        postgres_source(csv.read_csv(demo / "people.csv")) if "postgresql://" in word else word
-        for word in words_of(command)
-    ]
+    monkeypatch.setenv("XDG_STATE_HOME", str(work / "state-home"))
+    words = words_of(command)
+    for place, word in enumerate(words):
+        if "postgresql://" in word and words[place - 1] == "--ledger":
+            words[place] = f"{durable_server().admin}#documented_{next(_numbers)}"
+        elif "postgresql://" in word:
+            words[place] = postgres_source(csv.read_csv(demo / "people.csv"))
     if words[0] == "ledger":
         for file in demo.glob("ledger*"):
             shutil.copy(file, work / file.name)

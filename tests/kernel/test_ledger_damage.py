@@ -13,7 +13,7 @@ from discreet.errors import LedgerDamaged, LedgerError
 from discreet.ledger import Ledger
 from discreet.ledger.chain import ORIGIN, SCHEMA, draft, link
 from discreet.ledger.mark import Mark, MarkFile
-from discreet.ledger.repair import accept_mark
+from discreet.ledger.upkeep.repair import accept_mark
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 

@@ -21,7 +21,7 @@ from discreet.errors import (
     LedgerError,
 )
 from discreet.ledger import EntryState, Ledger, default_place
-from discreet.ledger.store import Store
+from discreet.ledger.stores.sqlite import SqliteStore as Store
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 from tests.paying import pay

@@ -19,7 +19,7 @@ from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Ledger, place
 from discreet.ledger.mark import MarkFile
 from discreet.privacy.budget import Budget
-from tests.kernel.test_ledger_processes import PREAMBLE, start
+from tests.ledger_battery import PREAMBLE, start
 from tests.paying import pay
 
 LAST = Budget(epsilon="1/10", delta="1e-12")
@@ -275,7 +275,7 @@ from discreet.cli.application import application
 from discreet.cli.failures import run
 from discreet.curator import learn_schema
 from discreet.ledger import Ledger
-from discreet.ledger.repair import accept_mark
+from discreet.ledger.upkeep.repair import accept_mark
 from discreet.queries.classes import parse_class
 
 source, schema_file = folder / "people.csv", folder / "people.toml"

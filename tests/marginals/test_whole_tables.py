@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import combinations, product
 
 import numpy as np
@@ -46,12 +47,20 @@ def sparse_rows(rows=120):
     return table
 
 
-def made(tmp_path, algorithm, nulls="cell", adjacency="add-remove", epsilon="1/4"):
-    return release(
-        sparse_rows(), schema_of(nulls, adjacency), budget=Budget(epsilon=epsilon),
-        workload=[WORKLOAD], algorithms={WORKLOAD: algorithm},
-        ledger=tmp_path / f"{len(list(tmp_path.iterdir()))}.db",
-    )  # fmt: skip
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Releases with noise of their own, each made once: what is tested holds for every one of them."""
+    folder = tmp_path_factory.mktemp("contingency")
+
+    @cache
+    def one(algorithm, nulls="cell", adjacency="add-remove", epsilon="1/4"):
+        return release(
+            sparse_rows(), schema_of(nulls, adjacency), budget=Budget(epsilon=epsilon),
+            workload=[WORKLOAD], algorithms={WORKLOAD: algorithm},
+            ledger=folder / f"{len(list(folder.iterdir()))}.db",
+        )  # fmt: skip
+
+    return one
 
 
 def grouped(reader, by, where=""):
@@ -61,10 +70,10 @@ def grouped(reader, by, where=""):
 @pytest.mark.parametrize(("nulls", "adjacency"), POLICIES)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_all_three_releases_of_a_contingency_table_run_whatever_becomes_of_nulls(
-    tmp_path, algorithm, nulls, adjacency
+    made, algorithm, nulls, adjacency
 ):
     """Each verifies, and answers the tables that it was made for."""
-    found = made(tmp_path, algorithm, nulls, adjacency)
+    found = made(algorithm, nulls, adjacency)
     assert found.parts[0].algorithm == algorithm and verify(found).ok
     reader = ReleaseReader(found)
     for pair in combinations(NAMES, 2):
@@ -78,11 +87,11 @@ def test_all_three_releases_of_a_contingency_table_run_whatever_becomes_of_nulls
     [(a, n, j) for a in ALGORITHMS for n, j in POLICIES if (a, n) != ("direct", "exclude")],
 )
 def test_answers_agree_however_they_are_summed_also_where_noise_went_below_zero(
-    tmp_path, algorithm, nulls, adjacency
+    made, algorithm, nulls, adjacency
 ):
     """Exact, for every column and every way to sum over another. Noise of ten times the counts: cells cut off one by one
     disagree in all but one of a thousand releases, so that a fault is found in one run of this test."""
-    reader = ReleaseReader(made(tmp_path, algorithm, nulls, adjacency))
+    reader = ReleaseReader(made(algorithm, nulls, adjacency))
     for one in NAMES:
         alone = grouped(reader, one).estimate
         where = float(reader.ask(f"SELECT count(*) FROM t WHERE {one}").only.estimate)
@@ -98,9 +107,9 @@ def test_answers_agree_however_they_are_summed_also_where_noise_went_below_zero(
 
 
 @pytest.mark.parametrize("algorithm", ["all-cells", "fourier"])
-def test_a_sum_of_zero_one_way_is_a_sum_of_zero_the_other_way(tmp_path, algorithm):
+def test_a_sum_of_zero_one_way_is_a_sum_of_zero_the_other_way(made, algorithm):
     """The same over columns of exactly two cells, which the linear program treats by parities."""
-    reader = ReleaseReader(made(tmp_path, algorithm, "exclude", epsilon="1/10"))
+    reader = ReleaseReader(made(algorithm, "exclude", epsilon="1/10"))
     sums = {g: grouped(reader, g, "WHERE a0").estimate.sum() for g in ("a1", "a2", "a3")}
     assert len(set(sums.values())) == 1
 
@@ -108,9 +117,9 @@ def test_a_sum_of_zero_one_way_is_a_sum_of_zero_the_other_way(tmp_path, algorith
 @pytest.mark.parametrize("nulls", ["cell", "exclude"])
 @pytest.mark.parametrize("algorithm", ["all-cells", "fourier"])
 def test_synthetic_rows_and_single_cells_are_those_of_the_table_that_questions_read(
-    tmp_path, algorithm, nulls
+    made, algorithm, nulls
 ):
-    reader = ReleaseReader(made(tmp_path, algorithm, nulls))
+    reader = ReleaseReader(made(algorithm, nulls))
     rows = reader.synthesize(seed=3)
     again = reader.synthesize(seed=4)
     assert len(rows) == reader.ask("SELECT count(*) FROM t").only.estimate == len(again)
@@ -130,10 +139,10 @@ def test_synthetic_rows_and_single_cells_are_those_of_the_table_that_questions_r
 @pytest.mark.parametrize(("nulls", "adjacency"), POLICIES)
 @pytest.mark.parametrize("algorithm", ["all-cells", "fourier"])
 def test_an_interval_holds_what_the_measured_one_holds_and_the_answer(
-    tmp_path, algorithm, nulls, adjacency
+    made, algorithm, nulls, adjacency
 ):
     """So it covers as often as the measured interval, whose law is exact."""
-    found = made(tmp_path, algorithm, nulls, adjacency)
+    found = made(algorithm, nulls, adjacency)
     reader, measured = ReleaseReader(found), ReleaseReader(as_measured(found))
     for pair in combinations(NAMES, 2):
         one, other = grouped(reader, ", ".join(pair)), grouped(measured, ", ".join(pair))
@@ -150,9 +159,9 @@ def as_measured(found):
     return replace(found, parts=tuple(parts))
 
 
-def test_an_older_file_is_read_as_it_was_measured(tmp_path):
+def test_an_older_file_is_read_as_it_was_measured(made, tmp_path):
     """Its claims are about the measured cells: answers from a whole table could break them."""
-    found = as_measured(made(tmp_path, "fourier", "exclude"))
+    found = as_measured(made("fourier", "exclude"))
     write_release(found, tmp_path / "old.release")
     reader = open_release(tmp_path / "old.release")
     table, _ = reader.noisy_table(["a0", "a1"])
@@ -161,9 +170,9 @@ def test_an_older_file_is_read_as_it_was_measured(tmp_path):
 
 
 @pytest.mark.parametrize("algorithm", ["direct", "all-cells", "fourier"])
-def test_claims_allow_for_the_distance_between_the_table_and_what_was_measured(tmp_path, algorithm):
+def test_claims_allow_for_the_distance_between_the_table_and_what_was_measured(made, algorithm):
     """The stated bound of all cells at once is at least that of the measured cells and the largest move; exact."""
-    found = made(tmp_path, algorithm)
+    found = made(algorithm)
     reader, measured = ReleaseReader(found), ReleaseReader(as_measured(found))
     moved = max(
         float(np.abs(grouped(reader, ", ".join(pair)).estimate - reader.noisy_table(pair)[0].reshape(-1)).max())
@@ -179,16 +188,16 @@ def test_claims_allow_for_the_distance_between_the_table_and_what_was_measured(t
 @pytest.mark.parametrize(
     "forged", [np.zeros(3, dtype=np.int64), np.full(16, -1), np.zeros(16), np.full(16, 1 << 60)]
 )
-def test_a_whole_table_that_cannot_be_is_refused(tmp_path, forged):
-    found = made(tmp_path, "fourier", "exclude")
+def test_a_whole_table_that_cannot_be_is_refused(made, forged):
+    found = made("fourier", "exclude")
     (part,) = found.parts
     bad = replace(found, parts=(replace(part, estimates={"table": forged}),))
     with pytest.raises(BadRelease, match="whole table"):
         ReleaseReader(bad)
 
 
-def test_rows_without_a_cell_are_named_where_they_are_in_no_table(tmp_path):
-    reader = ReleaseReader(made(tmp_path, "all-cells", "exclude"))
+def test_rows_without_a_cell_are_named_where_they_are_in_no_table(made):
+    reader = ReleaseReader(made("all-cells", "exclude"))
     notes = reader.ask("SELECT count(*) FROM t WHERE a0").notes
     assert any("a0, a1, a2, a3" in note and "in no answer" in note for note in notes)
     complete = sparse_rows().dropna()

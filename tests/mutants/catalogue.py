@@ -26,6 +26,7 @@ from tests.mutants.bugs.randomness import RANDOMNESS
 from tests.mutants.bugs.ranges import RANGES
 from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.service import SERVICE_BUGS
+from tests.mutants.bugs.shared_ledger import SHARED_LEDGER
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
 from tests.mutants.bugs.statements import STATEMENTS
 from tests.mutants.bugs.theory import THEORY
@@ -59,6 +60,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *ATTACKS,
     *THEORY,
     *SERVICE_BUGS,
+    *SHARED_LEDGER,
 )
 
 NOT_YET = {

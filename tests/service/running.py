@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -194,16 +194,23 @@ def running(
     release: bool = True,
     declared: str = SCHEMA,
     change: Callable[[Path], None] = lambda folder: None,
+    ledger: str | None = None,
     **limits: int,
 ) -> Iterator[Running]:
-    """Serve until the block ends; `change` may alter the table before it is opened."""
+    """Serve until the block ends; `change` may alter the table before it is opened.
+
+    With the address of a `ledger` it is one of several nodes, with accounts there and a mark of its own.
+    """
     clock = [time.time()]
     settings = make_settings(folder, release=release, declared=declared, **limits)
     change(folder)
-    house = open_house(
-        settings,
-        accounts=lambda settings: SqliteAccounts(settings.accounts, clock=lambda: clock[0]),
-    )
+    if ledger is None:
+        house = open_house(
+            settings,
+            accounts=lambda settings: SqliteAccounts(settings.accounts, clock=lambda: clock[0]),
+        )
+    else:
+        house = open_house(replace(settings, ledger=ledger, mark=folder / "ledger.mark"))
     tokens = let_in(house)
     log = io.StringIO()
     sock = bound_socket(settings)

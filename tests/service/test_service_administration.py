@@ -13,7 +13,7 @@ from discreet.cli.application import application
 from discreet.cli.failures import run
 from discreet.errors import LedgerError
 from discreet.ledger import Ledger
-from discreet.ledger.repair import accept_mark
+from discreet.ledger.upkeep.repair import accept_mark
 from discreet.service.accounts import SqliteAccounts
 from discreet.service.datasets import Question
 from discreet.service.house import open_house

@@ -17,11 +17,22 @@ schema_option = click.option(
     "--schema", "schema_path", type=FILE, required=True, help="The table's public facts, in TOML."
 )
 force_option = click.option("--force", is_flag=True, help="Overwrite the output file.")
+
+
+def _ledger_place(context: click.Context, option: click.Parameter, given: str | None) -> Any:
+    """A path, or a database's address as it was written: as a path it would lose a slash."""
+    if given is None or given.startswith(("postgresql://", "postgres://")):
+        return given
+    return Path(given)
+
+
 ledger_option = click.option(
     "--ledger",
     "ledger_path",
-    type=FILE,
-    help="The ledger's file. Default: $DISCREET_LEDGER, else ~/.local/state/discreet/ledger.db.",
+    metavar="PLACE",
+    callback=_ledger_place,
+    help="The ledger's file, or postgresql://host/db for several machines. Default: $DISCREET_LEDGER, else "
+    "~/.local/state/discreet/ledger.db.",
 )
 adjacency_option = click.option(
     "--adjacency",

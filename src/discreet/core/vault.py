@@ -38,7 +38,8 @@ from discreet.core.noise import NoiseSource, noise_for
 from discreet.core.refining import LevelView, Schedule, refine
 from discreet.engines.protocol import Engine, SumRequest
 from discreet.errors import BadInput, BudgetExceeded
-from discreet.ledger import Entry, Ledger
+from discreet.ledger.charging import Charges
+from discreet.ledger.entry import Entry
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance, price
@@ -91,7 +92,7 @@ class Vault:
     """
 
     def __init__(
-        self, engine: Engine, schema: Schema, ledger: Ledger, *, convert_unit: bool = False
+        self, engine: Engine, schema: Schema, ledger: Charges, *, convert_unit: bool = False
     ) -> None:
         self._schema, self._ledger, self._convert_unit = schema, ledger, convert_unit
         watched, self._noise = noise_for(engine)
@@ -125,7 +126,7 @@ class Vault:
         """
         allowed = allowance(budget, accounting)
         dataset = self._schema.dataset
-        declared = self._ledger.cap(dataset)
+        declared = self._ledger.known_cap(dataset)
         cap = self._schema.cap or declared or budget
         cost = price(budget, accounting, notion=cap.notion)
         if declared != cap:  # else there is nothing to write, and no lock to wait for
@@ -166,7 +167,7 @@ class Grant:
         *,
         _engine: CheckedEngine,
         _schema: Schema,
-        _ledger: Ledger,
+        _ledger: Charges,
         _noise: NoiseSource,
         _entry: Entry,
         accounting: Accounting,

@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from copy import copy
 from fractions import Fraction
-from math import prod
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,6 +36,7 @@ from discreet.curator.planning import (
     plan_questions,
 )
 from discreet.curator.recording import Record
+from discreet.curator.sizing import rows_of
 from discreet.curator.versions import version_of
 from discreet.curator.visitors import Visitors
 from discreet.engines import open_engine
@@ -53,7 +53,6 @@ from discreet.privacy.exact import confidence_level
 from discreet.queries.tallies import keys_touched
 from discreet.questions.dialects.curator_sql import NOTHING, CuratorDialect
 from discreet.questions.expressions import TRUE
-from discreet.questions.keys import key_size
 from discreet.questions.notes import undeclared_values
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.schema import Schema
@@ -169,18 +168,7 @@ class Curator:
     @property
     def left(self) -> Budget:
         """What this curator's questions may still cost, exactly: the dataset's rest, or the analyst's if it is less."""
-        dataset = self.schema.dataset
-        rest = self.cap.minus(self.spent)
-        own = None if self._analyst is None else self._ledger.cap(dataset, analyst=self._analyst)
-        if own is None:
-            return rest
-        mine = own.minus(self._ledger.spent(dataset, analyst=self._analyst))
-        return Budget.from_dict(
-            {
-                rest.notion.value: str(min(rest.amount, mine.amount)),
-                "delta": str(min(rest.delta, mine.delta)),
-            }
-        )
+        return self._ledger.standing(self.schema.dataset, analyst=self._analyst).left
 
     # Asking
 
@@ -249,13 +237,11 @@ class Curator:
         if not plan.is_plain:
             self._rehearse(plan, parts)
         margins = [found for each in parts for found in margins_of(each, confidence)]
-        first = parts[0].question
-        rows = prod(key_size(key, self.schema) for key in first.groups)
         return Preview(
             cost=parts[0].charge,
             confidence=confidence,
             margins=tuple(margins) if plan.measures_only else (),
-            rows=rows if plan.is_plain and not first.unlisted else None,
+            rows=rows_of(plan, parts, self.schema),
             is_recorded=self._record.has(_asked(parts)),
         )
 

@@ -30,7 +30,8 @@ from discreet.families.shared.release.noise_choice import (
     least_error_mechanism,
     simultaneous_bound,
 )
-from discreet.ledger import Ledger, default_place
+from discreet.ledger import Ledger
+from discreet.ledger.opening import is_begun
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
@@ -166,10 +167,9 @@ def _protected_by_its_cap(dataset: str, ledger: Ledger | Path | str | None) -> P
     """Whom the dataset's cap protects; a ledger that is not there is not made for the question."""
     if isinstance(ledger, Ledger):
         return ledger.protects(dataset)
-    place = default_place() if ledger is None else Path(ledger)
-    if not place.exists():
+    if not is_begun(ledger):
         return None
-    with Ledger.open(place) as book:
+    with Ledger.open(ledger) as book:
         return book.protects(dataset)
 
 

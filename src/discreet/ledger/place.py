@@ -1,7 +1,8 @@
 """Where a ledger lies, and how its files are made.
 
 One machine account keeps one ledger: the `path` given, else `$DISCREET_LEDGER`, else
-`$XDG_STATE_HOME/discreet/ledger.db`, else `~/.local/state/discreet/ledger.db`.
+`$XDG_STATE_HOME/discreet/ledger.db`, else `~/.local/state/discreet/ledger.db`. Either of the first two may
+be the address of a PostgreSQL database instead, for a ledger of several machines.
 """
 
 from __future__ import annotations
@@ -15,19 +16,29 @@ from discreet.errors import LedgerError
 VARIABLE = "DISCREET_LEDGER"
 
 
-def default_place() -> Path:
+def is_address(place: Path | str) -> bool:
+    """Whether it names a database, and not a file."""
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
+
+
+def default_place() -> Path | str:
     """Where the ledger lies when no path is given."""
     if chosen := os.environ.get(VARIABLE):
-        return Path(chosen).expanduser()
+        return chosen if is_address(chosen) else Path(chosen).expanduser()
+    return state_directory() / "ledger.db"
+
+
+def state_directory() -> Path:
+    """Where this account keeps what must last."""
     state = os.environ.get("XDG_STATE_HOME", "")
     # The XDG rule: a relative value is ignored.
     home = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return home / "discreet" / "ledger.db"
+    return home / "discreet"
 
 
-def settle(path: Path | str | None) -> Path:
+def settle(path: Path | str) -> Path:
     """The one true path of the ledger, links followed, so that one ledger has one mark and one lock."""
-    chosen = default_place() if path is None else Path(path).expanduser()
+    chosen = Path(path).expanduser()
     try:
         return chosen.resolve()
     except (OSError, RuntimeError) as error:

@@ -44,6 +44,8 @@ class Schema:
     view: View | None = None
     """The join that the table is, where it is one."""
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
+    _digest: list[str] = field(init=False, repr=False, compare=False)
+    """Empty until somebody asks for it; then it never changes."""
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -61,6 +63,7 @@ class Schema:
         if found := joint_mistakes(parts):
             raise BadSchema(found)
         object.__setattr__(self, "_places", {name: place for place, name in enumerate(names)})
+        object.__setattr__(self, "_digest", [])
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
@@ -112,7 +115,10 @@ class Schema:
 
     def digest(self) -> str:
         """SHA-256 of the canonical form: equal for equal schemas, however their files are written."""
-        return hashlib.sha256(b"discreet schema 1\n" + self.dumps().encode("utf-8")).hexdigest()
+        if not self._digest:
+            text = b"discreet schema 1\n" + self.dumps().encode("utf-8")
+            self._digest.append(hashlib.sha256(text).hexdigest())
+        return self._digest[0]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
@@ -22,7 +22,7 @@ from discreet.service.api.errors import (
     validation_message,
 )
 from discreet.service.desk import Desk, now
-from discreet.service.limits.bodies import Application, BodyLimit, Receive, Scope, Send
+from discreet.service.limits.bodies import Application, BodyLimit, Message, Receive, Scope, Send
 from discreet.service.limits.refusals import ServiceRefusal
 from discreet.service.web.site import add_pages, error_page, is_upload, wants_data
 
@@ -40,6 +40,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """On every response. A route may set another Cache-Control."""
+_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+METHODS = ("GET", "POST", "PUT", "DELETE")
 
 DESCRIPTION = """Ask protected tables live questions, each charged to a ledger, and releases any number
 of questions. Send the token as `Authorization: Bearer discreet_...`."""
@@ -73,19 +75,7 @@ def build(desk: Desk) -> Application:
     add_pages(app)
     _describe_tokens(app)
 
-    @app.middleware("http")
-    async def around(
-        request: Request, call_next: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        request.state.arrived = now()
-        request.state.request_id = os.urandom(8).hex()
-        try:
-            response = await call_next(request)
-        except Exception as error:  # what no handler knows: its text may hold anything
-            desk.log.write("fault", kind=type(error).__name__, request=request.state.request_id)
-            response = error_response(request, status=500, kind="InternalError", message=INTERNAL)
-        _finish(desk, request, response)
-        return response
+    app.add_middleware(Around, desk=desk)
 
     @app.exception_handler(DiscreetError)
     async def refused(request: Request, error: Exception) -> Response:
@@ -109,12 +99,12 @@ def build(desk: Desk) -> Application:
         return error_page(request, error, status=error.status_code, message=text)
 
     async def refuse(scope: Scope, receive: Receive, send: Send, refusal: ServiceRefusal) -> None:
-        request = Request(scope, receive)
-        request.state.arrived, request.state.request_id = now(), os.urandom(8).hex()
-        response = response_to(request, refusal)
-        response.headers["Connection"] = "close"
-        _finish(desk, request, response)
-        await response(scope, receive, send)
+        async def refusing(scope: Scope, receive: Receive, send: Send) -> None:
+            response = response_to(Request(scope, receive), refusal)
+            response.headers["Connection"] = "close"
+            await response(scope, receive, send)
+
+        await Around(refusing, desk=desk)(scope, receive, send)
 
     return BodyLimit(
         app,
@@ -126,24 +116,55 @@ def build(desk: Desk) -> Application:
     )
 
 
-def _finish(desk: Desk, request: Request, response: Response) -> None:
-    """Headers, a log line and a count."""
-    for name, value in HEADERS.items():
-        response.headers.setdefault(name, value)
-    response.headers["X-Request-Id"] = request.state.request_id
-    route = request.scope.get("route")
-    path = getattr(route, "path", "none")
-    seconds = now() - request.state.arrived
-    desk.metrics.request(path, response.status_code, seconds)
-    desk.log.write(
-        "request",
-        request=request.state.request_id,
-        method=request.method if request.method in ("GET", "POST", "PUT", "DELETE") else "other",
-        route=path,
-        status=response.status_code,
-        ms=round(1000 * seconds),
-        person=getattr(request.state, "person", None),
-    )
+class Around:
+    """ASGI: around each request, a number and a time of arrival; then headers, a log line and a count."""
+
+    def __init__(self, app: Application, desk: Desk) -> None:
+        self._app, self._desk = app, desk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        state["arrived"], state["request_id"] = now(), os.urandom(8).hex()
+        begun = False
+
+        async def finishing(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                self._finish(scope, message)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, finishing)
+        except Exception as error:  # what no handler knows: its text may hold anything
+            self._desk.log.write("fault", kind=type(error).__name__, request=state["request_id"])
+            if begun:
+                raise
+            request = Request(scope, receive)
+            response = error_response(request, status=500, kind="InternalError", message=INTERNAL)
+            await response(scope, receive, finishing)
+
+    def _finish(self, scope: Scope, message: Message) -> None:
+        state, headers = scope["state"], list(message["headers"])
+        given = {name for name, _ in headers}
+        headers += [(name, value) for name, value in _HEADERS if name not in given]
+        headers.append((b"x-request-id", state["request_id"].encode()))
+        message["headers"] = headers
+        path = getattr(scope.get("route"), "path", "none")
+        seconds = now() - state["arrived"]
+        self._desk.metrics.request(path, message["status"], seconds)
+        self._desk.log.write(
+            "request",
+            request=state["request_id"],
+            method=scope["method"] if scope["method"] in METHODS else "other",
+            route=path,
+            status=message["status"],
+            ms=round(1000 * seconds),
+            person=state.get("person"),
+        )
 
 
 def _describe_tokens(app: FastAPI) -> None:

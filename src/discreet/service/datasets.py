@@ -11,6 +11,7 @@ from discreet.answering.overview import described
 from discreet.artifacts.answers import Answers
 from discreet.curator import Curator
 from discreet.curator.accuracy import Preview
+from discreet.curator.sizing import size_of
 from discreet.errors import BadBudget, BadInput
 from discreet.ledger import EntryView, Ledger
 from discreet.privacy.budget import Budget
@@ -98,7 +99,13 @@ class LiveDataset:
 
     def left(self, analyst: str | None = None) -> Budget:
         """The rest of the dataset's cap, or of the analyst's share if that is less."""
-        return self._curator.left if analyst is None else self._view(analyst).left
+        return self._ledger.standing(self.name, analyst=analyst).left
+
+    def may_ask(self, analyst: str) -> bool:
+        """Whether the analyst has a budget. One that was given is never taken back, so it is looked for once."""
+        with self._lock:
+            known = analyst in self._views
+        return known or self.allowance(analyst) is not None
 
     def left_words(self, analyst: str | None = None) -> list[str]:
         """The rest in words: the analyst's, then everybody's."""
@@ -116,7 +123,7 @@ class LiveDataset:
     # Asking
 
     def _view(self, analyst: str) -> Curator:
-        if self.allowance(analyst) is None:
+        if not self.may_ask(analyst):
             raise NoAccess(
                 f"The account {analyst!r} has no budget on dataset {self.name!r}. Nothing was read or "
                 "charged. Ask the custodian for one."
@@ -129,6 +136,10 @@ class LiveDataset:
     def preview(self, analyst: str, question: Question) -> Preview:
         """What a question would cost. Nothing is read or charged."""
         return self._view(analyst).preview(question.sql, **question.arguments())
+
+    def size(self, analyst: str, question: Question) -> tuple[Budget, int | None]:
+        """What a question costs, and the rows of its answer, from public facts alone."""
+        return size_of(self._view(analyst), question.sql, **question.arguments())
 
     def ask(self, analyst: str, question: Question) -> Answers:
         """The answer to a question, charged to the analyst and to the dataset in one step."""

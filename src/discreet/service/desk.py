@@ -59,7 +59,7 @@ class Desk:
     def dataset(self, name: str, person: Person) -> LiveDataset:
         """A dataset that a person may look at. One that is not theirs is refused as one that is not there."""
         found = self.house.datasets.get(name)
-        if found is None or (person.role is Role.ANALYST and found.allowance(person.name) is None):
+        if found is None or (person.role is Role.ANALYST and not found.may_ask(person.name)):
             raise NotAllowed(
                 f"There is no dataset {name[:100]!r}, or this account has no budget on it. Nothing was read or charged."
             )

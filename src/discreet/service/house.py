@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from discreet.errors import BadInput
 from discreet.ledger import Ledger
-from discreet.service.accounts import Accounts, SqliteAccounts
+from discreet.service.accounts import Accounts, open_accounts
 from discreet.service.datasets import LiveDataset
 from discreet.service.settings import Settings
 from discreet.service.shelf import Shelf
@@ -41,7 +41,10 @@ def open_house(
     opened: dict[str, LiveDataset] = {}
     store: Accounts | None = None
     try:
-        store = SqliteAccounts(settings.accounts) if accounts is None else accounts(settings)
+        if accounts is None:
+            store = open_accounts(settings.accounts, settings.ledger)
+        else:
+            store = accounts(settings)
         for each in settings.datasets:
             dataset = LiveDataset(each, ledger)
             if dataset.name in opened:

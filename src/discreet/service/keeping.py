@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from pathlib import Path
 
 from discreet.errors import BadInput, LedgerError
 from discreet.ledger import Ledger
-from discreet.ledger.copying import copy_ledger
-from discreet.service.accounts import Role, SqliteAccounts
+from discreet.ledger.opening import home_of
+from discreet.ledger.place import is_address
+from discreet.ledger.upkeep.copying import copy_ledger
+from discreet.postgres_addresses import Address
+from discreet.service.accounts import Role, open_accounts
+from discreet.service.accounts.opening import copy_accounts
 from discreet.service.settings import Settings, load_settings
 
 TEMPLATE = """\
@@ -21,7 +26,7 @@ port = 8765
 https = false
 workers = 1
 folder = "state"       # accounts, drafts, published releases
-ledger = "state/ledger.db"
+ledger = {ledger}   # or "postgresql://host/db", for several machines; accounts are then kept there too
 # mark = "/another/disk/ledger.mark"   # so that a restored backup brings no old mark along
 tables = "tables"      # tables that custodians may publish from the web page
 # signing_key = "custodian.key"        # as `discreet key` writes it
@@ -48,18 +53,28 @@ NO_DATASET = """# [[dataset]]
 """
 
 
-def begin(path: Path, *, custodian: str, table: str | None, schema: str | None) -> str:
+def begin(
+    path: Path,
+    *,
+    custodian: str,
+    table: str | None,
+    schema: str | None,
+    ledger: str = "state/ledger.db",
+) -> str:
     """Write a settings file and make the first custodian. The custodian's token."""
     if path.exists():
         raise BadInput(f"{path} exists. Nothing was done. Name another file.")
+    if is_address(ledger):
+        home_of(ledger)  # refuses an address that holds a password
     entries = NO_DATASET
     if table is not None and schema is not None:
         entries = DATASET.format(table=table, schema=schema)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(TEMPLATE.format(entries=entries), encoding="utf-8")
+    text = TEMPLATE.format(entries=entries, ledger=json.dumps(ledger))
+    path.write_text(text, encoding="utf-8")
     settings = load_settings(path)
     settings.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    store = SqliteAccounts(settings.accounts)
+    store = open_accounts(settings.accounts, settings.ledger)
     try:
         store.add(custodian, Role.CUSTODIAN, by="init")
         return store.issue(custodian, days=90, by="init")
@@ -77,9 +92,9 @@ def back_up(settings_path: Path, target: Path) -> int:
         raise BadInput(f"{target} exists. Nothing was copied. Name a new folder.")
     target.mkdir(parents=True, mode=0o700)
     charges = copy_ledger(settings.ledger, target / "ledger.db", mark=settings.mark)
-    store = SqliteAccounts(settings.accounts)
+    store = open_accounts(settings.accounts, settings.ledger)
     try:
-        store.backup_to(target / "accounts.db")
+        copy_accounts(store, target / "accounts.db")
     finally:
         store.close()
     for name, folder in (("releases", settings.published), ("drafts", settings.folder / "drafts")):
@@ -95,6 +110,11 @@ def put_back(settings: Settings, backup: Path) -> None:
     `LedgerError` where the high-water mark knows of charges that the backup lacks: then the files
     are in place, and nothing can be charged until somebody accepts the loss.
     """
+    if isinstance(settings.ledger, str):
+        raise BadInput(
+            f"The ledger is in the database {Address(settings.ledger)}. Nothing was changed. Restore it with PostgreSQL's "
+            "own tools; the ledger then says whether charges are missing."
+        )
     if not (backup / "ledger.db").is_file() or not (backup / "accounts.db").is_file():
         raise BadInput(f"{backup} holds no backup of a service. Nothing was changed.")
     moved = f".before-{int(time.time())}"

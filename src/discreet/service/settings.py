@@ -67,7 +67,8 @@ class Settings:
 
     folder: Path
     """The service's own files: accounts, and the releases that custodians publish."""
-    ledger: Path
+    ledger: Path | str
+    """A file, or the address of a PostgreSQL database, where the accounts are then kept too."""
     mark: Path | None = None
     """Where the ledger's high-water mark lies, if not beside the ledger."""
     host: str = "127.0.0.1"
@@ -192,7 +193,9 @@ class _Reader:
             elif not isinstance(value, str) or not value:
                 self.mistakes.append(f"{where}: {name} must be a text that is not empty.")
                 continue
-            if "Path" in wanted:
+            if name in ("source", "ledger") and "://" in value:
+                pass  # a database's address
+            elif "Path" in wanted:
                 value = self._path(value)
             elif name == "source":
                 value = str(self._place / value)

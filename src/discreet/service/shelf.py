@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,9 @@ from discreet.service.settings import ReleaseSettings
 Kept = TypeVar("Kept")
 
 KEPT_ROWS = 1000
+KEPT_ANSWERS = 512
+LONGEST_KEPT = 65_536
+"""Bytes of an answer that is kept."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -33,6 +37,7 @@ class ShelvedRelease:
     _reader: ReleaseReader | None = None
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
     _drawn: SyntheticTable | None = None
+    _answers: OrderedDict[tuple[str, float], bytes] = field(default_factory=OrderedDict, repr=False)
 
     @property
     def reader(self) -> ReleaseReader:
@@ -55,6 +60,20 @@ class ShelvedRelease:
                 self._kept[name] = known
         found: Kept = known
         return found
+
+    def known_answer(self, sql: str, confidence: float) -> bytes | None:
+        """The answer to a question that was asked before. A file's answers never change, and cost nothing."""
+        with self._lock:
+            return self._answers.get((sql, confidence))
+
+    def keep_answer(self, sql: str, confidence: float, answer: bytes) -> None:
+        """Keep an answer for whoever asks the same; the oldest goes first, and long ones are not kept."""
+        if len(answer) > LONGEST_KEPT:
+            return
+        with self._lock:
+            self._answers[sql, confidence] = answer
+            if len(self._answers) > KEPT_ANSWERS:
+                self._answers.popitem(last=False)
 
     def synthetic(self, rows: int, seed: int | None) -> dict[str, list[Any]]:
         """Synthetic rows by columns. Without a seed they are drawn once and kept: fitting them takes seconds."""
@@ -97,5 +116,7 @@ class Shelf:
             return list(self._releases.values())
 
     def get(self, name: str) -> ShelvedRelease | None:
-        """The release of that name."""
-        return next((each for each in self.all() if each.name == name), None)
+        """The release of that name, also if it was published since the start."""
+        with self._lock:
+            known = self._releases.get(name)
+        return known or next((each for each in self.all() if each.name == name), None)

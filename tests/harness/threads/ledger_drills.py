@@ -131,6 +131,8 @@ def ledger_drills() -> Iterator[Drill]:
     looks: dict[str, Callable[[Any, int], Any]] = {
         "spent": lambda shared, _: shared[0].spent(shared[1]),
         "cap": lambda shared, _: shared[0].cap(shared[1]),
+        "known_cap": lambda shared, _: shared[0].known_cap(shared[1]),
+        "standing": lambda shared, _: shared[0].standing(shared[1]).left,
         "entries": lambda shared, _: len(shared[0].entries(shared[1])),
         "changes": lambda shared, _: len(shared[0].changes(shared[1])),
         "protects": lambda shared, _: shared[0].protects(shared[1]),
@@ -143,6 +145,7 @@ def ledger_drills() -> Iterator[Drill]:
     }
     for member, call in looks.items():
         yield Drill("Ledger", member, _entries, call)
+    yield Drill("Standing", "left", _entries, looks["standing"])
 
     def own_file(world: World) -> Any:
         path = world.folder / f"ledger-{world.next_number()}.db"

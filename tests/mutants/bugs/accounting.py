@@ -9,6 +9,7 @@ CHARGES = "tests/kernel/test_ledger_charges.py"
 DURABILITY = "tests/kernel/test_ledger_durability.py"
 DAMAGE = "tests/kernel/test_ledger_damage.py"
 PROCESSES = "tests/kernel/test_ledger_processes.py"
+TOGETHER = "tests/kernel/test_ledger_together.py"
 VAULT = "tests/kernel/test_vault.py"
 BUDGETS = "tests/privacy/test_budget.py"
 COMPOSITION = "tests/privacy/test_composition.py"
@@ -21,25 +22,25 @@ ACCOUNTING = (
         name="cap-checked-before-the-write-lock",
         trap=24,
         file="src/discreet/ledger/journal.py",
-        old="""            with store.writing():
-                steps.step("after-begin")
-                # Inside the write lock no event can be added, so the mark cannot lead.
-                self._catch_up(store, self._marks.read())
-                decided = decide(self._book)
+        old="""                with store.writing():
+                    steps.step("after-begin")
+                    # Inside the write lock no event can be added, so the mark cannot lead.
+                    self._catch_up(store, self._marks.read())
 """,
-        new="""            self._refresh(store)
-            decided = decide(self._book)
-            with store.writing():
-                steps.step("after-begin")
-                # Inside the write lock no event can be added, so the mark cannot lead.
-                self._catch_up(store, self._marks.read())
+        new="""                self._refresh(store)
+                decided = batch[0].decide(self._book)
+                batch[0].decide = lambda book: decided
+                with store.writing():
+                    steps.step("after-begin")
+                    # Inside the write lock no event can be added, so the mark cannot lead.
+                    self._catch_up(store, self._marks.read())
 """,
         tests=(f"{PROCESSES}::test_eight_processes_with_25_charges_each_share_exactly_100",),
     ),
     Mutant(
         name="write-lock-taken-late",
         trap=24,
-        file="src/discreet/ledger/store.py",
+        file="src/discreet/ledger/stores/sqlite.py",
         old='        self.sql.execute("BEGIN IMMEDIATE")\n',
         new='        self.sql.execute("BEGIN")\n',
         tests=(f"{PROCESSES}::test_eight_processes_with_25_charges_each_share_exactly_100",),
@@ -71,7 +72,7 @@ ACCOUNTING = (
     Mutant(
         name="charge-granted-before-it-is-on-disk",
         trap=25,
-        file="src/discreet/ledger/store.py",
+        file="src/discreet/ledger/stores/sqlite.py",
         old="        os.fdatasync(self._log)\n",
         new="",
         tests=(f"{DURABILITY}::test_log_and_then_mark_are_synced_once_for_every_event",),
@@ -89,7 +90,7 @@ ACCOUNTING = (
     Mutant(
         name="events-moved-out-of-the-log-unsynced",
         trap=25,
-        file="src/discreet/ledger/store.py",
+        file="src/discreet/ledger/stores/sqlite.py",
         old='            self.sql.execute("PRAGMA synchronous = NORMAL")\n',
         new='            self.sql.execute("PRAGMA synchronous = OFF")\n',
         tests=(f"{DURABILITY}::test_commits_wait_for_the_disk",),
@@ -108,9 +109,31 @@ ACCOUNTING = (
         name="charge-granted-before-its-mark",
         trap=25,
         file="src/discreet/ledger/journal.py",
-        old='        self._advance_mark(reached)\n        steps.step("after-mark")\n',
+        old='        self._advance_mark(*mine.reached)\n        steps.step("after-mark")\n',
         new='        steps.step("after-mark")\n',
         tests=(f"{DURABILITY}::test_log_and_then_mark_are_synced_once_for_every_event",),
+    ),
+    Mutant(
+        name="charges-that-come-together-are-decided-on-one-state",
+        trap=24,
+        file="src/discreet/ledger/journal.py",
+        old="""                    for one in batch:
+                        self._decided(one, store)
+""",
+        new="""                    first = [one.decide(self._book) for one in batch]
+                    for one, found in zip(batch, first, strict=True):
+                        one.decide = lambda book, found=found: found
+                        self._decided(one, store)
+""",
+        tests=(f"{TOGETHER}::test_charges_that_come_together_take_exactly_what_the_cap_holds",),
+    ),
+    Mutant(
+        name="what-was-rolled-back-stays-in-the-book",
+        trap=24,
+        file="src/discreet/ledger/journal.py",
+        old="                self._forget()  # the book holds what may be rolled back\n",
+        new="                pass\n",
+        tests=(f"{TOGETHER}::test_what_is_rolled_back_is_forgotten_by_all_of_them",),
     ),
     Mutant(
         name="released-before-it-is-recorded",

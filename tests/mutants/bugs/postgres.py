@@ -13,8 +13,8 @@ POSTGRES = (
         name="a-password-in-an-address-is-taken",
         trap=35,
         file=f"{FOLDER}/address.py",
-        old="    if has_password:\n",
-        new="    if has_password and False:\n",
+        old="    if refused:\n",
+        new="    if refused and False:\n",
         tests=(f"{TESTS}::test_a_password_in_an_address_is_refused_and_not_repeated",),
     ),
     Mutant(

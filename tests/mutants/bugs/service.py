@@ -19,7 +19,7 @@ SERVICE_BUGS = (
     Mutant(
         name="an-expired-token-still-opens",
         trap=45,
-        file=f"{SERVICE}/accounts/sqlite.py",
+        file=f"{SERVICE}/accounts/kept.py",
         old="if not tokens.is_same(digest, token) or now >= expires_at:",
         new="if not tokens.is_same(digest, token):",
         tests=(f"{MATRIX}[expired]",),
@@ -27,7 +27,7 @@ SERVICE_BUGS = (
     Mutant(
         name="a-revoked-token-still-opens",
         trap=45,
-        file=f"{SERVICE}/accounts/sqlite.py",
+        file=f"{SERVICE}/accounts/kept.py",
         old="        if revoked_at is not None or person_revoked is not None:\n",
         new="        if person_revoked is not None:\n",
         tests=(f"{MATRIX}[revoked]",),
@@ -35,7 +35,7 @@ SERVICE_BUGS = (
     Mutant(
         name="only-the-name-of-a-token-is-compared",
         trap=45,
-        file=f"{SERVICE}/accounts/sqlite.py",
+        file=f"{SERVICE}/accounts/kept.py",
         old="if not tokens.is_same(digest, token) or now >= expires_at:",
         new="if now >= expires_at:",
         tests=(f"{MATRIX}[wrong]",),
@@ -59,7 +59,7 @@ SERVICE_BUGS = (
     Mutant(
         name="a-session-outlives-its-token",
         trap=45,
-        file=f"{SERVICE}/accounts/sqlite.py",
+        file=f"{SERVICE}/accounts/kept.py",
         old='            write("DELETE FROM session WHERE token = ?", (token_id,))\n',
         new="",
         more=(("AND t.expires_at > ? AND t.revoked_at IS NULL ", "AND t.expires_at > ? "),),
@@ -110,16 +110,16 @@ SERVICE_BUGS = (
     Mutant(
         name="an-idempotency-key-fits-any-request",
         trap=45,
-        file=f"{SERVICE}/accounts/sqlite.py",
-        old="        if found[0] != request:\n",
-        new="        if not found[0]:\n",
+        file=f"{SERVICE}/accounts/kept.py",
+        old="        if found[0][0] != request:\n",
+        new="        if not found[0][0]:\n",
         tests=(f"{CHARGES}::test_a_key_repeats_its_request_and_refuses_another",),
     ),
     Mutant(
         name="a-retry-after-the-table-changed-is-charged-again",
         trap=45,
-        file=f"{SERVICE}/accounts/sqlite.py",
-        old="        return KeyState.SAME if found[1] == version else KeyState.OTHER_DATA\n",
+        file=f"{SERVICE}/accounts/kept.py",
+        old="        return KeyState.SAME if found[0][1] == version else KeyState.OTHER_DATA\n",
         new="        return KeyState.SAME\n",
         tests=(f"{CHARGES}::test_a_key_is_bound_to_the_state_of_the_data",),
     ),
@@ -163,7 +163,7 @@ SERVICE_BUGS = (
         old="        shutil.copy(copy, place)\n",
         new="""        shutil.copy(copy, place)
         place.with_name(place.name + ".mark").unlink(missing_ok=True)
-        from discreet.ledger.repair import accept_mark
+        from discreet.ledger.upkeep.repair import accept_mark
         if place == settings.ledger:
             accept_mark(place, reason="restored")
 """,

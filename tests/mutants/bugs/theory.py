@@ -7,6 +7,9 @@ from tests.mutants.mutant import Mutant
 LAW = "tests/theory/test_general_law.py"
 SIZES = "tests/theory/test_sample_sizes.py"
 RELEASE = "tests/theory/test_general_release.py"
+WHOLE = "tests/marginals/test_whole_tables.py"
+USEFUL = "tests/theory/test_usefulness.py"
+INCIDENCE = "tests/theory/test_incidence.py"
 
 THEORY = (
     Mutant(
@@ -95,5 +98,98 @@ THEORY = (
         old="asked.projections is None and asked.gamma <= gamma",
         new="asked.projections is None",
         tests=("tests/theory/test_usefulness.py::test_the_net_is_useful_for_some_close_halfspace",),
+    ),
+    Mutant(
+        name="cells-below-zero-are-cut-off-one-by-one",
+        trap=42,
+        file="src/discreet/families/tables/answer/counting.py",
+        old="    if table.whole is not None and is_exact:\n",
+        new="    if table.whole is not None and not axes and is_exact:\n",
+        tests=(
+            f"{WHOLE}::test_answers_agree_however_they_are_summed_also_where_noise_went_below_zero",
+        ),
+    ),
+    Mutant(
+        name="an-interval-of-whole-counts-leaves-the-measured-one",
+        trap=42,
+        file="src/discreet/families/tables/answer/counting.py",
+        old="        lower=np.minimum(held.lower, counts),\n        upper=np.maximum(held.upper, counts),\n",
+        new="        lower=held.lower + (counts - held.estimate),\n"
+        "        upper=held.upper + (counts - held.estimate),\n",
+        tests=(f"{WHOLE}::test_an_interval_holds_what_the_measured_one_holds_and_the_answer",),
+    ),
+    Mutant(
+        name="claims-about-measured-cells-are-made-for-whole-counts",
+        trap=42,
+        file="src/discreet/families/tables/answer/usefulness.py",
+        old="        most, theorem = most + max(moved), UNION + MOVED\n",
+        new="        theorem = UNION + MOVED\n",
+        tests=(
+            f"{WHOLE}::test_claims_allow_for_the_distance_between_the_table_and_what_was_measured",
+        ),
+    ),
+    Mutant(
+        name="a-whole-table-of-any-shape-is-believed",
+        trap=41,
+        file="src/discreet/families/tables/answer/evidence.py",
+        old="        if counts.min() < 0 or counts.max() > LARGEST_COUNT:\n            raise ValueError\n",
+        new="",
+        tests=(f"{WHOLE}::test_a_whole_table_that_cannot_be_is_refused",),
+    ),
+    Mutant(
+        name="an-older-file-is-read-from-a-table-that-its-claims-are-not-about",
+        trap=42,
+        file="src/discreet/families/tables/answer/evidence.py",
+        old="    return part.facts.get(ANSWERS) == FROM_WHOLE_TABLE\n",
+        new="    return True\n",
+        tests=(f"{WHOLE}::test_an_older_file_is_read_as_it_was_measured",),
+    ),
+    Mutant(
+        name="a-plane-near-a-direction-cuts-what-the-direction-cuts",
+        trap=42,
+        file="src/discreet/families/halfspaces/estimate/cut_rows.py",
+        old="        yield centre @ each, side @ np.abs(each) + apart * far\n",
+        new="        yield centre @ each, 0 * far\n",
+        tests=(f"{USEFUL}::test_no_plane_cuts_more_than_the_most_that_any_plane_can_cut",),
+    ),
+    Mutant(
+        name="rows-in-cut-cells-are-left-out-of-the-bound-of-all-halfspaces",
+        trap=42,
+        file="src/discreet/families/halfspaces/answer/usefulness.py",
+        old="    return float(noise) + moved + cut + ROUNDING\n",
+        new="    return 0.1 * float(noise) + ROUNDING\n",
+        tests=(
+            f"{USEFUL}::test_where_planes_cut_cells_no_halfspace_is_off_by_more_than_the_bound",
+        ),
+    ),
+    Mutant(
+        name="heavy-parts-are-read-with-the-noise-that-chose-them",
+        trap=42,
+        file="src/discreet/theory/incidence.py",
+        old="    real = raw - noise_covariance / (sampling + noise_variance)\n",
+        new="    real = raw\n",
+        tests=(f"{INCIDENCE}::test_noise_that_both_counts_share_is_taken_off",),
+    ),
+    Mutant(
+        name="two-answers-share-no-noise-where-they-share-a-table",
+        trap=42,
+        file="src/discreet/families/tables/estimate/consistent.py",
+        old="                shared = float(product.sum()) * times\n",
+        new="                shared = float(product.sum())\n",
+        tests=(
+            f"{INCIDENCE}::test_the_covariance_of_two_answers_is_that_of_the_draws_they_are_made_of",
+        ),
+    ),
+    Mutant(
+        name="a-closed-release-is-explained-to-everybody",
+        trap=45,
+        file="src/discreet/service/web/review_pages.py",
+        old='        session, desk, release = release_for(query["release"], request)\n',
+        new="        session, desk = session_of(request), desk_of(request)\n"
+        '        release = desk.house.shelf.get(query["release"])\n',
+        tests=(
+            "tests/service/test_service_pages.py::"
+            "test_a_closed_release_is_explained_only_to_those_who_may_see_it",
+        ),
     ),
 )

@@ -154,7 +154,7 @@ UNITS_AND_LOCKS = (
     Mutant(
         name="the-database-file-is-read-to-see-whether-it-is-one",
         trap=24,
-        file="src/discreet/ledger/store.py",
+        file="src/discreet/ledger/stores/sqlite.py",
         old="        check_one_name(path)\n",
         new="        check_one_name(path)\n        path.open('rb').close()\n",
         tests=(

@@ -173,7 +173,7 @@ def _ours(
             f"our release with a cell for every person, {name}",
             cells,
             ours=True,
-            note=f"the most that epsilon allows: the guarantee's bound is {bound:.3f}",
+            note=f"all {2 * len(bits):,} cells are read, not subset counts; epsilon allows {bound:.3f} at most",
         ),
     ]
 
@@ -182,27 +182,46 @@ def from_curator(
     table: OwnTable, bits: Bits, epsilon: Fraction, questions: int, seed: int
 ) -> float:
     """Subset counts by hashing the public number of each person, asked in SQL; the share recovered."""
-    people = len(bits)
-    prime = _prime_above(people)
-    draws = generator(seed)
-    factors, shifts = draws.integers(1, prime, questions), draws.integers(0, prime, questions)
-    ids = np.arange(people)
-    subsets = ((ids[None, :] * factors[:, None] + shifts[:, None]) % prime < prime // 2).astype(
-        np.float32
-    )
+    conditions, subsets = _hashed_subsets(len(bits), questions, seed)
     answers: list[float] = []
     with table.curator(Budget(epsilon=epsilon)) as curator:
         for start in range(0, questions, BATCH):
             chosen = range(start, min(start + BATCH, questions))
             asked = ", ".join(
-                f"count(*) FILTER (WHERE secret = 1 AND (id * {factors[at]} + {shifts[at]}) % {prime} "
-                f"< {prime // 2}) AS q{at}"
-                for at in chosen
+                f"count(*) FILTER (WHERE secret = 1 AND {conditions[at]}) AS q{at}" for at in chosen
             )
             part = Budget(epsilon=epsilon * len(chosen) / questions)
             told = curator.ask(f"SELECT {asked} FROM people", budget=part)
             answers += [_unclamped(column) for column in told.columns]
     return share(decoded(subsets, np.array(answers)), bits)
+
+
+def subsets_from_release(
+    table: OwnTable, bits: Bits, budget: Budget, workload: str, questions: int, seed: int
+) -> float:
+    """The same subset counts, asked of a release; the share recovered."""
+    conditions, subsets = _hashed_subsets(len(bits), questions, seed)
+    reader = table.released([workload], budget)
+    asked = [f"SELECT count(*) FROM people WHERE secret = 1 AND {each}" for each in conditions]
+    told = reader.ask_many(asked, whole=False)
+    answers = np.array([_unclamped(each.columns[0]) for each in told])
+    return share(decoded(subsets, answers), bits)
+
+
+def _hashed_subsets(
+    people: int, questions: int, seed: int
+) -> tuple[list[str], npt.NDArray[np.float32]]:
+    """Random halves of the people: as conditions on the number by which each is known, and as a matrix."""
+    prime = _prime_above(people)
+    draws = generator(seed)
+    factors, shifts = draws.integers(1, prime, questions), draws.integers(0, prime, questions)
+    ids = np.arange(people)
+    subsets = (ids[None, :] * factors[:, None] + shifts[:, None]) % prime < prime // 2
+    conditions = [
+        f"(id * {factor} + {shift}) % {prime} < {prime // 2}"
+        for factor, shift in zip(factors, shifts, strict=True)
+    ]
+    return conditions, subsets.astype(np.float32)
 
 
 def _unclamped(column: object) -> float:

@@ -218,6 +218,8 @@ class _FreeLedger:
     def cap(self, dataset: str) -> None:
         return None
 
+    known_cap = cap
+
     def declare(self, dataset: str, cap: Budget, **named: object) -> None:
         pass
 

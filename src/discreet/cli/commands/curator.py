@@ -43,7 +43,7 @@ def curator_options(function: Callable[..., None]) -> Callable[..., None]:
         cap_epsilon: str | None,
         cap_delta: str,
         analyst: str | None,
-        ledger_path: Path | None,
+        ledger_path: Path | str | None,
         convert_unit: bool,
         yes: bool,
         data_version: str | None = None,

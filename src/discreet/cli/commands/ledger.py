@@ -42,7 +42,7 @@ def command() -> None:
 @click.argument("dataset", required=False)
 @ledger_option
 @json_option
-def show(dataset: str | None, ledger_path: Path | None, as_json: bool) -> None:
+def show(dataset: str | None, ledger_path: Path | str | None, as_json: bool) -> None:
     """Show what was charged, to which dataset, for what, and what is left of each cap.
 
     \b
@@ -172,7 +172,7 @@ def _state(entry: Any) -> str:
 @command.command(short_help="Check that the record was not altered.")
 @ledger_option
 @json_option
-def verify(ledger_path: Path | None, as_json: bool) -> None:
+def verify(ledger_path: Path | str | None, as_json: bool) -> None:
     """Check the ledger's hash chain, its totals, and that no older copy was put back.
 
     Ends with exit code 1 if the record was altered.
@@ -213,7 +213,7 @@ def raise_cap(
     reason: str,
     by: str | None,
     yes: bool,
-    ledger_path: Path | None,
+    ledger_path: Path | str | None,
 ) -> None:
     """Put a higher cap in place of a dataset's declared one. The ledger records who did it and why.
 
@@ -256,7 +256,7 @@ def declare_unit(
     max_rows: int,
     reason: str,
     by: str | None,
-    ledger_path: Path | None,
+    ledger_path: Path | str | None,
 ) -> None:
     """Say whom older charges to a dataset protect, which were made before ledgers recorded it.
 
@@ -280,7 +280,7 @@ def declare_unit(
 @command.command("accept-mark", short_help="Continue from a copy whose mark is lost or newer.")
 @reason_option
 @ledger_option
-def accept(reason: str, ledger_path: Path | None) -> None:
+def accept(reason: str, ledger_path: Path | str | None) -> None:
     """Continue from this copy of the ledger, although its mark is lost or newer than the copy.
 
     Charges that this copy does not hold are forgotten for good: what was published on them no longer
@@ -292,21 +292,23 @@ def accept(reason: str, ledger_path: Path | None) -> None:
     """
     from discreet.errors import BadInput
     from discreet.ledger import default_place
-    from discreet.ledger.repair import accept_mark
+    from discreet.ledger.opening import is_begun
+    from discreet.ledger.upkeep.repair import accept_mark
 
     place = default_place() if ledger_path is None else ledger_path
-    if not place.exists():
+    if not is_begun(place):
         raise BadInput(f"There is no ledger at {place}. Nothing was changed.")
     accept_mark(place, reason=reason)
     click.echo(f"{place} continues from here. The reason is kept in it.")
 
 
-def _existing(path: Path | None) -> Any:
+def _existing(path: Path | str | None) -> Any:
     """The ledger, which looking at must not create."""
     from discreet.errors import BadInput
     from discreet.ledger import Ledger, default_place
+    from discreet.ledger.opening import is_begun
 
     place = default_place() if path is None else path
-    if not place.exists():
+    if not is_begun(place):
         raise BadInput(f"There is no ledger at {place}. Nothing was charged here.")
     return Ledger.open(place)

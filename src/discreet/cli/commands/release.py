@@ -55,7 +55,7 @@ def command(
     rho: str | None,
     mu: str | None,
     output: Path,
-    ledger_path: Path | None,
+    ledger_path: Path | str | None,
     key_path: Path | None,
     confidence: float,
     convert_unit: bool,

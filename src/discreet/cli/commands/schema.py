@@ -103,7 +103,7 @@ def learn(
     max_rows: int,
     convert_unit: bool,
     yes: bool,
-    ledger_path: Path | None,
+    ledger_path: Path | str | None,
     as_json: bool,
 ) -> None:
     """Learn bounds of numeric columns, and values of categories, from the rows. The ledger is charged

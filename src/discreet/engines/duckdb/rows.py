@@ -122,6 +122,11 @@ class EncodedRows(Rows):
             return layers.subquery("tallied", copy=False)
         return self._made_once(_TALLIED, columns, with_values=False, with_units=True)
 
+    def unit_rows(self, columns: Sequence[Column]) -> Sql:
+        if self._kept_once:
+            return self.tally_rows(columns)
+        return self._layers(list(columns), only_units=True).subquery("tallied", copy=False)
+
     def _keep(self, kept: _Kept, with_units: bool) -> None:
         """Makes a table of codes and values (or units); with an identifier, of the rows that are kept."""
         name = kept.name

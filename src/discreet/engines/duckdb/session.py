@@ -268,6 +268,11 @@ class Session:
         """Runs a query beside this thread, so that Ctrl-C and the progress bar get their turn."""
         results: list[T] = []
         errors: list[BaseException] = []
+        if self._progress is None and threading.current_thread() is not threading.main_thread():
+            try:  # Ctrl-C comes to the main thread alone
+                return [job()], None
+            except BaseException as error:
+                return [], error
 
         def work() -> None:
             try:
@@ -334,7 +339,8 @@ def _known_settings() -> frozenset[str]:
 
 
 def _text(query: str | Sql) -> str:
-    return query if isinstance(query, str) else render(query)
+    """A query's text. Each is built for one run, so rendering it may use it up."""
+    return query if isinstance(query, str) else query.sql(dialect="duckdb", copy=False)
 
 
 def _setting(value: object) -> str:

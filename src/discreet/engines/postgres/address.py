@@ -1,20 +1,18 @@
 """`postgresql://host/db#schema.table`: where a table of a PostgreSQL database is, without a password.
 
-The part before # is an address as PostgreSQL's own tools take it. A password in it would be seen in the list
-of processes, in the shell's history and in logs, so it is refused; it comes from PGPASSWORD, from a
-password file, or from a prompt.
+The part before # is an address of `postgres_addresses`.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from discreet.engines.sources import Source
 from discreet.errors import BadSource
+from discreet.postgres_addresses import SCHEMES, Address, has_password
 
-SCHEMES = ("postgresql://", "postgres://")
 _NAME = r'"(?:[^"]|"")+"|[^".]+'
 
 
@@ -37,32 +35,19 @@ class TableName:
         return ".".join(self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A database."""
-
-    uri: str
-
-    def __str__(self) -> str:
-        parts = urlsplit(self.uri)
-        return f"{parts.hostname or 'the local socket'}{parts.path}"
-
-
 def recognise(source: object) -> Source | None:
     """The source of an address; `None` for anything else."""
     if not isinstance(source, str) or not source.startswith(SCHEMES):
         return None
     uri, _, fragment = source.partition("#")
     try:
-        parts = urlsplit(uri)
-        held = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-        has_password = parts.password is not None or {"password", "sslpassword"} & set(held)
+        parts, refused = urlsplit(uri), has_password(uri)
     except ValueError:
         raise BadSource(
             "The address of the database cannot be read. Nothing was read. Write it as "
             "postgresql://user@host:5432/db#schema.table."
         ) from None
-    if has_password:
+    if refused:
         raise BadSource(
             "The address of the database holds a password, which others can see there. Nothing was read. "
             "Take it out, and give it in the variable PGPASSWORD, in a password file, or when asked."

@@ -10,10 +10,8 @@ none is passed on: an error's class alone chooses the sentence, and the original
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -26,21 +24,18 @@ from numpy.typing import NDArray
 from psycopg import errors
 from sqlglot import exp
 
-from discreet.engines.postgres.address import Address
 from discreet.engines.postgres.dialect import DIALECT, place_of_texts
 from discreet.engines.sql import keys
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.expressions import Compiler
 from discreet.engines.sql.syntax import Sql
 from discreet.errors import BadInput, BadSource, EngineFailed
+from discreet.postgres_addresses import OLDEST, Address, NoConnection, connected
 from discreet.queries.tallies import FoundKeys
 
 T = TypeVar("T")
-OLDEST = 140_000
-"""PostgreSQL 14: the first whose NUMERIC has infinities, and whose extract() is exact."""
 LONGEST_STATEMENT = "1h"
 """Where neither the server nor PGOPTIONS sets a statement_timeout of its own."""
-_CONNECT_SECONDS = "15"
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SETTINGS = {
     "search_path": "pg_catalog",
@@ -210,25 +205,13 @@ class Session:
         )
 
 
-def _connected(address: Address, password: str | None = None) -> psycopg.Connection[Any]:
-    given: dict[str, Any] = {} if password is None else {"password": password}
-    asks = False
+def _connected(address: Address) -> psycopg.Connection[Any]:
     try:
-        return psycopg.connect(
-            address.uri,
-            client_encoding="UTF8",
-            application_name="discreet",
-            connect_timeout=_CONNECT_SECONDS,
-            **given,
-        )
-    except psycopg.Error as error:
-        wanted = getattr(error, "pgconn", None)
-        asks = password is None and wanted is not None and wanted.needs_password
-        said = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-    if asks and sys.stdin.isatty():
-        return _connected(address, getpass.getpass(f"Password for {address}: "))
+        return connected(address)
+    except NoConnection as error:
+        said = str(error)
     raise BadSource(
-        f"The database at {address} cannot be opened: {said[:300]} Nothing was read. Check the address, the "
+        f"The database at {address} cannot be opened: {said} Nothing was read. Check the address, the "
         "user, and the password in PGPASSWORD or the password file."
     )
 

@@ -107,8 +107,9 @@ class SqlEngine(ABC):
         return [0 if total is None else int(total) for total in totals]
 
     def tally(self, tallies: Sequence[Tally]) -> list[Counts]:
+        rows, compiler = self._rows, self._compiler()
         return tallied(
-            tallies, self._schema, self._session, self._rows.tally_rows, self._compiler()
+            tallies, self._schema, self._session, rows.tally_rows, compiler, rows.unit_rows
         )
 
     def held_keys(self, columns: Sequence[str], condition: Expression) -> tuple[list[Key], Counts]:

@@ -138,7 +138,7 @@ class Layers:
             )
 
         def over(below: exp.Select, found: dict[str, Sql], *passed: str) -> exp.Select:
-            chosen = [exp.alias_(one, alias) for alias, one in found.items()]
+            chosen = [exp.alias_(s.own(one), alias, copy=False) for alias, one in found.items()]
             names = [s.name(one) for one in passed]
             return exp.select(*chosen, *names, *kept).from_(
                 dialect.layer(below, "below"), copy=False

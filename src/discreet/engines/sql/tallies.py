@@ -53,8 +53,9 @@ def tallied(
     session: Session,
     source: Source,
     compiler: Compiler,
+    units: Source,
 ) -> list[Counts]:
-    """The integers of each tally, flat."""
+    """The integers of each tally, flat. `units` gives the rows where no code is looked at."""
     together: dict[tuple[tuple[str | Bins, ...], Expression, FoundKeys | None], list[int]] = {}
     for place, tally in enumerate(tallies):
         together.setdefault((tally.groups, tally.condition, tally.found), []).append(place)
@@ -64,7 +65,7 @@ def tallied(
         terms = list(dict.fromkeys(tallies[place].term for place in places))
         finest = _finest(terms)
         counted = scan.run(
-            [term for term in terms if finest.get(term, term) == term], session, source
+            [term for term in terms if finest.get(term, term) == term], session, source, units
         )
         for place in places:
             term = tallies[place].term
@@ -101,9 +102,13 @@ class _Scan:
     compiler: Compiler
     keys: FoundKeys | None = None
 
-    def run(self, terms: Sequence[Term], session: Session, source: Source) -> dict[Term, Counts]:
+    def run(
+        self, terms: Sequence[Term], session: Session, source: Source, units: Source
+    ) -> dict[Term, Counts]:
         if self.keys is None:
-            return self._counted(terms, session, source, None)
+            return self._counted(
+                terms, session, units if self._needs_units(terms) else source, None
+            )
         with session.lookup(self.keys, self.compiler) as place:
             return self._counted(terms, session, source, place)
 
@@ -243,6 +248,14 @@ class _Scan:
         if place_of_key is not None:
             key = s.add(key, s.multiply(place_of_key, s.whole(step)))
         return key
+
+    def _needs_units(self, terms: Sequence[Term]) -> bool:
+        """Whether nothing but units is looked at: no groups, no cells, and a condition on units."""
+        if self.groups or any(isinstance(term, Cells) for term in terms):
+            return False
+        looked = [*self._inputs(terms), self.compiler.sql(self.condition)]
+        names = {column.name for each in looked for column in each.find_all(exp.Column)}
+        return all(name.startswith("u") for name in names)
 
     def _valued(self, rows: Sql) -> Sql:
         """The rows with a number b0, b1, ... for each map of groups: what its bins are bins of."""

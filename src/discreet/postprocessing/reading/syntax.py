@@ -21,7 +21,7 @@ _OTHER_NAMES = {
 
 
 def usual_names(tree: Any) -> Any:
-    """The statement with each aggregate under its usual name."""
+    """The statement with each aggregate under its usual name; the tree itself is changed."""
     from sqlglot import exp
 
     def renamed(node: Any) -> Any:
@@ -41,7 +41,7 @@ def usual_names(tree: Any) -> Any:
             return exp.Count(this=exp.Distinct(expressions=[node.this]))
         return node
 
-    return tree.transform(renamed)
+    return tree.transform(renamed, copy=False)
 
 
 def asks_between_rows(tree: Any) -> bool:

@@ -1,5 +1,6 @@
 """Who may use the service: people, their roles, tokens and sessions, behind one small protocol."""
 
+from discreet.service.accounts.opening import open_accounts
 from discreet.service.accounts.people import AccountEvent, Person, Role, Session, TokenView
 from discreet.service.accounts.protocol import Accounts, KeyState
 from discreet.service.accounts.sqlite import SqliteAccounts
@@ -13,4 +14,5 @@ __all__ = [
     "Session",
     "SqliteAccounts",
     "TokenView",
+    "open_accounts",
 ]

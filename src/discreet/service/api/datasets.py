@@ -148,10 +148,10 @@ def asked_live(
     desk: Desk, dataset: LiveDataset, person: Person, question: Question, key: str | None
 ) -> tuple[Answers, dict[str, Any]]:
     """Bind the key, look at the size, ask. The charge is the ledger's: once, however often this runs."""
-    preview = dataset.preview(person.name, question)
-    if preview.rows is not None and preview.rows > desk.limits.answer_rows:
+    cost, rows = dataset.size(person.name, question)
+    if rows is not None and rows > desk.limits.answer_rows:
         raise TooLarge(
-            f"The answer would have {preview.rows:,} rows; at most {desk.limits.answer_rows:,} are sent. "
+            f"The answer would have {rows:,} rows; at most {desk.limits.answer_rows:,} are sent. "
             "Nothing was read or charged. Ask for fewer groups."
         )
     if key is not None:
@@ -159,7 +159,7 @@ def asked_live(
     answers = dataset.ask(person.name, question)
     desk.metrics.count("discreet_answers_total", dataset=dataset.name)
     return answers, {
-        "cost": preview.cost.to_dict(),
+        "cost": cost.to_dict(),
         "left": dataset.left(person.name).to_dict(),
     }
 

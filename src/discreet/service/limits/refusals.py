@@ -59,3 +59,10 @@ class TookTooLong(ServiceRefusal):
     """The question still runs after the time limit. Its charge stands."""
 
     status = 504
+
+
+class Away(ServiceRefusal):
+    """Something that the service needs does not answer."""
+
+    status = 503
+    retry_after = 5

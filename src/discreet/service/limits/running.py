@@ -44,12 +44,13 @@ class Runner:
             )
         self._inside[who] += 1
         self.inside += 1
+        loop = asyncio.get_running_loop()
         future = self._threads.submit(work)
-        future.add_done_callback(self._left(who, asyncio.get_running_loop()))
+        ended = asyncio.Event()
+        future.add_done_callback(self._left(who, loop, ended))
         try:
-            return await asyncio.wait_for(
-                asyncio.shield(asyncio.wrap_future(future)), self._limits.question_seconds
-            )
+            async with asyncio.timeout(self._limits.question_seconds):
+                await ended.wait()
         except TimeoutError:
             if not future.cancel():
                 raise TookTooLong(
@@ -60,9 +61,13 @@ class Runner:
                 "The service is busy: the question waited too long. Nothing was read or charged. "
                 "Ask again in a moment."
             ) from None
+        return future.result()
 
-    def _left(self, who: str, loop: asyncio.AbstractEventLoop) -> Callable[[object], None]:
+    def _left(
+        self, who: str, loop: asyncio.AbstractEventLoop, ended: asyncio.Event
+    ) -> Callable[[object], None]:
         def leave() -> None:
+            ended.set()
             self.inside -= 1
             self._inside[who] -= 1
             if not self._inside[who]:

@@ -14,7 +14,7 @@ from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.service.accounts import Role, Session
-from discreet.service.accounts.sqlite import SESSION_SECONDS
+from discreet.service.accounts.kept import SESSION_SECONDS
 from discreet.service.api.callers import COOKIE, desk_of
 from discreet.service.limits.refusals import NotAllowed, NotSignedIn, ServiceRefusal
 

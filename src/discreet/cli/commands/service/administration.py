@@ -13,7 +13,7 @@ from discreet.cli.options import FILE, budget_of, budget_options, json_option
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.service.accounts import SqliteAccounts
+    from discreet.service.accounts.kept import KeptAccounts
     from discreet.service.settings import Settings
 
 settings_argument = click.argument("settings_path", metavar="SETTINGS", type=FILE)
@@ -23,16 +23,16 @@ dataset_option = click.option(
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Settings, SqliteAccounts]]:
-    from discreet.service.accounts import SqliteAccounts
+def _opened(path: Path) -> Iterator[tuple[Settings, KeptAccounts]]:
+    from discreet.service.accounts import open_accounts
     from discreet.service.settings import load_settings
 
     settings = load_settings(path)
-    if not settings.accounts.exists():
+    if isinstance(settings.ledger, Path) and not settings.accounts.exists():
         raise BadInput(
             f"There are no accounts at {settings.accounts}. Begin with `discreet curator init`."
         )
-    store = SqliteAccounts(settings.accounts)
+    store = open_accounts(settings.accounts, settings.ledger)
     try:
         yield settings, store
     finally:
@@ -50,7 +50,16 @@ def _by() -> str:
 @click.option("--table", help="A table to be asked live, relative to the settings file.")
 @click.option("--schema", help="Its schema, in TOML.")
 @click.option("--custodian", default="custodian", show_default=True, help="The first account.")
-def init(settings_path: Path, table: str | None, schema: str | None, custodian: str) -> None:
+@click.option(
+    "--ledger",
+    default="state/ledger.db",
+    show_default=True,
+    help="Where charges are kept: a file, or postgresql://host/db for several machines. Accounts are "
+    "then kept there too.",
+)
+def init(
+    settings_path: Path, table: str | None, schema: str | None, custodian: str, ledger: str
+) -> None:
     """Write the settings of a service, and make its first custodian. Prints the custodian's token, this
     once.
 
@@ -62,7 +71,7 @@ def init(settings_path: Path, table: str | None, schema: str | None, custodian: 
 
     if (table is None) != (schema is None):
         raise click.UsageError("Give a --table and its --schema, or neither.")
-    token = begin(settings_path, custodian=custodian, table=table, schema=schema)
+    token = begin(settings_path, custodian=custodian, table=table, schema=schema, ledger=ledger)
     click.echo(token)
     click.echo(
         f"Wrote {settings_path}. The line above is the token of {custodian!r}: keep it, it is not shown again. "
@@ -192,6 +201,7 @@ def status(settings_path: Path, as_json: bool) -> None:
 
     from discreet.cli.output import print_json, print_table
     from discreet.ledger import Ledger
+    from discreet.ledger.opening import is_begun
 
     with _opened(settings_path) as (settings, store):
         now = int(time.time())
@@ -202,7 +212,7 @@ def status(settings_path: Path, as_json: bool) -> None:
         }
         caps: dict[str, tuple[str, str]] = {}
         shares: list[tuple[str, str, str, str]] = []
-        if settings.ledger.exists():
+        if is_begun(settings.ledger):
             with Ledger.open(settings.ledger, mark=settings.mark) as ledger:
                 for name in ledger.datasets():
                     caps[name] = (str(ledger.spent(name)), str(ledger.cap(name)))

@@ -24,8 +24,8 @@ def incidence(release_path: Path, first: str, second: str, by: str, as_json: boo
 
     \b
     Examples:
-      discreet theory incidence people.release --first smoker --second sick --by lot
-      discreet theory incidence people.release --first "smoker AND sex = 'F'" --second sick --by lot --json
+      discreet theory incidence lots.release --first smoker --second sick --by lot
+      discreet theory incidence lots.release --first "smoker AND sex = 'F'" --second sick --by lot --json
     """
     from discreet.answering import open_release
     from discreet.cli.output import print_json

@@ -66,9 +66,9 @@ def halfspaces_bound(
 ) -> tuple[float, str]:
     """What no halfspace is off by; with `gamma`, what some gamma-close one is not."""
     if gamma is not None:
-        found = _of_the_net(library, query_class, delta, gamma)
-        if found is not None:
-            return found, CLOSE
+        close = _of_the_net(library, query_class, delta, gamma)
+        if close is not None:
+            return close, CLOSE
     cells = HalfspaceSource(library).cells(query_class.named(library.schema))
     found = _of_cells(cells, delta)
     rows = library.release.public_rows

@@ -96,19 +96,6 @@ def nearest_mixed_table(sizes: Sequence[int], blocks: Sequence[Block]) -> Neares
         raise BadInput(f"A table of {total:,} cells is too large; at most {1 << MOST_COLUMNS:,}.")
     edges = np.cumsum([0, *(each.numbers.size for each in blocks)])
 
-    def rows_of(cells: Integers) -> Floats:
-        codes = np.unravel_index(cells, tuple(sizes))
-        found = []
-        for each in blocks:
-            own = [_factor(sizes[axis], each)[:, codes[axis]] for axis in each.axes]
-            rows = reduce(
-                lambda left, right: (left[:, None, :] * right[None, :, :]).reshape(-1, len(cells)),
-                own,
-                np.ones((1, len(cells))),
-            )
-            found.append(rows / each.std)
-        return np.vstack(found)
-
     def gathered(numbers: Floats) -> Floats:
         price = np.zeros(tuple(sizes))
         for each, start, stop in zip(blocks, edges[:-1], edges[1:], strict=True):
@@ -122,7 +109,22 @@ def nearest_mixed_table(sizes: Sequence[int], blocks: Sequence[Block]) -> Neares
         return price.reshape(-1)
 
     values = np.concatenate([each.numbers.reshape(-1) / each.std for each in blocks])
-    return _nearest(values, rows_of, gathered)
+    return _nearest(values, lambda cells: block_rows(sizes, blocks, cells), gathered)
+
+
+def block_rows(sizes: Sequence[int], blocks: Sequence[Block], cells: Integers) -> Floats:
+    """What each of some cells adds to every measured number, in units of its noise: one row a number."""
+    codes = np.unravel_index(cells, tuple(sizes))
+    found = []
+    for each in blocks:
+        own = [_factor(sizes[axis], each)[:, codes[axis]] for axis in each.axes]
+        rows = reduce(
+            lambda left, right: (left[:, None, :] * right[None, :, :]).reshape(-1, len(cells)),
+            own,
+            np.ones((1, len(cells))),
+        )
+        found.append(rows / each.std)
+    return np.vstack(found)
 
 
 def _factor(cells: int, block: Block) -> Floats:

@@ -19,13 +19,19 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.families.shared.estimate.simplex import nearest_counts
 from discreet.families.tables.estimate.consistent import ConsistentTables
-from discreet.families.tables.estimate.linear_programs import Block, nearest_mixed_table
+from discreet.families.tables.estimate.linear_programs import (
+    Block,
+    block_rows,
+    nearest_mixed_table,
+)
 from discreet.families.tables.queries.residuals import subsets
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
 Columns = tuple[str, ...]
+STEPS = 30
+"""Of least squares, for each combination of cells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +89,13 @@ class WholeTable:
 def nearest_to_tables(
     tables: ConsistentTables, names: Columns, sets: Iterable[Columns]
 ) -> Integers:
-    """Whole counts near all of some tables, by the linear program over their residuals: one number a combination of cells."""
+    """Whole counts near all of some tables: one number a combination of cells.
+
+    Of all tables without negative counts, the one whose residuals are nearest to those of the tables, in squares, each in units of its noise. The true
+    table is one of them, and they form a convex set, so the nearest one is no farther from the truth than the noisy residuals are; then it is rounded.
+    """
+    from scipy.optimize import nnls  # slow to import, and few need it
+
     sizes = tables.sizes(names)
     wanted = dict.fromkeys(own for columns in sets for own in subsets(columns))
     blocks = [
@@ -94,7 +106,13 @@ def nearest_to_tables(
         )
         for own, table, std in ((own, *tables.residual(own)) for own in wanted)
     ]
-    return nearest_mixed_table(sizes, blocks).rounded(prod(sizes))
+    values = np.concatenate([each.numbers / each.std for each in blocks])
+    cells = prod(sizes)
+    try:
+        found, _ = nnls(block_rows(sizes, blocks, np.arange(cells)), values, maxiter=STEPS * cells)
+    except RuntimeError:  # it went round in circles: a program that does not
+        return nearest_mixed_table(sizes, blocks).rounded(cells)
+    return apportioned(found, round(float(found.sum())))
 
 
 def apportioned(numbers: Floats, total: int) -> Integers:

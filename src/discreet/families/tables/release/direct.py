@@ -8,7 +8,7 @@ Theorem:     the mechanism's, and composition over the column sets.
 Error:       each cell's noise law is exact; over a whole class the draws are independent, so
              P(all errors <= h) is the product of P(|X| <= h).
 
-Over few columns of two values, where every row has a cell, a linear program finds whole counts of at least 0 near all the tables
+Over few columns of two values, where every row has a cell, least squares finds whole counts of at least 0 near all the tables
 together. Questions and synthetic rows read these, so that answers agree however they are summed, and the claims add how far they
 lie from the measured cells.
 """

@@ -219,15 +219,16 @@ if (plan) {
     return sent;
   };
   let asked = 0;
-  const replan = later(200, async () => {
+  const publish = byId("publish");
+  const allow = (may) => { if (publish) publish.querySelector("button").disabled = !may; };
+  const planAgain = later(200, async () => {
     const mine = ++asked;
     const sent = query();
     const response = await fetch(`${plan.dataset.plan}?${sent}`);
     const found = await response.json();
     if (mine !== asked) return;
     said.replaceChildren();
-    const publish = byId("publish");
-    if (publish) publish.querySelector("button").disabled = !response.ok;
+    allow(response.ok);
     if (!response.ok) {
       said.append(make("div", found.error.message, "mistake"));
       return;
@@ -246,6 +247,11 @@ if (plan) {
     }
     history.replaceState(null, "", `?${sent}`);
   });
+  const replan = () => {
+    allow(false); // until the form holds what the page shows: else an older budget could be charged
+    asked += 1;
+    planAgain();
+  };
   slider.addEventListener("input", () => {
     epsilon.value = String(Number((10 ** Number(slider.value)).toPrecision(2)));
     shownEpsilon.textContent = epsilon.value;

@@ -7,12 +7,11 @@ from pathlib import Path
 from discreet.errors import LedgerDamaged
 from discreet.ledger.book import Book
 from discreet.ledger.chain import draft
-from discreet.ledger.journal import mark_file, no_fork
-from discreet.ledger.ledger import PATIENCE
+from discreet.ledger.journal import no_fork
 from discreet.ledger.mark import Mark
 from discreet.ledger.names import text_of
-from discreet.ledger.place import settle
-from discreet.ledger.store import Store, damaged, plain_errors
+from discreet.ledger.opening import home_of
+from discreet.ledger.stores.sqlite import damaged
 
 
 def accept_mark(
@@ -26,15 +25,16 @@ def accept_mark(
     ledger there is no repair but a sound copy.
     """
     text_of(reason, what="The reason")
-    place = settle(path)
-    marks = mark_file(place, mark, patience=PATIENCE)
-    with plain_errors(place), no_fork(), marks.locked():
+    home = home_of(path, mark)
+    marks = home.marks
+    home.prepare()
+    with home.plain_errors(), no_fork(), marks.locked():
         try:
             before = marks.read()
             found = "missing" if before is None else f"at event {before.seq}"
         except LedgerDamaged:
             found = "unreadable"
-        store = Store(place, patience=PATIENCE)
+        store = home.open()
         try:
             store.check_schema()
             with store.writing():
@@ -43,11 +43,13 @@ def accept_mark(
                     for row in store.rows_from(1):
                         book.apply(row)
                 except LedgerDamaged as error:
-                    raise damaged(place, str(error)) from error
+                    raise damaged(home.path, str(error)) from error
                 store.check_pages("integrity_check")
                 accepted = draft("accept", reason=reason, mark=found)
                 row = accepted.row(after=book.seq, previous=book.hash)
                 store.insert(row)
+                store.adopt()
+            store.wait_for_disk()
             marks.replace(Mark(row[0], row[3]))
         finally:
             store.close()

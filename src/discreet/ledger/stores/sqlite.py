@@ -18,14 +18,22 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
 from discreet.errors import LedgerBusy, LedgerDamaged, LedgerError
 from discreet.ledger.chain import APPLICATION_ID, SCHEMA, Row
-from discreet.ledger.place import check_one_name, make_private_file, sync_directory
+from discreet.ledger.mark import MarkFile
+from discreet.ledger.place import (
+    check_one_name,
+    make_directory,
+    make_private_file,
+    settle,
+    sync_directory,
+)
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {
@@ -39,7 +47,7 @@ _UNWRITABLE = {
 }
 
 
-def damaged(path: Path, reason: str) -> LedgerDamaged:
+def damaged(path: Path | str, reason: str) -> LedgerDamaged:
     return LedgerDamaged(
         f"The ledger {path} is damaged: {reason}. Nothing was charged and no row was read. "
         "Put the newest sound copy back; nothing can be charged until then."
@@ -71,7 +79,7 @@ def plain_errors(path: Path) -> Iterator[None]:
         raise unwritable(path, error.strerror or str(error)) from error
 
 
-def unwritable(path: Path, reason: str) -> LedgerError:
+def unwritable(path: Path | str, reason: str) -> LedgerError:
     return LedgerError(
         f"The ledger {path} cannot be used: {reason}. This step was not confirmed, so no row may be "
         "read for it. Fix that and run again. A charge that was recorded and not read is taken "
@@ -79,11 +87,12 @@ def unwritable(path: Path, reason: str) -> LedgerError:
     )
 
 
-class Store:
-    """One connection. Not thread safe; the ledger locks around it."""
+class SqliteStore:
+    """One connection to a file. Not thread safe; the journal locks around it."""
 
     def __init__(self, path: Path, *, patience: int) -> None:
         self.path = path
+        self._log_path = f"{path}-wal"
         check_one_name(path)
         # mode=rw: a connection never makes a file; making a ledger is a step of its own.
         self.sql = sqlite3.connect(
@@ -118,14 +127,10 @@ class Store:
             sync_directory(self.path.parent)  # the log's name too
         os.fdatasync(self._log)
 
-    @property
-    def _log_path(self) -> Path:
-        return self.path.with_name(self.path.name + "-wal")
-
     def is_empty(self) -> bool:
         return self.sql.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
-    def create(self, first: Row) -> None:
+    def create(self, first: Row) -> bool:
         """Lay the table with its first event, in one transaction."""
         self.sql.execute("PRAGMA journal_mode = WAL")
         with self.writing():
@@ -134,6 +139,7 @@ class Store:
                 self.sql.execute(statement)
             self.insert(first)
         self.wait_for_disk()
+        return True
 
     def check_schema(self) -> None:
         """The file is a ledger, in WAL mode, with its triggers in place."""
@@ -154,7 +160,7 @@ class Store:
                 raise damaged(self.path, f"SQLite says '{line}'")
 
     def _identities(self) -> tuple[tuple[int, int], ...]:
-        files = (self.path, self._log_path)
+        files = (str(self.path), self._log_path)
         return tuple((status.st_dev, status.st_ino) for status in map(os.stat, files))
 
     def check_files(self) -> None:
@@ -219,8 +225,36 @@ class Store:
         row = self.sql.execute("SELECT payload FROM event WHERE seq = ?", (seq,)).fetchone()
         return None if row is None else row[0]
 
+    def adopt(self) -> None:
+        """Nothing in the file says which copy of it is the true one; the mark does."""
 
-def open_store(path: Path, *, patience: int) -> Store:
-    """A connection to the file at `path`, which is made, empty and private, if it is not there."""
-    make_private_file(path)
-    return Store(path, patience=patience)
+
+@dataclass(frozen=True, slots=True)
+class SqliteHome:
+    """A ledger in a file, with its mark beside it or elsewhere."""
+
+    path: Path
+    marks: MarkFile
+    patience: int
+    is_shared = False
+
+    @classmethod
+    def at(cls, path: Path, mark: Path | str | None, *, patience: int) -> SqliteHome:
+        place = path.with_name(path.name + ".mark") if mark is None else settle(mark)
+        lock = path.with_name(path.name + ".lock")
+        return cls(path, MarkFile(place, lock=lock, patience=patience), patience)
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def prepare(self) -> None:
+        make_directory(self.path.parent)
+        make_directory(self.marks.path.parent)
+
+    def open(self, *, make: bool = False) -> SqliteStore:
+        if make:
+            make_private_file(self.path)
+        return SqliteStore(self.path, patience=self.patience)
+
+    def plain_errors(self) -> AbstractContextManager[None]:
+        return plain_errors(self.path)

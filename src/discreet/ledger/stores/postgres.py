@@ -1,0 +1,175 @@
+"""The ledger's events in PostgreSQL, for several machines.
+
+Every write is one transaction that first takes the ledger's lock, so whoever checks a cap holds it
+while checking, on whatever machine: charges follow each other as if there were one writer. Each
+statement after that sees all that was committed before. Should anything ever write without the lock, the
+primary key and a trigger refuse a second event of one number.
+
+`synchronous_commit` is on, so a commit returns when its event is on the server's disk, and nobody sees
+an event before it is. A server that runs without `fsync` is refused.
+
+A restored copy is told by the machines' marks, and also by the server itself: the ledger notes the number
+of its table and the server's timeline. A dump that was read back makes a new table; a server that was
+restored from an archive, or a standby that took over, begins a new timeline. Each may lack the newest
+charges, so the ledger refuses to go on until `accept_mark` says that it may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Literal, NoReturn
+
+import psycopg
+from psycopg import errors
+
+from discreet.errors import LedgerBusy, LedgerDamaged, LedgerError
+from discreet.ledger.chain import Row
+from discreet.ledger.mark import HOW_TO_ACCEPT
+from discreet.ledger.stores import postgres_tables as tables
+from discreet.ledger.stores.postgres_home import LedgerAddress
+from discreet.ledger.stores.sqlite import damaged, unwritable
+from discreet.postgres_addresses import NoConnection
+from discreet.postgres_transactions import Transactions
+
+ROWS_AT_ONCE = 5_000
+
+_BUSY = (errors.LockNotAvailable, errors.SerializationFailure, errors.DeadlockDetected)
+_FULL = (errors.DiskFull, errors.OutOfMemory, errors.TooManyConnections)
+_READ_ONLY = (errors.ReadOnlySqlTransaction, errors.ObjectNotInPrerequisiteState)
+_GONE = (errors.UndefinedTable, errors.InvalidSchemaName, errors.UndefinedFunction)
+_REFUSED = (errors.UniqueViolation, errors.RaiseException, errors.NotNullViolation)
+
+
+@contextmanager
+def plain_errors(place: str) -> Iterator[None]:
+    """PostgreSQL's and the system's errors as the ledger's own."""
+    try:
+        yield
+    except NoConnection as error:
+        raise LedgerError(
+            f"The ledger's database {place} cannot be opened: {error} Nothing was charged. Check the address, "
+            "the user, and the password in PGPASSWORD or the password file."
+        ) from None
+    except psycopg.Error as error:
+        _raise_plain(place, error)
+    except OSError as error:
+        raise unwritable(place, error.strerror or str(error)) from error
+
+
+def _raise_plain(place: str, error: psycopg.Error) -> NoReturn:
+    if isinstance(error, _BUSY):
+        raise LedgerBusy(
+            f"Others kept the ledger {place} busy for too long. This step was not recorded. Try again."
+        ) from error
+    if isinstance(error, errors.InsufficientPrivilege):
+        raise LedgerError(
+            f"The ledger {place} cannot be used: the database does not let this user do that. Nothing was "
+            "charged. Grant USAGE on its schema, SELECT and INSERT on its tables; who begins a ledger needs "
+            "CREATE on the database."
+        ) from error
+    if isinstance(error, _READ_ONLY):
+        raise unwritable(place, "the server is read-only, as a standby is") from error
+    if isinstance(error, _FULL):
+        raise unwritable(place, "the server is out of disk, memory or connections") from error
+    if isinstance(error, _GONE):
+        raise damaged(place, "its tables were removed") from error
+    if isinstance(error, _REFUSED):
+        raise damaged(place, "another event of that number is there") from error
+    if isinstance(error, errors.QueryCanceled):
+        raise unwritable(place, "the server stopped the query") from error
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        raise unwritable(place, "the server is away, or the connection was lost") from error
+    raise unwritable(place, f"the server says {type(error).__name__}") from error
+
+
+class PostgresStore:
+    """One connection to a database. Not thread safe; the journal locks around it."""
+
+    def __init__(self, address: LedgerAddress, *, patience: int) -> None:
+        self._place = str(address)
+        self._says = tables.for_schema(address.schema)
+        lock = f"ledger {address.schema}"
+        self._sql = Transactions(address.database, lock=lock, patience=patience)
+
+    def close(self) -> None:
+        self._sql.close()
+
+    def writing(self) -> AbstractContextManager[None]:
+        return self._sql.writing()
+
+    def reading(self) -> AbstractContextManager[None]:
+        return self._sql.reading()
+
+    def wait_for_disk(self) -> None:
+        """A commit has waited already, and what is not on disk cannot be seen."""
+
+    def _run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._sql.run(self._says(statement), values)
+
+    def _one(self, statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
+        """The first row, inside a transaction or in one of its own."""
+        with nullcontext() if self._sql.under_way else self.reading():
+            return next(iter(self._run(statement, values)), None)
+
+    # Events
+
+    def insert(self, row: Row) -> None:
+        self._run("INSERT INTO {event} (seq, body, payload, hash) VALUES (%s, %s, %s, %s)", row)
+
+    def rows_from(self, seq: int) -> Iterator[Row]:
+        while True:
+            found = self._run(
+                "SELECT seq, body, payload, hash FROM {event} WHERE seq >= %s ORDER BY seq LIMIT %s",
+                (seq, ROWS_AT_ONCE),
+            )
+            yield from found
+            if len(found) < ROWS_AT_ONCE:
+                return
+            seq = found[-1][0] + 1
+
+    def hash_at(self, seq: int) -> str | None:
+        row = self._one("SELECT hash FROM {event} WHERE seq = %s", (seq,))
+        return None if row is None else row[0]
+
+    def payload_at(self, seq: int) -> bytes | None:
+        row = self._one("SELECT payload FROM {event} WHERE seq = %s", (seq,))
+        return None if row is None else row[0]
+
+    # The tables
+
+    def is_empty(self) -> bool:
+        return self._one("SELECT to_regclass(%s) IS NULL", (self._says("{event}"),)) == (True,)
+
+    def create(self, first: Row) -> bool:
+        with self.writing():
+            if not self.is_empty():  # another machine was faster
+                return False
+            for statement in tables.CREATE:
+                self._run(statement)
+            self.insert(first)
+            self._run(tables.NOTE_PLACE)
+        return True
+
+    def check_schema(self) -> None:
+        with self.reading():
+            if self.is_empty():
+                raise damaged(self._place, "its tables were removed")
+            found = [self._run(question) for question in tables.QUESTIONS]
+        if found != tables.expected(self._says):
+            raise damaged(self._place, "its tables or triggers were altered, or it is no ledger")
+
+    def check_pages(self, how: Literal["quick_check", "integrity_check"]) -> None:
+        """The chain covers every byte of every event; a database has no other check that a user may run."""
+
+    def check_files(self) -> None:
+        if self._run(tables.IS_PLACE) != [(True,)]:
+            raise LedgerDamaged(
+                f"The ledger {self._place} was written by another server or to another table: a backup was "
+                "restored, or a standby took over, and its newest charges may be missing. Nothing was charged. "
+                f"{HOW_TO_ACCEPT}"
+            )
+
+    def adopt(self) -> None:
+        self._run("DELETE FROM {place}")
+        self._run(tables.NOTE_PLACE)
