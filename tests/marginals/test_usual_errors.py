@@ -12,6 +12,7 @@ from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.answer.models.model_table import PROVED_RISK, ModelTable
 from discreet.families.tables.answer.models.usual_errors import (
+    UPPER_END,
     USUAL_FACTOR,
     UsualErrors,
     factor_at,
@@ -84,12 +85,20 @@ def test_the_mean_reach_of_all_cells_is_the_factor_times_their_measured_mean_err
     counts = [np.arange(12.0).reshape(3, 4), np.array([[0.0, 1000.0]])]
     distances = (30.0, 50.0)
     usual = UsualErrors.of(zip(counts, distances, [LAW, LAW], strict=True))
-    mean = (80 + np.sqrt(2 * LAW.variance)) / 14
+    mean = (80 + UPPER_END * np.sqrt(2 * LAW.variance)) / 14
     expected = np.concatenate([(usual.rate * sizes_of(each)).ravel() for each in counts])
     assert expected.mean() == pytest.approx(mean)
-    found = usual.half_widths(counts[0], "0.95")
+    found = usual.half_widths(sizes_of(counts[0]), "0.95")
     exact = USUAL_FACTOR * usual.rate * sizes_of(counts[0])
     assert ((found >= exact) & (found < np.maximum(exact, 1) + 1)).all()
+
+
+def test_errors_of_few_cells_are_spread_evenly_and_of_many_by_their_counts():
+    """Of two by two cells three errors follow from the fourth, of a hundred by a hundred hardly any."""
+    few, many = np.array([[10_000.0, 0.0], [0.0, 0.0]]), np.zeros((100, 100))
+    many[0, 0] = 10_000.0
+    assert sizes_of(few).max() < 4 * sizes_of(few).min()
+    assert sizes_of(many).max() > 40 * sizes_of(many).min()
 
 
 def test_a_distance_below_zero_leaves_the_noise_in_every_interval():
@@ -97,7 +106,7 @@ def test_a_distance_below_zero_leaves_the_noise_in_every_interval():
     low, nothing = (UsualErrors.of([(counts, each, LAW)]) for each in (-1e6, 0.0))
     assert low == nothing and low.rate > 0
     fine = UsualErrors.of([(counts, 0.0, DiscreteLaplaceLaw(Fraction(1, 1000)))])
-    found = fine.half_widths(counts, "0.95")
+    found = fine.half_widths(sizes_of(counts), "0.95")
     assert found is not None and (found == 1).all(), "a row to either side at least"
 
 

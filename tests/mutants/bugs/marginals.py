@@ -184,8 +184,8 @@ MARGINALS = (
         name="distances-below-zero-take-the-noise-out-of-usual-errors",
         trap=42,
         file="src/discreet/families/tables/answer/models/usual_errors.py",
-        old="return cls((max(distance, 0.0) + math.sqrt(variance)) / size)",
-        new="return cls(max(distance + math.sqrt(variance), 0.0) / size)",
+        old="return cls((max(distance, 0.0) + UPPER_END * math.sqrt(variance)) / size)",
+        new="return cls(max(distance + UPPER_END * math.sqrt(variance), 0.0) / size)",
         tests=(
             "tests/marginals/test_usual_errors.py::"
             "test_a_distance_below_zero_leaves_the_noise_in_every_interval",

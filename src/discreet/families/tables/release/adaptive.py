@@ -40,7 +40,7 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
 from discreet.families.tables.answer.models.model_table import CEILING_RISK
-from discreet.families.tables.answer.models.usual_errors import factor_at
+from discreet.families.tables.answer.models.usual_errors import UPPER_END, factor_at
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
 from discreet.families.tables.estimate.fitting import target_of
 from discreet.families.tables.estimate.mixture import (
@@ -167,7 +167,7 @@ class PreparedAdaptive(PreparedClass):
         noise = self.closed.expected()
         lost = sum(2 * people * predicted_variation(size, noise, people) for size in sizes)
         expected = lost / sum(sizes)
-        unseen = self._audit_std() * math.sqrt(len(sizes)) / sum(sizes)
+        unseen = UPPER_END * self._audit_std() * math.sqrt(len(sizes)) / sum(sizes)
         usual = max(math.ceil(factor * (expected + unseen)), 1)
         return replace(
             plain,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
 from discreet.families.tables.answer.linear_tables import WeightedTable, others, summed
-from discreet.families.tables.answer.models.usual_errors import UsualErrors
+from discreet.families.tables.answer.models.usual_errors import UsualErrors, sizes_of
 from discreet.privacy.exact import Exactable, at_part_of_risk, exact
 from discreet.privacy.laws import NoiseLaw
 
@@ -54,7 +55,7 @@ class ModelTable(WeightedTable):
         confidence: Exactable,
     ) -> tuple[Floats, Floats, Floats]:
         value, width, std = super().count(mask, group_axes, rows, confidence)
-        narrow = self._of_cells(self.counts, confidence)
+        narrow = self._of_cells(self._sizes, confidence)
         axes = others(self.counts.ndim, group_axes)
         single = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64) == 1
         if narrow is None or not single.any():
@@ -65,20 +66,24 @@ class ModelTable(WeightedTable):
     def cell_widths(
         self, codes: Sequence[Integers], confidence: Exactable
     ) -> tuple[Floats, Floats] | None:
-        return self._of_cells(self.counts[tuple(codes)], confidence)
+        return self._of_cells(self._sizes[tuple(codes)], confidence)
 
-    def _of_cells(self, counts: Floats, confidence: Exactable) -> tuple[Floats, Floats] | None:
+    @cached_property
+    def _sizes(self) -> Floats:
+        return sizes_of(self.counts)
+
+    def _of_cells(self, sizes: Floats, confidence: Exactable) -> tuple[Floats, Floats] | None:
         """Half-widths and deviations of single cells, by their usual errors; `None` where they are not known.
 
         The bound that is proved for every cell is kept where it is narrower, at a tenth of the risk.
         """
-        usual = None if self.usual is None else self.usual.half_widths(counts, confidence)
+        usual = None if self.usual is None else self.usual.half_widths(sizes, confidence)
         if self.usual is None or usual is None:
             return None
         one = np.zeros(self.counts.shape)
         one[(0,) * one.ndim] = 1.0
         proved, _ = self.reach(one, at_part_of_risk(confidence, PROVED_RISK))
-        return np.minimum(usual, proved), self.usual.deviations(counts)
+        return np.minimum(usual, proved), self.usual.deviations(sizes)
 
     def model_level(self, confidence: Exactable) -> Fraction:
         return at_part_of_risk(confidence, 1 - CEILING_RISK if self.margins else Fraction(1))
