@@ -11,7 +11,8 @@ import pytest
 from discreet.answering import ReleaseReader
 from discreet.answering.regions.selecting import select
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.linear_tables import ModelTable, WeightedTable
+from discreet.families.tables.answer.linear_tables import WeightedTable
+from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.answer.sums.aggregates import aggregate_table
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw

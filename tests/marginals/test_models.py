@@ -19,7 +19,8 @@ from discreet.core.mechanisms import DiscreteLaplace
 from discreet.errors import BadInput, NotAnswerable
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.answer.counting import count_rows
-from discreet.families.tables.answer.linear_tables import ModelTable, WeightedTable
+from discreet.families.tables.answer.linear_tables import WeightedTable
+from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.estimate.fitting import WHOLE_STEPS
 from discreet.families.tables.estimate.log_linear import LogLinear
 from discreet.families.tables.estimate.mixture import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.families.tables.release.automatic import predicted_variation
+from discreet.families.tables.release.predicted_variation import predicted_variation
 
 
 @pytest.mark.parametrize("cells", [1, 2, 9, 400, 250_000])

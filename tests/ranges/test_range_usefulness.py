@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.families.ranges.answer.box_usefulness import (
+    BoxDraws,
     Step,
     _strips,
     box_bound,
     box_distances,
-    positive_reach,
 )
 from discreet.families.ranges.answer.class_bounds import tree_bound
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
@@ -140,8 +140,16 @@ def test_the_reach_of_a_sum_is_exceeded_no_more_often_than_it_says(epsilon, many
         )[0]
         tail = total[len(total) // 2 + math.floor(far) + 1 :].sum()
         assert tail <= math.exp(-log_risk) + 1e-13
-        far = positive_reach(many, float(law.scale), log_risk)
+        both = BoxDraws()
+        both.scale = float(law.scale)
+        both.hide(many, float(law.scale))
+        far = both.reach_and_hidden(log_risk)
         assert positive[math.floor(far) + 1 :].sum() <= math.exp(-log_risk) + 1e-13
+        both.add(2 * many * float(law.scale) ** 2, 0.0, float(law.scale))
+        far = both.reach_and_hidden(log_risk)
+        summed = np.convolve(total, positive)
+        tail = summed[len(total) // 2 + math.floor(far) + 1 :].sum()
+        assert tail <= math.exp(-log_risk) + 1e-13, "draws in a box, and what cut leaves hide"
 
 
 @pytest.mark.parametrize("algorithm", TREES, ids=lambda each: each.name)

@@ -105,6 +105,7 @@ class Asking:
                     np.concatenate([own.std for own in each]),
                     reduce(Covers.joined, (own.covers for own in each)),
                     each[0].unit,
+                    draws=each[0].draws if len(each) == 1 else None,
                 )
             )
         if any(column.covers is Covers.NOISE_AND_CELLS for column in columns):

@@ -7,6 +7,7 @@ whole, not negative and not above a public total is seen to at the end, once, by
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from discreet.answering.readings import Reading
 from discreet.artifacts.answer import Covers, Unit
+from discreet.artifacts.answers import SharedDraws, taken_draws
 from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.privacy.exact import Exactable
 
@@ -62,6 +64,8 @@ class Estimates:
     unit: Unit = Unit.NUMBER
     readings: tuple[Reading, ...] = ()
     """The same number without bias, for a combination with other sources."""
+    draws: Callable[[], SharedDraws | None] | None = None
+    """Works out the draws in the numbers, for a combination of several of them."""
     parts: frozenset[int] = frozenset()
     """The places of the parts of the release that the noise comes from."""
     includes: frozenset[int] = frozenset()
@@ -117,7 +121,7 @@ class Estimates:
             for each in (self.estimate, self.lower, self.upper, self.std)
         )
         estimate, lower, upper, std = numbers
-        return replace(self, estimate=estimate, lower=lower, upper=upper, std=std)
+        return replace(self, estimate=estimate, lower=lower, upper=upper, std=std, draws=None)
 
     def noted(self, *notes: str) -> Estimates:
         return replace(self, notes=tuple(dict.fromkeys([*self.notes, *notes])))
@@ -128,7 +132,9 @@ class Estimates:
             name: np.broadcast_to(getattr(self, name), self.estimate.shape)[places]
             for name in NUMBERS
         }
-        return replace(self, **found)
+        draws = self.draws
+        own = None if draws is None else lambda: taken_draws(draws(), places)
+        return replace(self, draws=own, **found)
 
     def replaced(self, where: Bools | Integers, other: Estimates) -> Estimates:
         """These numbers, with `other`'s at the places `where`."""
@@ -137,7 +143,7 @@ class Estimates:
             own = np.broadcast_to(getattr(self, name), self.estimate.shape).copy()
             own[where] = getattr(other, name)
             found[name] = own
-        return replace(self, **found)
+        return replace(self, draws=None, **found)
 
 
 def joined(parts: list[Estimates]) -> Estimates:
@@ -148,4 +154,4 @@ def joined(parts: list[Estimates]) -> Estimates:
     for name in NUMBERS:
         own = [np.broadcast_to(getattr(each, name), each.estimate.shape) for each in parts]
         found[name] = np.concatenate(own)
-    return replace(parts[0], **found)
+    return replace(parts[0], draws=None, **found)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.answering.source import Source
     from discreet.families.ranges.answer.buckets import BucketSource
     from discreet.families.ranges.answer.ranges import RangeSource
-    from discreet.families.tables.answer.linear_tables import ModelTable
+    from discreet.families.tables.answer.models.model_table import ModelTable
     from discreet.families.tables.estimate.whole_tables import WholeTable
 
 Numbers = npt.NDArray[np.float64]

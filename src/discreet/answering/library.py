@@ -18,10 +18,11 @@ from discreet.families.tables.answer.linear_tables import (
     Agreed,
     CombinedTable,
     LinearTable,
-    ModelTable,
     WeightedTable,
 )
+from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
+from discreet.families.tables.estimate.drawn_cells import DrawnCells
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import WholeTable
 from discreet.families.tables.queries.marginals import Marginals
@@ -79,8 +80,8 @@ class Library:
     def _complete(self) -> list[DirectTable]:
         """Tables that give every row a cell."""
         return [
-            DirectTable(table.columns, table.counts, table.law)
-            for table in self.tables
+            DirectTable(table.columns, table.counts, table.law, ("table", place))
+            for place, table in enumerate(self.tables)
             if all(keeps_every_row(self.schema.column(name)) for name in table.columns)
         ]
 
@@ -171,15 +172,20 @@ class Library:
         weights = inverse_variance_weights([table.law.variance * many for table, many in found])
         counts: Numbers | None = None
         noise: list[tuple[float, NoiseLaw, int]] = []
+        sources: list[DrawnCells] = []
+        places = {id(table): place for place, table in enumerate(self.tables)}
         for (table, many), weight in zip(found, weights, strict=True):
             if weight == 0:
                 continue
             share = weight * reduced(table, columns).astype(np.float64)
             counts = share if counts is None else counts + share
             noise.append((weight, table.law, many))
+            key = ("table", places[id(table)])
+            sources.append(DrawnCells(key, table.columns, table.counts.shape))
         assert counts is not None
+        counted = np.ascontiguousarray(counts)
         whole = self.whole_over(columns)
-        return CombinedTable(columns, np.ascontiguousarray(counts), tuple(noise), whole)
+        return CombinedTable(columns, counted, tuple(noise), whole, tuple(sources))
 
     def _with_margins(self, model: ModelTable) -> ModelTable:
         for axis, name in enumerate(model.columns):

@@ -6,7 +6,7 @@ The numbers are kept in arrays, so a table of a million groups costs arrays and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
@@ -38,6 +38,30 @@ class AddedNoise:
     slack: float = 0.0
     """How far rounding may have moved the value."""
 
+    def taken(self, places: npt.NDArray[np.int64]) -> AddedNoise:
+        return replace(self, value=self.value[places])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedDraws:
+    """The same where answers may share draws: each is a weighted sum of the draws of whole measurements.
+
+    Thread safe: it never changes.
+    """
+
+    value: Floats
+    draws: tuple[tuple[Hashable, NoiseLaw, Floats], ...]
+    """What tells a measurement from others, its law, and for each answer the weights of all its draws."""
+
+    def taken(self, places: npt.NDArray[np.int64]) -> SharedDraws:
+        draws = tuple((key, law, weights[places]) for key, law, weights in self.draws)
+        return SharedDraws(self.value[places], draws)
+
+
+def taken_draws(draws: SharedDraws | None, places: npt.NDArray[np.int64]) -> SharedDraws | None:
+    """The draws of the answers at some places."""
+    return None if draws is None else draws.taken(places)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerColumn:
@@ -51,6 +75,8 @@ class AnswerColumn:
     covers: Covers
     unit: Unit = Unit.NUMBER
     noise: AddedNoise | None = None
+    draws: Callable[[], SharedDraws | None] | None = None
+    """Works out the draws behind the answers, which may share some; asked for only where they are combined."""
 
     def at(self, place: int, confidence: float) -> Answer:
         return Answer(
@@ -65,7 +91,7 @@ class AnswerColumn:
 
     def taken(self, places: npt.NDArray[np.int64]) -> AnswerColumn:
         """The answers at some places."""
-        noise = self.noise and replace(self.noise, value=self.noise.value[places])
+        noise, draws = self.noise and self.noise.taken(places), self.draws
         return replace(
             self,
             estimate=self.estimate[places],
@@ -73,6 +99,7 @@ class AnswerColumn:
             upper=self.upper[places],
             std=self.std[places],
             noise=noise,
+            draws=None if draws is None else lambda: taken_draws(draws(), places),
         )
 
     def values(self, numbers: Floats) -> npt.NDArray[Any]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from discreet.errors import BadQuestion
 from discreet.postprocessing.arithmetic import numbers_of, of_noise
+from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.values import (
     Floats,
     Labels,
@@ -135,7 +136,11 @@ def _reduced(
 
 
 def _sum_of_noise(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Numbers | None:
-    """Sums of independent numbers, as many in every group."""
+    """Sums of numbers whose draws are known, or of independent ones, as many in every group."""
+    if isinstance(value.noise, JointNoise):
+        if not all(len(each) for each in groups):
+            return None  # a sum of nothing is null
+        return of_noise(value.noise.summed(groups), value, value, levels)
     assert value.noise is not None
     sizes = {len(each) for each in groups}
     if len(sizes) != 1 or sizes == {0} or any(place[2] for place in value.noise.terms):

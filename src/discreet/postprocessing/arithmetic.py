@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Unit
 from discreet.errors import BadQuestion
+from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.ratios import ratio_ends
 from discreet.postprocessing.values import (
     Bools,
@@ -130,7 +131,13 @@ def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
             upper,
             np.where(np.isnan(std), np.inf, std),
             left.covers.joined(right.covers),
-            origins={(-1, hash((_known(left), _known(right))), ""): 1},
+            origins={
+                (
+                    -1,
+                    hash((left.noise and left.noise.known, right.noise and right.noise.known)),
+                    "",
+                ): 1
+            },
         )
     return _result(estimate, lower, upper, np.where(np.isnan(std), np.inf, std), left, right)
 
@@ -270,33 +277,30 @@ def _scaled(value: Numbers, factor: float) -> Numbers:
     )
 
 
-def _known(value: Numbers) -> int:
-    """Tells numbers with different noise apart."""
-    terms = value.noise.terms if value.noise is not None else {}
-    return hash(frozenset((place, each[0]) for place, each in terms.items()))
-
-
-def of_noise(noise: Noise, left: Numbers, right: Numbers, levels: Levels) -> Numbers:
+def of_noise(noise: Noise | JointNoise, left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     """The interval of a weighted sum, from the law of its noise."""
-    widths = np.array([[noise.width(levels.at(level))] for level in range(len(levels))])
-    known = (-1, hash(frozenset((k, v[0]) for k, v in noise.terms.items())), "")
+    widths = np.array([noise.widths(levels.at(level)) for level in range(len(levels))])
+    known = (-1, noise.known, "")
     return Numbers(
         noise.value,
         noise.value - widths,
         noise.value + widths,
-        np.full(len(noise.value), noise.std),
+        np.broadcast_to(noise.std, len(noise.value)),
         left.covers.joined(right.covers),
         origins={known: 1},
         noise=noise,
     )
 
 
-def _sum_of_noise(left: Numbers, right: Numbers) -> Noise | None:
-    if left.noise is not None and right.noise is not None:
-        return left.noise.plus(right.noise)
+def _sum_of_noise(left: Numbers, right: Numbers) -> Noise | JointNoise | None:
+    some, more = left.noise, right.noise
+    if isinstance(some, Noise) and isinstance(more, Noise):
+        return some.plus(more)
+    if isinstance(some, JointNoise) and isinstance(more, JointNoise):
+        return some.plus(more)
     for one, other in ((left, right), (right, left)):
         if one.noise is not None and other.is_exact and not other.is_null.any():
-            return replace(one.noise, value=one.noise.value + other.estimate)
+            return one.noise.shifted(other.estimate)
     return None
 
 

@@ -8,7 +8,8 @@ Let h(r) be half the width of the noise of X - r Y, at the confidence, and X, Y 
 turned). Draws are symmetric and unimodal, so a larger weight only spreads the noise (Birnbaum 1948).
 Hence h grows with |r|, and h(r) / r falls for r > 0. So among positive r there is just one end on either
 side of X / Y. If 0 is in the interval, its end beyond 0 is that of a union bound, which is never nearer.
-If Y alone is within its noise there is no end. Numbers that share a draw are left to the union bound.
+If Y alone is within its noise there is no end. Numbers that share a draw go to `joint_noise`, where all draws
+are known, and to the union bound otherwise.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.families.shared.estimate.combination import Terms, half_width, scaled
+from discreet.postprocessing.joint_noise import JointNoise, joint_ratio
 from discreet.postprocessing.values import Floats, Levels, Noise, Numbers
 
 MOST_ROWS = 64
@@ -33,17 +35,36 @@ CLOSE = 0.01
 
 def ratio_ends(left: Numbers, right: Numbers, levels: Levels) -> tuple[Floats, Floats] | None:
     """The ends of left / right at every level; `None` where their joint noise is not known."""
-    if left.noise is None or right.noise is None or len(left) > MOST_ROWS:
+    top, bottom = left.noise, right.noise
+    if top is None or bottom is None or len(left) > MOST_ROWS:
         return None
-    if {place[:2] for place in left.noise.terms} & {place[:2] for place in right.noise.terms}:
+    if isinstance(top, JointNoise) and isinstance(bottom, JointNoise):
+        if top.is_slow or bottom.is_slow:
+            return None
+        return _at_levels(
+            left, right, levels, lambda row, level: joint_ratio(top, bottom, row, level)
+        )
+    if isinstance(top, JointNoise) or isinstance(bottom, JointNoise):
+        return None
+    if {place[:2] for place in top.terms} & {place[:2] for place in bottom.terms}:
         return None  # they share a draw
+    return _at_levels(left, right, levels, lambda row, level: _ends(top, bottom, row, level))
+
+
+def _at_levels(
+    left: Numbers,
+    right: Numbers,
+    levels: Levels,
+    ends: Callable[[int, Fraction], tuple[float, float] | None],
+) -> tuple[Floats, Floats]:
+    """The interval of every row's ratio at every level."""
     shape = (len(levels), len(left))
     lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
     never_below = (left.lower >= 0) & (right.lower >= 0)
     for level in range(len(levels)):
         confidence = levels.at(level)
         for row in range(len(left)):
-            found = _ends(left.noise, right.noise, row, confidence)
+            found = ends(row, confidence)
             if found is None:
                 found = (0.0 if never_below[level, row] else -np.inf), np.inf
             lower[level, row], upper[level, row] = found

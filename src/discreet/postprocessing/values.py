@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from discreet.artifacts.answer import Covers, Unit
 from discreet.families.shared.estimate.combination import half_width
+from discreet.postprocessing.joint_noise import JointNoise
 from discreet.privacy.laws import NoiseLaw
 
 Floats = npt.NDArray[np.float64]
@@ -55,8 +56,23 @@ class Noise:
     slack: float = 0.0
     """How far rounding may have moved the number, beside the noise."""
 
+    def widths(self, confidence: Fraction) -> Floats:
+        """Half the width of each number's interval: all rows have the same noise."""
+        return np.full(len(self.value), self.width(confidence))
+
     def width(self, confidence: Fraction) -> float:
         return half_width(self.terms.values(), confidence) + self.slack
+
+    @property
+    def known(self) -> int:
+        """Tells numbers with different noise apart."""
+        return hash(frozenset((place, each[0]) for place, each in self.terms.items()))
+
+    def shifted(self, by: Floats) -> Noise:
+        return replace(self, value=self.value + by)
+
+    def taken(self, places: npt.NDArray[Any]) -> Noise:
+        return replace(self, value=self.value[places])
 
     @property
     def std(self) -> float:
@@ -98,7 +114,7 @@ class Numbers:
     unit: Unit = Unit.NUMBER
     origins: Mapping[Origin, int] = field(default_factory=dict)
     """The noisy numbers that one of these rests on, and how many of each."""
-    noise: Noise | None = None
+    noise: Noise | JointNoise | None = None
 
     @classmethod
     def exact(cls, values: npt.ArrayLike, levels: int) -> Numbers:
@@ -122,7 +138,7 @@ class Numbers:
 
     def taken(self, places: npt.NDArray[Any]) -> Numbers:
         """The rows at some places."""
-        noise = self.noise and replace(self.noise, value=self.noise.value[places])
+        noise = self.noise and self.noise.taken(places)
         return replace(
             self,
             estimate=self.estimate[places],

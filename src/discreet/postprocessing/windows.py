@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.postprocessing.across import Groups, across, ranks, retagged, running
 from discreet.postprocessing.arithmetic import chosen, numbers_of
+from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.plan import Over
 from discreet.postprocessing.rows import Places, sorted_places, stacked
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value
@@ -104,4 +105,6 @@ def _shifted(asked: Over, arguments: list[Value], order: Places, levels: Levels)
 def _moved(value: Value, tag: str) -> Value:
     """The numbers of other rows."""
     value = replace(value, origins=retagged(value, tag, 1))
-    return replace(value, noise=None) if isinstance(value, Numbers) else value
+    if isinstance(value, Numbers) and not isinstance(value.noise, JointNoise):
+        return replace(value, noise=None)  # of independent rows, another row's draws have no name
+    return value

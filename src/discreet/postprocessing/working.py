@@ -19,6 +19,7 @@ from discreet.postprocessing import logic
 from discreet.postprocessing.across import Groups, across, mode_of
 from discreet.postprocessing.arithmetic import chosen, numbers_of
 from discreet.postprocessing.functions import apply
+from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.plan import (
     Across,
     Call,
@@ -223,8 +224,12 @@ class Work:
             self._answered(question, level).columns[place] for level in range(len(self._levels))
         ]
         first = columns[0]
-        noise = None
-        if first.noise is not None:
+        noise: Noise | JointNoise | None = None
+        shared = None if first.draws is None else first.draws()
+        if shared is not None:
+            weights = {key: (law, each) for key, law, each in shared.draws}
+            noise = JointNoise(shared.value, weights).taken(rows)
+        elif first.noise is not None:
             terms = {(DRAW, draw, ""): (weight, law, 1) for weight, law, draw in first.noise.terms}
             noise = Noise(first.noise.value[rows], terms, first.noise.slack)
         return Numbers(
@@ -370,7 +375,8 @@ class Work:
         value = self._scalars[id(table)].taken(np.zeros(rows, dtype=np.int64))
         if isinstance(value, Numbers):
             origins = {(q, p, f"{tag}>once"): n for (q, p, tag), n in value.origins.items()}
-            return replace(value, origins=origins, noise=None)
+            kept = value.noise if isinstance(value.noise, JointNoise) else None
+            return replace(value, origins=origins, noise=kept)
         return value
 
     def _looked_up(self, table: Table, keys: Sequence[Value], rows: int) -> Value:

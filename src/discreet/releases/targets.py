@@ -58,13 +58,16 @@ class TargetError:
     def is_met(self, part: Prepared, *, rows: int | None) -> bool:
         error = part.error(rows=rows, confidence=self.confidence)
         reached = error.simultaneous if self.simultaneous else error.half_width
+        if error.is_foreseen:
+            reached = None
         if reached is not None and self.relative is not None:
             reached = None if error.scale is None else reached / error.scale
         if reached is None and rows is None:
             raise BadInput(
                 f"The error of {self.text} depends on the number of rows; give `rows`, or `people` in the schema."
             )
-        if reached is None and self.simultaneous and error.half_width is not None:
+        known = error.half_width is not None and not error.is_foreseen
+        if reached is None and self.simultaneous and known:
             raise BadInput(
                 f"{self.text} is released by {part.algorithm!r} here, for which no bound of all queries at once is "
                 "known before the rows are read. Ask for the error of single queries, without --simultaneous "

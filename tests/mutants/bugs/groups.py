@@ -111,6 +111,17 @@ GROUPS = (
         tests=(f"{AT_ONCE}::test_walks_stay_within_their_bound_as_often_as_it_says",),
     ),
     Mutant(
+        name="what-cut-leaves-hide-takes-the-place-of-a-boxs-noise",
+        trap=42,
+        file="src/discreet/families/ranges/answer/box_usefulness.py",
+        old="(inside + log_moments(self._hidden, slopes) + risk)",
+        new="(log_moments(self._hidden, slopes) + risk)",
+        tests=(
+            "tests/ranges/test_range_usefulness.py::"
+            "test_the_reach_of_a_sum_is_exceeded_no_more_often_than_it_says",
+        ),
+    ),
+    Mutant(
         name="a-box-has-the-noise-of-its-widest-level",
         trap=42,
         file="src/discreet/families/ranges/answer/box_usefulness.py",

@@ -58,7 +58,7 @@ MARGINALS = (
     Mutant(
         name="a-ceiling-takes-no-part-of-the-risk",
         trap=42,
-        file="src/discreet/families/tables/answer/linear_tables.py",
+        file="src/discreet/families/tables/answer/models/model_table.py",
         old="at_part_of_risk(confidence, 2 * CEILING_RISK / len(self.margins))",
         new="at_part_of_risk(confidence, 20 * CEILING_RISK / len(self.margins))",
         tests=(
@@ -77,7 +77,7 @@ MARGINALS = (
     Mutant(
         name="a-distance-below-zero-takes-the-noise-out-of-the-bound",
         trap=42,
-        file="src/discreet/families/tables/answer/linear_tables.py",
+        file="src/discreet/families/tables/answer/models/model_table.py",
         old="        return max(0.0, self.distance) + self.law.half_width(float(two_sided))\n",
         new="        return max(0.0, self.distance + self.law.half_width(float(two_sided)))\n",
         tests=(
@@ -87,7 +87,7 @@ MARGINALS = (
     Mutant(
         name="a-ceiling-below-zero-leaves-a-single-number",
         trap=42,
-        file="src/discreet/families/tables/answer/linear_tables.py",
+        file="src/discreet/families/tables/answer/models/model_table.py",
         old="        return np.asarray(np.maximum(margin.counts, 0.0) + reach)\n",
         new="        return np.asarray(margin.counts + reach)\n",
         tests=(
@@ -178,6 +178,38 @@ MARGINALS = (
         new="math.ceil(max(bounds) / 2)",
         tests=(
             "tests/marginals/test_claims.py::test_a_models_claim_is_the_widest_interval_of_a_cell_or_all_rows",
+        ),
+    ),
+    Mutant(
+        name="distances-below-zero-take-the-noise-out-of-usual-errors",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/usual_errors.py",
+        old="return cls((max(distance, 0.0) + UPPER_END * math.sqrt(variance)) / size)",
+        new="return cls(max(distance + UPPER_END * math.sqrt(variance), 0.0) / size)",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_a_distance_below_zero_leaves_the_noise_in_every_interval",
+        ),
+    ),
+    Mutant(
+        name="an-unmeasured-factor-at-high-confidence",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/usual_errors.py",
+        old="    if level > MOST_MEASURED:\n        return None\n",
+        new="",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_what_was_not_measured_is_left_to_the_bound_that_is_proved",
+        ),
+    ),
+    Mutant(
+        name="the-usual-error-of-a-cell-taken-for-a-sum-of-cells",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/model_table.py",
+        old="single = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64) == 1",
+        new="single = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64) >= 1",
+        tests=(
+            "tests/marginals/test_usual_errors.py::test_sums_over_cells_keep_the_bound_that_is_proved",
         ),
     ),
 )

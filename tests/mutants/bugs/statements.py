@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 COVERAGE = "tests/postprocessing/test_interval_coverage.py"
 CORPUS = "tests/postprocessing/test_corpus.py"
+JOINT = "tests/answers/test_joint_noise.py"
 WORK = "tests/postprocessing/test_work.py"
 FAR = "tests/curator/test_far_from_zero.py"
 SUMS = "tests/answers/test_sums_of_expressions.py"
@@ -153,5 +154,29 @@ STATEMENTS = (
         tests=(
             "tests/ranges/test_range_usefulness.py::test_the_distance_of_all_boxes_is_the_largest_of_each",
         ),
+    ),
+    Mutant(
+        name="draws-that-two-numbers-share-count-as-two",
+        trap=42,
+        file="src/discreet/postprocessing/joint_noise.py",
+        old="weights[key] = (law, weights[key][1] + each) if key in weights else (law, each)",
+        new="weights[(key, len(weights)) if key in weights else key] = (law, each)",
+        tests=(f"{JOINT}::test_a_difference_of_counts_has_the_noise_of_the_cells_that_differ",),
+    ),
+    Mutant(
+        name="a-ratio-is-not-looked-for-beyond-its-first-end",
+        trap=42,
+        file="src/discreet/postprocessing/joint_noise.py",
+        old="        larger = [np.maximum(np.abs(a / r - b), np.abs(b)) for a, b in self._parts]\n",
+        new="        larger = [np.zeros(len(b)) for _, b in self._parts]\n",
+        tests=(f"{JOINT}::test_a_ratio_is_looked_for_as_far_as_the_law_of_its_noise_reaches",),
+    ),
+    Mutant(
+        name="cells-left-out-of-a-public-total-have-the-wrong-sign",
+        trap=42,
+        file="src/discreet/answering/regions/public_total.py",
+        old="np.where(fewer, weights - 1.0, weights)",
+        new="np.where(fewer, 1.0 - weights, weights)",
+        tests=(f"{JOINT}::test_more_than_half_of_a_public_total_is_counted_by_the_other_cells",),
     ),
 )

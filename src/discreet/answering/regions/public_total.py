@@ -26,3 +26,15 @@ def counted_down(
     fewer = others < many
     rest = np.where(others == 0, float(rows), rows - (total - sums))
     return np.where(fewer, rest, sums), np.where(fewer, others, many)
+
+
+def weights_counted_down(
+    rows: int | None, counts: Floats, sums: Floats, weights: Floats
+) -> tuple[Floats, Floats]:
+    """The same with the weight of each cell, one question a row; only sums of whole cells are counted down."""
+    if rows is None or not np.isin(weights, (0.0, 1.0)).all():
+        return sums, weights
+    many = weights.reshape(len(weights), -1).sum(axis=1)
+    values, draws = counted_down(rows, counts.size, float(counts.sum()), sums, many)
+    fewer = (draws < many).reshape(-1, *[1] * counts.ndim)
+    return values, np.where(fewer, weights - 1.0, weights)

@@ -10,7 +10,7 @@ The published estimates differ from the measured numbers, node by node, by what 
 for any box that adds to at most the largest sum, over the places of each face, of the differences below
 the parents that it cuts. In two columns it is worked out for all boxes at once (`box_distances`). Rows in leaves that a face cuts count not at all or in full. Which of the cut
 nodes are leaves was decided by their own noise, so what they hide is bounded for any choice among them:
-by the sum of max(noise, 0), whose moment generating function is known.
+by the sum of max(noise, 0), whose moment generating function is known. It goes with that of the box's own noise.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from discreet.families.ranges.estimate.tree_nodes import TreeNodes
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.tree import Nodes, bits_of
 
+CHANCES = 3
+"""Ways to fail: noise upward, noise downward, and noise downward with what cut leaves hide."""
 FACES = 2
 """Faces of a box in each column."""
 MOST_CORNERS = 1 << 29
@@ -51,9 +53,8 @@ def box_bound(source: RangeSource, delta: float) -> float:
         layer.depth: ids for layer, ids in zip(source.tree.layers, nodes.by_layer, strict=True)
     }
     log_boxes = sum(2 * math.log(source.schema.column(name).value_cells) for name in source.columns)
-    risk = math.log((2 + len(measured.levels)) / delta) + log_boxes  # two sides, and what is hidden
+    risk = math.log(CHANCES / delta) + log_boxes
     draws = BoxDraws()
-    hidden_noise = 0.0
     apart = {"estimate": 0.0, "count": 0.0}
     steps: dict[str, list[Step]] = {name: [] for name in apart}
     cells = [source.schema.column(name).value_cells for name in source.columns]
@@ -72,8 +73,9 @@ def box_bound(source: RangeSource, delta: float) -> float:
             scale,
         )
         if level.depth != bits:
-            every = np.ones(len(level.nodes))
-            hidden_noise += positive_reach(min(len(every), _cut(level.nodes, every)), scale, risk)
+            # Noise decides which nodes of an adaptive tree are leaves, so each may be one.
+            may_hide = np.ones(len(level.nodes)) if measured.is_adaptive else 1.0 * level.stopped
+            draws.hide(min(float(may_hide.sum()), _cut(level.nodes, may_hide)), scale)
         ids = ids_of[level.depth]
         for name in apart:
             signed = getattr(nodes, name)[ids] - level.numbers
@@ -95,11 +97,11 @@ def box_bound(source: RangeSource, delta: float) -> float:
         if exact is not None:
             apart[name] = min(apart[name], exact)
     leaves = np.flatnonzero(nodes.is_leaf)
-    hidden = max(
-        _crossed(nodes, leaves, nodes.estimate[leaves]),
-        _crossed(nodes, leaves, shown[leaves]) + hidden_noise,
+    bound = max(
+        draws.reach(risk) + apart["count"],
+        draws.reach(risk) + apart["estimate"] + _crossed(nodes, leaves, nodes.estimate[leaves]),
+        draws.reach_and_hidden(risk) + apart["estimate"] + _crossed(nodes, leaves, shown[leaves]),
     )
-    bound = draws.reach(risk) + max(apart["estimate"] + hidden, apart["count"])
     return min(bound, _all_rows(measured.levels[0], nodes, risk)) + ROUNDING
 
 
@@ -165,6 +167,7 @@ class BoxDraws:
 
     def __init__(self) -> None:
         self.variance = self.slack = self.scale = 0.0
+        self._hidden: list[tuple[float, float]] = []
 
     def add(self, variance: float, slack: float, scale: float) -> None:
         self.variance += variance
@@ -176,6 +179,26 @@ class BoxDraws:
         far = reach(np.array([self.variance]), risk, np.array([self.scale]))
         return float(far[0]) + self.slack
 
+    def hide(self, many: float, scale: float) -> None:
+        """At one level, so many leaves may be cut, each with a draw of this scale on what it hides."""
+        if many > 0 and scale > 0:
+            self._hidden.append((many, scale))
+
+    def reach_and_hidden(self, risk: float) -> float:
+        """How far their sum and that of max(draw, 0) over all cut leaves go together.
+
+        Nodes in a box and nodes that its faces cut are different ones, so the logarithms of moment generating
+        functions add, and one risk does for all levels and for both.
+        """
+        if not self._hidden or self.scale == 0:
+            return self.reach(risk)
+        widest = max(self.scale, *(scale for _, scale in self._hidden))
+        slopes = np.arange(1, 100) / 100 / widest
+        inside = self.variance / (2 * widest**2) * -np.log1p(-((slopes * widest) ** 2))
+        return (
+            float(((inside + log_moments(self._hidden, slopes) + risk) / slopes).min()) + self.slack
+        )
+
 
 def box_noise_bound(
     cells: Sequence[int], levels: Sequence[tuple[tuple[int, ...], NoiseLaw]], delta: float
@@ -184,7 +207,7 @@ def box_noise_bound(
 
     `levels`: the depth of each measured level, from the top, and its noise.
     """
-    risk = math.log((2 + len(levels)) / delta) + sum(2 * math.log(each) for each in cells)
+    risk = math.log(CHANCES / delta) + sum(2 * math.log(each) for each in cells)
     bits = [bits_of(each) for each in cells]
     draws = BoxDraws()
     above = (0,) * len(bits)
@@ -215,16 +238,13 @@ def _all_rows(top: MeasuredLevel, nodes: TreeNodes, risk: float) -> float:
     return max(float(nodes.estimate[0]), fitted, truly)
 
 
-def positive_reach(many: float, scale: float, log_risk: float) -> float:
-    """How far a sum of max(X, 0) over `many` discrete Laplace draws goes, but for exp(-log_risk)."""
-    if many <= 0 or scale == 0:
-        return 0.0
-    epsilon = 1 / scale
-    slopes = epsilon * np.arange(1, 100) / 100
-    p = math.exp(-epsilon)
-    growth = np.exp(slopes - epsilon)
-    moments = (1 + (1 - p) * growth / (1 - growth)) / (1 + p)
-    return float(((many * np.log(moments) + log_risk) / slopes).min())
+def log_moments(hidden: Sequence[tuple[float, float]], slopes: Floats) -> Floats:
+    """The logarithm of E exp(s X), of a sum X of max(draw, 0): so many discrete Laplace draws of each scale."""
+    total = np.zeros(len(slopes))
+    for many, scale in hidden:
+        p, growth = math.exp(-1 / scale), np.exp(slopes - 1 / scale)
+        total = total + many * np.log((1 + (1 - p) * growth / (1 - growth)) / (1 + p))
+    return total
 
 
 def _parents(level: MeasuredLevel, above: tuple[int, ...]) -> tuple[Nodes, Integers]:

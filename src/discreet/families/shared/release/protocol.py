@@ -54,6 +54,8 @@ class ClassError:
     scale: float | None
     """What an error is compared with: rows for counts, the bounds' width for means, the largest possible sum for sums."""
     note: str = ""
+    is_foreseen: bool = False
+    """Whether error and half-width are what such tables usually have, so that none can be solved for."""
 
     @classmethod
     def in_rows(cls, rows: int | None, **known: Any) -> ClassError:

@@ -97,7 +97,9 @@ class TableBatches:
         found = table.counts[tuple(codes)]
         one = np.ones(len(asked.codes), dtype=np.int64)
         most = table.ceilings_of_cells(codes, confidence)
-        counted = self._finish(table, found, one, found, one, None, confidence, most=most)
+        counted = self._finish(
+            table, found, one, found, one, None, confidence, most=most, codes=codes
+        )
         if table.whole is not None:
             return around(counted, table.whole.counts[tuple(codes)], table.whole.most)
         counted = self._with_trees(counted, names, asked.codes, confidence)
@@ -133,8 +135,9 @@ class TableBatches:
         confidence: float,
         *,
         most: Floats | None = None,
+        codes: list[Integers] | None = None,
     ) -> Estimates:
-        """`most`: what the counts cannot exceed, if that took a part of the risk."""
+        """`most`: what the counts cannot exceed, if that took a part of the risk. `codes`: of single cells."""
         exact = inner == outer
         schema, rows = self._library.schema, self._library.tabled_rows
         if table.has_own_draws:
@@ -145,12 +148,18 @@ class TableBatches:
             outer_sum, outer = counted_down(rows, table.cells, total, outer_sum, outer)
         cells = int(max(inner.max(initial=0), outer.max(initial=0)))
         level = confidence if most is None else float(table.model_level(confidence))
-        wide, std = self._first_cells(table, cells, level)
+        own = None if codes is None else table.cell_widths(codes, level)
+        if own is not None:
+            below, deviation = own
+            above = below
+        else:
+            wide, std = self._first_cells(table, cells, level)
+            below, above, deviation = wide[inner], wide[outer], std[outer]
         middle = inner_sum if partial is None else inner_sum + partial
-        ends = inner_sum - wide[inner], outer_sum + wide[outer]
+        ends = inner_sum - below, outer_sum + above
         if most is not None:
-            ends = below_a_ceiling(*ends, wide[inner], most)
-        return Estimates(middle, ends[0], ends[1], std[outer], exact, is_model=table.is_model)
+            ends = below_a_ceiling(*ends, below, most)
+        return Estimates(middle, ends[0], ends[1], deviation, exact, is_model=table.is_model)
 
     def _first_cells(
         self, table: WeightedTable, most: int, confidence: float

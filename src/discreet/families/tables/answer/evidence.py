@@ -12,9 +12,11 @@ from discreet.answering.evidence import Evidence, NoisyTable, measured_numbers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadRelease
-from discreet.families.tables.answer.linear_tables import ModelTable
+from discreet.families.tables.answer.models.model_table import ModelTable
+from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.answer.parities import SplitSource
 from discreet.families.tables.estimate.mixture import Mixture, model_counts
+from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import WholeTable
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.privacy.laws import NoiseLaw
@@ -83,6 +85,12 @@ def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
         if all(keeps_every_row(schema.column(name)) for name in columns):
             table.total, table.total_law = _total(found.residuals, rows)
         found.models.append(table)
+    known = ResidualTables(schema, found.residuals, rows=round(rows))
+    filled = [table for table in found.models if not known.determines(table.columns)]
+    if filled:
+        usual = UsualErrors.of((each.counts, each.distance, each.law) for each in filled)
+        for table in filled:
+            table.usual = usual
     return found
 
 

@@ -1,4 +1,4 @@
-"""Tables with their noise: measured cell by cell, put together from residuals, or filled in by a model.
+"""Tables with their noise: measured cell by cell, or put together from residuals.
 
 Where cells share noise a table cannot be asked for the noise of "so many cells": what matters is which. Every
 table answers for weights on its cells instead. A question with groups has one width for each distinct pattern
@@ -11,7 +11,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
@@ -34,13 +33,9 @@ from discreet.families.shared.estimate.linear_widths import (
     variance_of_repeated,
 )
 from discreet.families.tables.estimate.consistent import ConsistentTables
-from discreet.privacy.exact import Exactable, at_part_of_risk, exact
+from discreet.families.tables.estimate.drawn_cells import DrawnCells, Draws
+from discreet.privacy.exact import Exactable
 from discreet.privacy.laws import NoiseLaw
-
-TOTAL_RISK = Fraction(1, 10)
-"""The part of an interval's risk that goes to the total: its noise is the smaller one by far."""
-CEILING_RISK = Fraction(1, 10)
-"""The part of an interval's risk that goes to the tables of single columns above it."""
 
 
 def summed(numbers: npt.NDArray[np.generic], mask: Bools, axes: tuple[int, ...]) -> Floats:
@@ -103,6 +98,13 @@ class WeightedTable(ABC):
         """The draws in one weighted sum; `None` where it has a bias."""
         return None
 
+    draws_behind: int = 0
+    """How many draws may be in one weighted sum."""
+
+    def draws(self, weights: Floats) -> list[Draws] | None:
+        """The weight of every single draw in one weighted sum; `None` where they are not known."""
+        return None
+
     def count(
         self,
         mask: Bools,
@@ -137,6 +139,12 @@ class WeightedTable(ABC):
 
     def ceilings_of_cells(self, codes: Sequence[Integers], confidence: Exactable) -> Floats | None:
         """The same for single cells, by their codes in each column."""
+        return None
+
+    def cell_widths(
+        self, codes: Sequence[Integers], confidence: Exactable
+    ) -> tuple[Floats, Floats] | None:
+        """Half-widths and deviations of single cells, where they differ from cell to cell."""
         return None
 
     def widths(
@@ -194,7 +202,21 @@ class CombinedTable(WeightedTable):
     counts: Floats
     noise: Terms
     whole: Agreed | None = None
+    sources: tuple[DrawnCells, ...] = ()
+    """The measured tables behind each term of `noise`."""
     has_own_draws: bool = field(default=True, init=False)
+
+    @property
+    def draws_behind(self) -> int:  # type: ignore[override]
+        return sum(prod(source.shape) for source in self.sources)
+
+    def draws(self, weights: Floats) -> list[Draws] | None:
+        if len(self.sources) != len(self.noise):
+            return None
+        return [
+            (source.key, law, share * source.spread(weights, self.columns))
+            for source, (share, law, _) in zip(self.sources, self.noise, strict=True)
+        ]
 
     @cached_property
     def cell_variance(self) -> float:
@@ -278,6 +300,13 @@ class LinearTable(WeightedTable):
         rows = self._tables.coefficients(self.columns, weights)
         return repeated_half_width(rows, confidence), math.sqrt(variance_of_repeated(rows))
 
+    @property
+    def draws_behind(self) -> int:  # type: ignore[override]
+        return self._tables.draws_behind(self.columns)
+
+    def draws(self, weights: Floats) -> list[Draws]:
+        return self._tables.draws(self.columns, weights)
+
     def deviation(self, weights: Floats) -> float:
         return math.sqrt(variance_of_repeated(self._tables.coefficients(self.columns, weights)))
 
@@ -318,99 +347,3 @@ class LinearTable(WeightedTable):
         if not laws:
             return np.zeros(many.shape), np.zeros(many.shape)
         return linear_half_widths(laws, np.stack(weights, 1), np.stack(counts, 1), confidence)
-
-
-@dataclass(eq=False)
-class ModelTable(WeightedTable):
-    """A table that a model filled in, and a noisy measurement of how many rows it is off in all.
-
-    With e the errors of the cells, |sum of w e| <= max|w| * sum|e|; the sum of |e| was measured
-    with noise, so its upper end at `confidence` bounds every question about the table at once.
-    Where the total is known too, rows that are too many in some cells are missing in others: with
-    weights between a and b, |sum of w e| <= (b - a)/2 * sum|e| + |a + b|/2 * |sum of e|. A count is
-    then off by half the distance, about.
-    """
-
-    columns: tuple[str, ...]
-    counts: Floats
-    distance: float
-    law: NoiseLaw
-    total: float | None = None
-    """The number of rows in the table, as it was measured; `None`: some rows may be in no cell."""
-    total_law: NoiseLaw | None = None
-    """The noise of `total`; `None`: it is exact."""
-    is_model: bool = field(default=True, init=False)
-    margins: dict[int, WeightedTable] = field(default_factory=dict, init=False)
-
-    def model_level(self, confidence: Exactable) -> Fraction:
-        return at_part_of_risk(confidence, 1 - CEILING_RISK if self.margins else Fraction(1))
-
-    def ceilings(
-        self, selected: Bools, group_axes: tuple[int, ...], confidence: Exactable
-    ) -> Floats:
-        """What the counts of the selected cells cannot exceed, one a group.
-
-        No more rows are in some cells than in the cells of one column that they lie in, which were
-        measured: each such sum, at its upper end, is a bound (Frechet's). Together they fail with
-        probability `CEILING_RISK` of the interval's risk.
-        """
-        sizes = [self.counts.shape[axis] for axis in group_axes]
-        least = np.full(sizes, np.inf)
-        wide = np.broadcast_to(selected, self.counts.shape)
-        for axis in self.margins:
-            if axis in group_axes:
-                place = group_axes.index(axis)
-                shape = [size if at == place else 1 for at, size in enumerate(sizes)]
-                least = np.minimum(least, self._ceiling_of_cells(axis, confidence).reshape(shape))
-            else:
-                others = tuple(other for other in range(wide.ndim) if other != axis)
-                touched = np.asarray(wide.any(axis=others))
-                least = np.minimum(least, self._ceiling(axis, touched, confidence))
-        return least
-
-    def ceilings_of_cells(self, codes: Sequence[Integers], confidence: Exactable) -> Floats | None:
-        if not self.margins:
-            return None
-        least = np.full(len(codes[0]), np.inf)
-        for axis in self.margins:
-            least = np.minimum(least, self._ceiling_of_cells(axis, confidence)[codes[axis]])
-        return least
-
-    def _ceiling_of_cells(self, axis: int, confidence: Exactable) -> Floats:
-        margin = self.margins[axis]
-        first = np.zeros(margin.counts.shape)
-        first[0] = 1.0  # all cells of a column are alike to the noise
-        reach, _ = margin.reach(first, self._one_sided(confidence))
-        return np.asarray(np.maximum(margin.counts, 0.0) + reach)
-
-    def _ceiling(self, axis: int, touched: Bools, confidence: Exactable) -> float:
-        margin, weights = self.margins[axis], touched.astype(np.float64)
-        if not touched.any():
-            return 0.0
-        reach, _ = margin.reach(weights, self._one_sided(confidence))
-        return max(0.0, float((margin.counts * weights).sum())) + reach
-
-    def _one_sided(self, confidence: Exactable) -> Fraction:
-        return at_part_of_risk(confidence, 2 * CEILING_RISK / len(self.margins))
-
-    def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
-        largest = float(np.abs(weights).max(initial=0.0))
-        width = largest * self._most_off(exact(confidence, name="confidence"))
-        if self.total is not None:
-            off = abs(self.total - float(self.counts.sum()))
-            if self.total_law is not None:
-                off += self.total_law.half_width(float(at_part_of_risk(confidence, TOTAL_RISK)))
-            within = self._most_off(at_part_of_risk(confidence, 1 - TOTAL_RISK))
-            top, bottom = float(weights.max(initial=0.0)), float(weights.min(initial=0.0))
-            width = min(width, (top - bottom) / 2 * within + abs(top + bottom) / 2 * off)
-        # Half the measured distance is what a random half of the cells is off by, about.
-        return width, largest * max(self.distance, self.law.std) / 2
-
-    def _most_off(self, level: Fraction) -> float:
-        """What the distance is below, with probability `level`: one side of its noise.
-
-        No distance is below 0. A measured one that is below 0 shows nothing but its noise, and must
-        not take the noise out of the bound: that would leave intervals of no width.
-        """
-        two_sided = max(2 * level - 1, Fraction(1, 2))
-        return max(0.0, self.distance) + self.law.half_width(float(two_sided))

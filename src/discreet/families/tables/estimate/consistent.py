@@ -11,7 +11,7 @@ which its noise has equal variances: combining them one by one is least squares 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -20,6 +20,7 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.combination import inverse_variance_weights
+from discreet.families.tables.estimate.drawn_cells import DrawnCells, Draws
 from discreet.families.tables.estimate.residuals import ResidualTables, centred
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.laws import NoiseLaw
@@ -37,6 +38,8 @@ class DirectTable:
     columns: Columns
     counts: Integers
     law: NoiseLaw
+    key: Hashable = None
+    """Tells it from other tables that were measured."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,6 +180,25 @@ class ConsistentTables:
                 many = size // max(1, prod(self.sizes(each.columns)))
             found.append((each.law, each.row.reshape(-1), many))
         return found
+
+    def draws(self, columns: Columns, weights: Floats) -> list[Draws]:
+        """The same for every single draw, each measurement told from others by a key."""
+        found: list[Draws] = []
+        for each in self._drawn(columns, weights):
+            key: Hashable = ("residual", each.key)
+            row = each.row.reshape(-1)
+            if each.place is not None:
+                table = self._direct[each.place]
+                cells = DrawnCells(table.key, table.columns, table.counts.shape)
+                key, row = table.key, cells.spread(each.row, each.columns)
+            found.append((key, each.law, row))
+        return found
+
+    def draws_behind(self, columns: Columns) -> int:
+        """At most how many draws are in one weighted sum."""
+        pieces = [own for own in subsets(columns) if own in self._residuals.pieces]
+        tables = sum(table.counts.size for table in self._direct)
+        return tables + sum(prod(self.sizes(own)) for own in pieces)
 
     def covariance(
         self, columns: Columns, weights: Floats, others: Columns, other_weights: Floats

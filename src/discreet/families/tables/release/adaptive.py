@@ -39,6 +39,8 @@ from discreet.core.vault import Request
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
+from discreet.families.tables.answer.models.model_table import CEILING_RISK
+from discreet.families.tables.answer.models.usual_errors import UPPER_END, factor_at
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
 from discreet.families.tables.estimate.fitting import target_of
 from discreet.families.tables.estimate.mixture import (
@@ -53,6 +55,7 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import Bins, ModelDistance, Residual
 from discreet.families.tables.release.claims import model_claim
 from discreet.families.tables.release.pair_choice import CAUTION, Candidate, choose, one_way_share
+from discreet.families.tables.release.predicted_variation import predicted_variation
 from discreet.families.tables.release.residual import (
     PreparedResiduals,
     ResidualMarginals,
@@ -61,6 +64,7 @@ from discreet.families.tables.release.residual import (
 from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.exact import at_part_of_risk
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
@@ -69,6 +73,14 @@ LOOKING, AUDIT = Fraction(10, 100), Fraction(3, 100)
 ROUNDS = 2
 STEPS = (40, 140)
 FITTED = 0.9
+FORESEEN = (
+    "A model is fitted to what stands out. The error and the half-width are those of an average cell, foreseen for "
+    "counts that follow Zipf's law: typically within a factor of 2. The release measures its own error."
+)
+UNKNOWN = (
+    "A model is fitted to what stands out; the expected error is that of noise on everything, the alternative "
+    "that it is preferred to. The release measures its own error."
+)
 LEVELS = (4, 8, 16, 32)
 """Bins of a column; beside its own cells."""
 MOST_PAIR_CELLS = 1 << 20
@@ -145,14 +157,39 @@ class PreparedAdaptive(PreparedClass):
         return []
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        """What a model leaves is about what noise on everything would, once negative counts are gone."""
         plain = self.closed.error(rows=rows, confidence=confidence)
+        people = rows or self.schema.people
+        sizes = [prod(self.schema.column(name).cells for name in each) for each in self.sets]
+        factor = factor_at(at_part_of_risk(confidence, 1 - CEILING_RISK))
+        if people is None or factor is None:
+            return replace(plain, half_width=None, simultaneous=None, note=UNKNOWN)
+        noise = self.closed.expected()
+        lost = sum(2 * people * predicted_variation(size, noise, people) for size in sizes)
+        expected = lost / sum(sizes)
+        unseen = UPPER_END * self._audit_std() * math.sqrt(len(sizes)) / sum(sizes)
+        usual = max(math.ceil(factor * (expected + unseen)), 1)
         return replace(
             plain,
-            half_width=None,
+            expected=expected,
+            half_width=float(usual),
             simultaneous=None,
-            note="A model is fitted to what stands out; the expected error is that of noise on "
-            "everything, the alternative that it is preferred to. The release measures its own error.",
+            note=FORESEEN,
+            is_foreseen=True,
         )
+
+    def _audit_std(self) -> float:
+        """The noise of the model's distance from one table, if all have one."""
+        share = shares(self.share.times(AUDIT), [1] * len(self.sets))[0]
+        query = ModelDistance((), "")
+        return self.mechanism(share).law(query.sensitivity(self.schema), size=1).std
+
+    def mechanism(self, share: Budget) -> AdditiveMechanism:
+        if self.accounting is Accounting.BASIC:
+            return DiscreteLaplace(epsilon=share.epsilon)
+        if self.accounting is Accounting.GAUSSIAN:
+            return RoundedGaussian(mu_squared=share.mu_squared)
+        return DiscreteGaussian(rho=share.rho)
 
     def finish(
         self,
@@ -236,13 +273,6 @@ class _Fitting:
 
     # --- measuring ---------------------------------------------------------------------------
 
-    def _mechanism(self, share: Budget) -> AdditiveMechanism:
-        if self.prepared.accounting is Accounting.BASIC:
-            return DiscreteLaplace(epsilon=share.epsilon)
-        if self.prepared.accounting is Accounting.GAUSSIAN:
-            return RoundedGaussian(mu_squared=share.mu_squared)
-        return DiscreteGaussian(rho=share.rho)
-
     def _measure_one_way(self) -> None:
         sets = [(name,) for name in self.names]
         residuals = needed_residuals(sets, self.schema)
@@ -255,7 +285,7 @@ class _Fitting:
             weights=self._mattering(sets),
         )
         requests = [
-            Request(query, self._mechanism(part))
+            Request(query, self.prepared.mechanism(part))
             for query, part in zip(residuals, parts, strict=True)
         ]
         found = self.grant.measure(requests)
@@ -307,7 +337,7 @@ class _Fitting:
         parts = shares(looking, [1] * len(queries))
         found = self.grant.measure(
             [
-                Request(query, self._mechanism(part))
+                Request(query, self.prepared.mechanism(part))
                 for query, part in zip(queries, parts, strict=True)
             ]
         )
@@ -345,7 +375,7 @@ class _Fitting:
         parts = shares(share, weights)
         found = self.grant.measure(
             [
-                Request(query, self._mechanism(part))
+                Request(query, self.prepared.mechanism(part))
                 for (query, _), part in zip(chosen, parts, strict=True)
             ]
         )
@@ -356,11 +386,14 @@ class _Fitting:
     # --- the model's own error ---------------------------------------------------------------
 
     def _audited(self, model: Mixture, confidence: float) -> tuple[Part, tuple[ErrorClaim, ...]]:
-        audited = [
+        known = ResidualTables(self.schema, self.measured, rows=self.public_rows)
+        wide = [
             (columns, weight)
             for columns, weight in zip(self.prepared.sets, self.weights, strict=True)
             if len(columns) > 1
         ]
+        # What measurements determine is not answered by the model, so its error there is of no use.
+        audited = [each for each in wide if not known.determines(each[0])] or wide
         sets = [columns for columns, _ in audited]
         matters = weights_for_least_squares(
             [1] * len(sets), [float(weight) for _, weight in audited], self.prepared.accounting
@@ -374,7 +407,7 @@ class _Fitting:
         ]
         self.measured += self.grant.measure(
             [
-                Request(query, self._mechanism(part))
+                Request(query, self.prepared.mechanism(part))
                 for query, part in zip(queries, parts, strict=True)
             ]
         )

@@ -11,13 +11,13 @@ the adaptive release is made instead, which measures only what stands out from t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.families.shared.release.protocol import Prepared
 from discreet.families.tables.release.adaptive import AdaptiveMarginals
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
+from discreet.families.tables.release.predicted_variation import predicted_variation
 from discreet.families.tables.release.residual import PreparedResiduals, ResidualMarginals
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
@@ -29,7 +29,6 @@ GOOD_ENOUGH = 0.075
 its intervals are exact and need no model. Found on 35 generated tables like those of `benchmarks/choice.py`, where the adaptive
 release was mostly the better one beyond 0.13 and mostly the worse one below 0.075. Between them it is open, so
 the lower end was taken, which leaves the choices for two known tables (0.079 and 0.081) as they were."""
-EULER = 0.5772
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +67,3 @@ class AutomaticMarginals:
         if sum(predicted) / tables <= GOOD_ENOUGH:
             return best
         return adaptive.prepare(query_class, schema, share=share, accounting=accounting)
-
-
-def predicted_variation(cells: int, error: float, people: int) -> float:
-    """The total variation of a table whose cells are off by `error` rows, once negative counts are gone.
-
-    A cell is off by no more than it holds. How many rows cells hold is not public, so their counts are taken
-    to follow Zipf's law, the k-th largest being people / (H k), with H = 1 + 1/2 + ... + 1/cells.
-    """
-    harmonic = math.log(cells) + EULER + 1 / (2 * cells) if cells > 1 else 1.0
-    loud = min(float(cells), people / (harmonic * error)) if error > 0 else float(cells)
-    if loud < 1:
-        return 0.5
-    quiet = people / harmonic * math.log(cells / loud)
-    return min(0.5, (error * loud + quiet) / people / 2)

@@ -15,9 +15,11 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.artifacts.release import ErrorClaim, Part
+from discreet.families.shared.release.protocol import of_type
 from discreet.families.tables.answer.evidence import model_tables
-from discreet.families.tables.answer.linear_tables import CEILING_RISK, ModelTable
+from discreet.families.tables.answer.models.model_table import CEILING_RISK, ModelTable
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.residual import cell_half_width
 from discreet.privacy.exact import at_part_of_risk
 from discreet.schema import Schema
@@ -39,9 +41,11 @@ def model_claim(
         reach = cell_half_width(tables, (), float(at_part_of_risk(confidence, ROWS_RISK)))
         rows = max(0.0, float(tables.table(()))) + reach
     bounds, theorem = [0.0], AUDITED
+    for columns in of_type(part.query_class, Marginals).sets(schema):
+        if len(columns) > 1 and tables.determines(columns):
+            bounds.append(cell_half_width(tables, columns, confidence))
     for model in found.models:
         if tables.determines(model.columns):
-            bounds.append(cell_half_width(tables, model.columns, confidence))
             continue
         bound = _cell_reach(model, at_part_of_risk(confidence, MODEL_RISK))
         most = max(rows, float(model.counts.sum()))

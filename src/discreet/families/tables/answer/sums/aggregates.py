@@ -7,7 +7,8 @@ from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Bools
 from discreet.families.shared.estimate.combination import halved
 from discreet.families.tables.answer.counting import count_rows
-from discreet.families.tables.answer.linear_tables import ModelTable, WeightedTable
+from discreet.families.tables.answer.linear_tables import WeightedTable
+from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.answer.sums.model_sums import (
     level_beside,
     level_of_count,

@@ -22,7 +22,7 @@ import numpy as np
 from discreet.answering.estimates import Estimates
 from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Floats
-from discreet.families.tables.answer.linear_tables import ModelTable
+from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.privacy.exact import Exactable, at_part_of_risk
 
 MARGIN_RISK = Fraction(2, 10)

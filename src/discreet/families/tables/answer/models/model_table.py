@@ -1,0 +1,159 @@
+"""A table that a model filled in, and what is known of its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from discreet.arrays import Bools, Floats, Integers
+from discreet.families.tables.answer.linear_tables import WeightedTable, others, summed
+from discreet.families.tables.answer.models.usual_errors import UsualErrors, sizes_of
+from discreet.privacy.exact import Exactable, at_part_of_risk, exact
+from discreet.privacy.laws import NoiseLaw
+
+TOTAL_RISK = Fraction(1, 10)
+"""The part of an interval's risk that goes to the total: its noise is the smaller one by far."""
+CEILING_RISK = Fraction(1, 10)
+"""The part of an interval's risk that goes to the tables of single columns above it."""
+PROVED_RISK = Fraction(1, 10)
+"""The part of a single cell's risk that goes to the bound that is proved for every cell."""
+
+
+@dataclass(eq=False)
+class ModelTable(WeightedTable):
+    """A table that a model filled in, and a noisy measurement of how many rows it is off in all.
+
+    With e the errors of the cells, |sum of w e| <= max|w| * sum|e|; the sum of |e| was measured
+    with noise, so its upper end at `confidence` bounds every question about the table at once.
+    Where the total is known too, rows that are too many in some cells are missing in others: with
+    weights between a and b, |sum of w e| <= (b - a)/2 * sum|e| + |a + b|/2 * |sum of e|. A count is
+    then off by half the distance, about.
+    """
+
+    columns: tuple[str, ...]
+    counts: Floats
+    distance: float
+    law: NoiseLaw
+    total: float | None = None
+    """The number of rows in the table, as it was measured; `None`: some rows may be in no cell."""
+    total_law: NoiseLaw | None = None
+    """The noise of `total`; `None`: it is exact."""
+    is_model: bool = field(default=True, init=False)
+    margins: dict[int, WeightedTable] = field(default_factory=dict, init=False)
+    usual: UsualErrors | None = field(default=None, init=False)
+    """How far single cells are usually off, where the model fills the table in."""
+
+    def count(
+        self,
+        mask: Bools,
+        group_axes: tuple[int, ...],
+        rows: int | None,
+        confidence: Exactable,
+    ) -> tuple[Floats, Floats, Floats]:
+        value, width, std = super().count(mask, group_axes, rows, confidence)
+        narrow = self._of_cells(self._sizes, confidence)
+        axes = others(self.counts.ndim, group_axes)
+        single = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64) == 1
+        if narrow is None or not single.any():
+            return value, width, std
+        found = [summed(each, mask, axes) for each in narrow]
+        return value, np.where(single, found[0], width), np.where(single, found[1], std)
+
+    def cell_widths(
+        self, codes: Sequence[Integers], confidence: Exactable
+    ) -> tuple[Floats, Floats] | None:
+        return self._of_cells(self._sizes[tuple(codes)], confidence)
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        return sizes_of(self.counts)
+
+    def _of_cells(self, sizes: Floats, confidence: Exactable) -> tuple[Floats, Floats] | None:
+        """Half-widths and deviations of single cells, by their usual errors; `None` where they are not known.
+
+        The bound that is proved for every cell is kept where it is narrower, at a tenth of the risk.
+        """
+        usual = None if self.usual is None else self.usual.half_widths(sizes, confidence)
+        if self.usual is None or usual is None:
+            return None
+        one = np.zeros(self.counts.shape)
+        one[(0,) * one.ndim] = 1.0
+        proved, _ = self.reach(one, at_part_of_risk(confidence, PROVED_RISK))
+        return np.minimum(usual, proved), self.usual.deviations(sizes)
+
+    def model_level(self, confidence: Exactable) -> Fraction:
+        return at_part_of_risk(confidence, 1 - CEILING_RISK if self.margins else Fraction(1))
+
+    def ceilings(
+        self, selected: Bools, group_axes: tuple[int, ...], confidence: Exactable
+    ) -> Floats:
+        """What the counts of the selected cells cannot exceed, one a group.
+
+        No more rows are in some cells than in the cells of one column that they lie in, which were
+        measured: each such sum, at its upper end, is a bound (Frechet's). Together they fail with
+        probability `CEILING_RISK` of the interval's risk.
+        """
+        sizes = [self.counts.shape[axis] for axis in group_axes]
+        least = np.full(sizes, np.inf)
+        wide = np.broadcast_to(selected, self.counts.shape)
+        for axis in self.margins:
+            if axis in group_axes:
+                place = group_axes.index(axis)
+                shape = [size if at == place else 1 for at, size in enumerate(sizes)]
+                least = np.minimum(least, self._ceiling_of_cells(axis, confidence).reshape(shape))
+            else:
+                others = tuple(other for other in range(wide.ndim) if other != axis)
+                touched = np.asarray(wide.any(axis=others))
+                least = np.minimum(least, self._ceiling(axis, touched, confidence))
+        return least
+
+    def ceilings_of_cells(self, codes: Sequence[Integers], confidence: Exactable) -> Floats | None:
+        if not self.margins:
+            return None
+        least = np.full(len(codes[0]), np.inf)
+        for axis in self.margins:
+            least = np.minimum(least, self._ceiling_of_cells(axis, confidence)[codes[axis]])
+        return least
+
+    def _ceiling_of_cells(self, axis: int, confidence: Exactable) -> Floats:
+        margin = self.margins[axis]
+        first = np.zeros(margin.counts.shape)
+        first[0] = 1.0  # all cells of a column are alike to the noise
+        reach, _ = margin.reach(first, self._one_sided(confidence))
+        return np.asarray(np.maximum(margin.counts, 0.0) + reach)
+
+    def _ceiling(self, axis: int, touched: Bools, confidence: Exactable) -> float:
+        margin, weights = self.margins[axis], touched.astype(np.float64)
+        if not touched.any():
+            return 0.0
+        reach, _ = margin.reach(weights, self._one_sided(confidence))
+        return max(0.0, float((margin.counts * weights).sum())) + reach
+
+    def _one_sided(self, confidence: Exactable) -> Fraction:
+        return at_part_of_risk(confidence, 2 * CEILING_RISK / len(self.margins))
+
+    def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
+        largest = float(np.abs(weights).max(initial=0.0))
+        width = largest * self._most_off(exact(confidence, name="confidence"))
+        if self.total is not None:
+            off = abs(self.total - float(self.counts.sum()))
+            if self.total_law is not None:
+                off += self.total_law.half_width(float(at_part_of_risk(confidence, TOTAL_RISK)))
+            within = self._most_off(at_part_of_risk(confidence, 1 - TOTAL_RISK))
+            top, bottom = float(weights.max(initial=0.0)), float(weights.min(initial=0.0))
+            width = min(width, (top - bottom) / 2 * within + abs(top + bottom) / 2 * off)
+        # Half the measured distance is what a random half of the cells is off by, about.
+        return width, largest * max(self.distance, self.law.std) / 2
+
+    def _most_off(self, level: Fraction) -> float:
+        """What the distance is below, with probability `level`: one side of its noise.
+
+        No distance is below 0. A measured one that is below 0 shows nothing but its noise, and must
+        not take the noise out of the bound: that would leave intervals of no width.
+        """
+        two_sided = max(2 * level - 1, Fraction(1, 2))
+        return max(0.0, self.distance) + self.law.half_width(float(two_sided))
