@@ -41,6 +41,9 @@ $(VENV)/.test: $(VENV)/.core
 	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { \
 	  echo "Installing PostgreSQL"; \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql > /dev/null; }
+	@command -v java > /dev/null || { \
+	  echo "Installing Java, for the tests of Spark"; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless > /dev/null; }
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || { \
 	  echo "Installing chromium, for the tests of the web page"; \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-liberation > /dev/null; }

@@ -2,7 +2,8 @@
 
 Total variation between a table of the true rows and of the synthetic ones, averaged over all tables
 of at most 10,000 cells, at delta 1e-9; both sides from synthetic rows, in one process. Also: CPU and
-memory of a release with its rows, and coverage of the intervals of single cells.
+memory of a release with its rows, coverage of the intervals of single cells, and what a classifier learns
+from the rows.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.baselines.aim import aim, marginal  # noqa: E402
 from benchmarks.support.bars import bar  # noqa: E402
 from benchmarks.support.data import add_option, data_folder  # noqa: E402
+from benchmarks.support.learning import area, targets  # noqa: E402
 from discreet.answering import ReleaseReader  # noqa: E402
 from discreet.privacy.budget import Budget  # noqa: E402
 from discreet.privacy.conversion import rho_from_budget  # noqa: E402
@@ -98,7 +100,7 @@ def compare(
     folder: Path, draws: int, names: tuple[str, ...], generator: np.random.Generator
 ) -> bool:
     ratios: dict[int, list[float]] = {2: [], 3: []}
-    worst, good = 0.0, True
+    good = True
     for name in names:
         table = Table(name, folder)
         for epsilon in EPSILONS:
@@ -124,7 +126,6 @@ def compare(
             mean = {key: float(np.mean(each)) for key, each in errors.items()}
             for degree in (2, 3):
                 ratios[degree].append(mean["ours", degree] / mean["aim", degree])
-            worst = max(worst, ratios[2][-1])
             print(
                 f"{name:8} epsilon {epsilon:>4}: 2-way {mean['ours', 2]:.5f} / AIM {mean['aim', 2]:.5f} = "
                 f"{ratios[2][-1]:.2f}; 3-way {mean['ours', 3]:.5f} / {mean['aim', 3]:.5f} = {ratios[3][-1]:.2f}; "
@@ -133,8 +134,49 @@ def compare(
             )
     mean_of = {degree: float(np.exp(np.mean(np.log(each)))) for degree, each in ratios.items()}
     good &= bar("2-way error of synthetic rows / AIM's, geometric mean", mean_of[2], 0.85)
-    good &= bar("2-way error / AIM's, worst table and epsilon", worst, 1.05)
-    return good & bar("3-way error / AIM's, geometric mean", mean_of[3], 1.0)
+    good &= bar("2-way error / AIM's, worst table and epsilon", max(ratios[2]), 1.05)
+    good &= bar("3-way error / AIM's, geometric mean", mean_of[3], 1.0)
+    return good & bar("3-way error / AIM's, worst table and epsilon", max(ratios[3]), 1.1)
+
+
+def learning(
+    folder: Path, draws: int, names: tuple[str, ...], epsilon: str, generator: np.random.Generator
+) -> bool:
+    """The area under the curve of a classifier that learns from synthetic rows, ours and AIM's.
+
+    It is tested on the second half of the true rows; the one that learns from true rows has the first half.
+    """
+    rho = float(
+        rho_from_budget(
+            epsilon=Budget(epsilon=epsilon).epsilon, delta=Budget(epsilon=1, delta=DELTA).delta
+        )
+    )
+    lost = []
+    for name in names:
+        table = Table(name, folder)
+        half = len(table.codes) // 2
+        shuffled = table.codes[np.random.default_rng(0).permutation(len(table.codes))]
+        asked = targets(table.codes, table.sizes)
+        areas = np.zeros((draws, 2, len(asked)))
+        for draw in range(draws):
+            made = (
+                released(table, epsilon).synthesize().codes,
+                aim(table.codes, table.sizes, table.sets(2), rho=rho, generator=generator),
+            )
+            for side, rows in enumerate(made):
+                areas[draw, side] = [area(rows, shuffled[half:], table.sizes, *t) for t in asked]
+        ours, theirs = areas.mean(axis=0)
+        lost += list(theirs - ours)
+        for place, target in enumerate(asked):
+            real = area(shuffled[:half], shuffled[half:], table.sizes, *target)
+            print(
+                f"{name:8} epsilon {epsilon}, {table.names[target[0]]:16}: area from true rows {real:.3f}, "
+                f"ours {ours[place]:.3f}, AIM {theirs[place]:.3f}",
+                flush=True,
+            )
+    return bar(
+        "area lost against AIM's rows, mean over tables and targets", float(np.mean(lost)), 0.0
+    )
 
 
 def coverage(folder: Path, draws: int, name: str, epsilon: str, algorithm: str) -> bool:
@@ -206,7 +248,9 @@ def measured(chosen: argparse.Namespace, data: Path) -> int:
     draws = 1 if chosen.quick else chosen.draws
     good &= coverage(data, 1 if chosen.quick else 3, "adult", "10", "residuals-even")
     good &= coverage(data, 1 if chosen.quick else 3, "adult", "1", "adaptive-even")
-    good &= compare(data, draws, tuple(chosen.tables), np.random.default_rng())
+    names = tuple(chosen.tables)
+    good &= compare(data, draws, names, np.random.default_rng())
+    good &= learning(data, draws, names, "1", np.random.default_rng())
     return 0 if good else 1
 
 

@@ -109,6 +109,10 @@ EXEMPT = {
         "float",
     ): "bounds of IEEE doubles, beyond which SQL would raise",
     ("engines/postgres/dialect.py", "float"): "writes literals of IEEE doubles",
+    ("engines/spark/dialect.py", "float"): "writes literals of IEEE doubles",
+    ("engines/spark/spelling.py", "float"): "limits between the spellings of IEEE doubles",
+    ("engines/spark/writing.py", "float"): "writes literals of IEEE doubles",
+    ("engines/spark/session.py", "float"): "progress and time-outs",
     ("engines/pandas_columns.py", "float"): "a long double of a table is read as a double",
     ("engines/duckdb/session.py", "float"): "progress and time-outs",
     (

@@ -26,6 +26,7 @@ from discreet.plain_tables import write_columns
 from discreet.service.keeping import back_up, begin
 from tests.cli.test_help import ALL
 from tests.postgres_server import durable_server, postgres_source
+from tests.spark_session import spark_frame
 
 ROOT = Path(__file__).parents[2]
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md"))}
@@ -159,6 +160,9 @@ def test_a_documented_command_runs(
             words[place] = f"{durable_server().admin}#documented_{next(_numbers)}"
         elif "postgresql://" in word:
             words[place] = postgres_source(csv.read_csv(demo / "people.csv"))
+        elif word == "spark:clinic.people":
+            spark_frame(csv.read_csv(demo / "people.csv")).createOrReplaceTempView("documented")
+            words[place] = "spark:documented"
     if words[0] == "ledger":
         for file in demo.glob("ledger*"):
             shutil.copy(file, work / file.name)

@@ -28,6 +28,7 @@ from discreet.schema import OrderedColumn, Schema
 from discreet.schema.columns.column import Column
 from discreet.schema.columns.values import boolean_of, plain
 from tests.postgres_server import postgres_source
+from tests.spark_session import spark_frame
 
 Table = Mapping[str, Sequence[object]]
 
@@ -174,10 +175,15 @@ def _postgres(table: Table | pa.Table, schema: Schema, place: Path) -> Engine:
     return open_engine(postgres_source(arrow_table(table)), schema)
 
 
+def _spark(table: Table | pa.Table, schema: Schema, place: Path) -> Engine:
+    return open_engine(spark_frame(arrow_table(table)), schema)
+
+
 OPENERS: dict[str, Callable[[Any, Schema, Path], Engine]] = {
     "reference": _reference,
     "duckdb-parquet": _parquet,
     "duckdb-arrow": _arrow,
     "postgres": _postgres,
+    "spark": _spark,
 }
 """Every engine passes the contract; a new one is one line here."""

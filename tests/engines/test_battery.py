@@ -1,4 +1,4 @@
-"""DuckDB and PostgreSQL say the same numbers of the same awkward values, integer for integer."""
+"""DuckDB, PostgreSQL and Spark say the same numbers of the same awkward values, integer for integer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from tests.harness.battery import LISTED, SCHEMAS, Outcome, compared, made_up
+from tests.harness.battery import CONDITIONS, LISTED, SCHEMAS, Outcome, compared, made_up
+from tests.spark_session import compiled, setting
 
 QUICK = (
     ("text", "plain people"),
@@ -27,15 +28,31 @@ def said(outcome: Outcome, capsys: pytest.CaptureFixture[str]) -> None:
 def test_both_engines_count_awkward_values_alike(
     name: str, schema: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outcome = compared([values for values in LISTED if values.name == name], [schema])
+    listed = [values for values in LISTED if values.name == name]
+    outcome = compared(listed, [schema], ["PostgreSQL"])
+    said(outcome, capsys)
+    assert outcome.differences == []
+    assert outcome.cells > 100
+
+
+@pytest.mark.parametrize("place", range(len(QUICK)))
+def test_spark_counts_awkward_values_as_duckdb_does(
+    place: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In ANSI mode and without it in turns; each with some of the conditions."""
+    name, schema = QUICK[place]
+    listed = [values for values in LISTED if values.name == name]
+    with setting("spark.sql.ansi.enabled", "true" if place % 2 else "false"):
+        outcome = compared(listed, [schema], ["Spark"], CONDITIONS[place :: len(QUICK)])
     said(outcome, capsys)
     assert outcome.differences == []
     assert outcome.cells > 100
 
 
 @pytest.mark.trust
-def test_both_engines_count_every_listed_value_alike(capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = compared(LISTED)
+def test_all_engines_count_every_listed_value_alike(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = compared(LISTED, others=["PostgreSQL"])
+    outcome.add(compared(LISTED, ("plain people", "awkward people"), ["Spark"]))
     said(outcome, capsys)
     assert outcome.differences == []
     assert outcome.cells > 100_000
@@ -43,10 +60,23 @@ def test_both_engines_count_every_listed_value_alike(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.trust
-def test_both_engines_count_made_up_values_alike(capsys: pytest.CaptureFixture[str]) -> None:
+def test_spark_counts_every_listed_value_alike_compiled_and_without_ansi_mode(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with setting("spark.sql.ansi.enabled", "false"), compiled():
+        outcome = compared(LISTED, ["awkward rows"], ["Spark"])
+    said(outcome, capsys)
+    assert outcome.differences == []
+
+
+@pytest.mark.trust
+def test_all_engines_count_made_up_values_alike(capsys: pytest.CaptureFixture[str]) -> None:
     """Fresh values each time. A value that one engine reads otherwise changes some number for certain."""
     seed = random.SystemRandom().getrandbits(64)
-    outcome = compared(list(made_up(6_000, seed)), ("plain rows", "awkward people"))
+    schemas = ("plain rows", "awkward people")
+    values = list(made_up(6_000, seed))
+    outcome = compared(values, schemas, ["PostgreSQL"])
+    outcome.add(compared(values[:10], schemas, ["Spark"]))
     said(outcome, capsys)
     assert outcome.differences == [], seed
-    assert outcome.values == 6_000
+    assert outcome.values == 6_600

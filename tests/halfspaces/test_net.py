@@ -152,3 +152,17 @@ def test_a_net_of_halfspaces_is_charged_for_every_count():
     tables[0, 0, 0] = tables[1, 15, 15] = 1
     moved = int(np.abs(query.evaluate(tables[0]) - query.evaluate(tables[1])).sum())
     assert len(query.bounds) // 4 < moved <= query.sensitivity(schema).l1 == len(query.bounds)
+
+
+@pytest.mark.parametrize(("columns", "to", "off"), [(3, 16, 0.5), (8, 64, 0.4), (8, 256, 0.2)])
+def test_random_signs_keep_lengths_as_often_as_johnson_and_lindenstrauss_say(columns, to, off):
+    """400 projections, which are public and the same in every run; the theorem bounds each side by exp(-(e^2 - e^3) k / 4)."""
+    point = np.random.default_rng(9).normal(size=columns)
+    ratios = []
+    for number in range(400):
+        signs = projection(columns, to, number=number)
+        assert set(np.unique(signs)) <= {-1, 1}
+        ratios.append(((point @ signs.reshape(columns, to)) ** 2).sum() / to / (point**2).sum())
+    missed = float(np.mean(np.abs(np.array(ratios) - 1) > off))
+    assert missed <= 2 * math.exp(-(off**2 - off**3) * to / 4)
+    assert abs(float(np.mean(ratios)) - 1) < 0.1

@@ -1,4 +1,4 @@
-"""One battery for all engines: the same awkward values in DuckDB and in PostgreSQL, under every verb.
+"""One battery for all engines: the same awkward values in DuckDB, in PostgreSQL and in Spark, under every verb.
 
     python -m tests.harness.battery          the listed values, then 6,000 made-up ones
     python -m tests.harness.battery --quick  the listed values of a few types
@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -40,6 +40,7 @@ from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.questions.expressions import TRUE
 from discreet.schema import Schema
 from tests.harness.material.engine_rows import encoded_rows
+from tests.harness.material.spark_values import cast_values
 from tests.postgres_server import READER, server
 
 NAMES = ("category", "integer", "number", "boolean", "date", "datetime", "person")
@@ -305,7 +306,17 @@ def in_postgres(values: Values) -> str:
     return f"{server().address}#{name}"
 
 
-def numbers(source: str, schema: Schema) -> dict[Any, int]:
+def in_spark(values: Values) -> Any:
+    return cast_values(NAMES, values.texts, values.duckdb_type)
+
+
+OTHERS: dict[str, Callable[[Values], Any]] = {"PostgreSQL": in_postgres, "Spark": in_spark}
+"""Engines that are compared with DuckDB."""
+
+
+def numbers(
+    source: object, schema: Schema, conditions: Sequence[str] = CONDITIONS
+) -> dict[Any, int]:
     """Every number that the verbs say of a source."""
     found: dict[Any, int] = {}
 
@@ -332,7 +343,7 @@ def numbers(source: str, schema: Schema) -> dict[Any, int]:
         add("leaves", [engine.node_counts(("integer",), (0,), ends)])
         pairs = np.array([(one, other) for one in range(4) for other in range(4)], dtype=np.uint64)
         add("node pairs", [engine.node_counts(("integer", "boolean"), (0, 0), pairs)])
-        add("tallies", engine.tally(list(_tallies(schema))))
+        add("tallies", engine.tally(list(_tallies(schema, conditions))))
         for columns in (["category"], ["category", "category"][:1]):
             keys, held = engine.held_keys(columns, TRUE)
             for key, number in zip(keys, held.tolist(), strict=True):
@@ -361,7 +372,7 @@ def _sums(schema: Schema) -> Iterator[SumRequest]:
         yield SumRequest(name, scale, max(bounds[0], -limit), min(bounds[1], limit))
 
 
-def _tallies(schema: Schema) -> Iterator[Tally]:
+def _tallies(schema: Schema, conditions: Sequence[str]) -> Iterator[Tally]:
     terms: list[Any] = [Rows(), Present("number"), Valued("number"), Cells("boolean")]
     if schema.column("integer").cells < 2**10:
         terms += [
@@ -376,7 +387,7 @@ def _tallies(schema: Schema) -> Iterator[Tally]:
     for groups in ((), ("boolean",), ("category", "boolean")):
         for term in terms:
             yield Tally(term, groups)
-    for text in CONDITIONS:
+    for text in conditions:
         question = parse_curator_question(f"SELECT count(*) FROM battery WHERE {text}", schema)
         yield Tally(Rows(), (), question.condition)
         yield Tally(Present("category"), ("boolean",), question.condition)
@@ -400,21 +411,29 @@ class Outcome:
         return f"{self.values:,} values, {self.cells:,} cells compared, {differ} differ"
 
 
-def compared(listed: Sequence[Values], schemas: Sequence[str] = tuple(SCHEMAS)) -> Outcome:
-    """Every number of both engines, for some values and schemas."""
+def compared(
+    listed: Sequence[Values],
+    schemas: Sequence[str] = tuple(SCHEMAS),
+    others: Sequence[str] = tuple(OTHERS),
+    conditions: Sequence[str] = CONDITIONS,
+) -> Outcome:
+    """Every number of DuckDB and of each other engine, for some values and schemas."""
     outcome = Outcome()
     with tempfile.TemporaryDirectory() as folder:
         for values in listed:
-            sources = in_duckdb(values, Path(folder)), in_postgres(values)
+            file = in_duckdb(values, Path(folder))
+            sources = {other: OTHERS[other](values) for other in others}
             outcome.values += len(values.texts)
             for name in schemas:
-                one, other = (numbers(source, SCHEMAS[name]) for source in sources)
-                outcome.cells += len(one)
-                outcome.differences += [
-                    f"{values.name}, {name}: {key}: {one.get(key)} in DuckDB, {other.get(key)} in PostgreSQL"
-                    for key in {**one, **other}
-                    if one.get(key) != other.get(key)
-                ]
+                one = numbers(file, SCHEMAS[name], conditions)
+                for other, source in sources.items():
+                    two = numbers(source, SCHEMAS[name], conditions)
+                    outcome.cells += len(one)
+                    outcome.differences += [
+                        f"{values.name}, {name}: {key}: {one.get(key)} in DuckDB, {two.get(key)} in {other}"
+                        for key in {**one, **two}
+                        if one.get(key) != two.get(key)
+                    ]
     return outcome
 
 
@@ -426,7 +445,8 @@ def main(words: Sequence[str]) -> int:
     seed = random.SystemRandom().getrandbits(32)
     outcome = compared(listed)
     if not quick and not only:
-        outcome.add(compared(list(made_up(6_000, seed)), ("plain rows", "awkward people")))
+        schemas = ("plain rows", "awkward people")
+        outcome.add(compared(list(made_up(6_000, seed)), schemas, ["PostgreSQL"]))
     sys.stdout.write("".join(f"{one}\n" for one in outcome.differences))
     sys.stdout.write(f"{outcome} (seed {seed})\n")
     return 1 if outcome.differences else 0

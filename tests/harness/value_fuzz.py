@@ -45,6 +45,7 @@ from tests.harness.oddities.arrow import arrow_cases, parquet_cases, untried_arr
 from tests.harness.oddities.duckdb import duckdb_cases
 from tests.harness.oddities.frames import pandas_cases, polars_cases
 from tests.harness.oddities.postgres import postgres_cases
+from tests.harness.oddities.spark import spark_cases
 from tests.harness.oddities.values import CANARY, ROWS, Case
 from tests.harness.oddities.watched_sources import STOPS, source_findings
 
@@ -76,7 +77,7 @@ BY_PERSON = Schema.loads(
     'dataset = "fuzz"\nadjacency = "change-one"\n'
     '[unit]\nidentifier = "person"\nmax_rows = 3\n' + _COLUMNS
 )
-PACKAGES = ("arrow", "pandas", "polars", "parquet", "duckdb", "postgres")
+PACKAGES = ("arrow", "pandas", "polars", "parquet", "duckdb", "postgres", "spark")
 BY_KIND = {
     kind: Schema(dataset="fuzz", columns=(BY_ROW.column(kind),), adjacency=BY_ROW.adjacency)
     for kind in ("category", "datetime")
@@ -90,6 +91,8 @@ _CONVERTED = re.compile(
     r"|^parquet (string|decimal128\(38, 0|timestamp\[(ms|us|ns)\]|int96|extension<arrow.json)"
     r"|^duckdb (VARCHAR COLLATE|TIMESTAMP_|DECIMAL\(38,0|ENUM)"
     r'|^postgres ("(text|float8|numeric|timestamptz|date|jsonb|bytea|char)"|odd_|citext|text COLLATE)'
+    r"|^spark (string$|string collate UTF8_LCASE$|decimal\(38,0|timestamp|date$|double$|bytes that are no text$|variant$)"
+    r"|^spark parquet (string$|timestamp\[(ms|us)\]|int96)"
 )
 """Types that some package converts while it reads: those that the quick part tries."""
 _SUMMED = (("integer", -8, 7), ("number", -8, 8), ("date", -3653, 21914))
@@ -147,6 +150,7 @@ def _recorded(
 ) -> Callable[[Any], Any]:
     def noted(query: Any) -> Any:
         text = query if isinstance(query, str) else dialect.render(query)
+        text = re.sub(r"discreet_[0-9a-f]{32}", "discreet", text)  # each engine's own names
         if "rowid" not in text:  # batches are as many as the rows need
             place = source.rpartition("#")[2] if isinstance(source, str) else ""
             queries.append(text.replace(place, "the source") if place else text)
@@ -359,6 +363,7 @@ def _cases(folder: Path, packages: Sequence[str] = PACKAGES, *, quick: bool) -> 
         "parquet": partial(parquet_cases, folder),
         "duckdb": partial(duckdb_cases, folder, every_collation=not quick),
         "postgres": partial(postgres_cases, made_up=0 if quick else 5_000),
+        "spark": partial(spark_cases, folder, made_up=0 if quick else 5_000),
     }
     for package in packages:
         for case in makers[package]():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -319,6 +320,31 @@ def test_a_restored_data_directory_is_refused_by_the_mark(postgres, ledger, addr
         pay(ledger, Budget(epsilon="0.1"), "by a running process")
     with pytest.raises(LedgerDamaged, match="older copy was put back"):
         Ledger.open(address)
+
+
+def test_a_server_restored_from_its_archive_is_refused_until_somebody_accepts_it(
+    postgres, ledger, address
+):
+    """It begins a new timeline, as a standby that takes over does: its newest charges may be missing."""
+    pay(ledger, Budget(epsilon="0.1"), "kept")
+    signal = postgres.folder / "data" / "recovery.signal"
+    postgres.stop()
+    signal.touch()
+    _give_to_its_owner(signal, like=postgres.folder / "data")
+    postgres.settings["restore_command"] = "/bin/false"
+    try:
+        postgres.start()
+    finally:
+        del postgres.settings["restore_command"]
+    with psycopg.connect(postgres.admin, autocommit=True) as connection:
+        while connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
+            time.sleep(0.05)
+    for act in (lambda: pay(ledger, Budget(epsilon="0.1"), "q"), lambda: Ledger.open(address)):
+        with pytest.raises(LedgerDamaged, match="a standby took over"):
+            act()
+    accept_mark(address, reason="nothing is missing: restored to the end of the archive")
+    pay(ledger, Budget(epsilon="0.1"), "q")
+    assert [view.request for view in ledger.entries()] == ["kept", "q"]
 
 
 def _give_to_its_owner(folder: Path, *, like: Path) -> None:

@@ -28,6 +28,7 @@ from tests.mutants.bugs.sensitivity import SENSITIVITY
 from tests.mutants.bugs.service import SERVICE_BUGS
 from tests.mutants.bugs.shared_ledger import SHARED_LEDGER
 from tests.mutants.bugs.side_channels import SIDE_CHANNELS
+from tests.mutants.bugs.spark import SPARK
 from tests.mutants.bugs.statements import STATEMENTS
 from tests.mutants.bugs.theory import THEORY
 from tests.mutants.bugs.units import UNITS_AND_LOCKS
@@ -57,6 +58,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *STATEMENTS,
     *LOCAL_MODEL,
     *POSTGRES,
+    *SPARK,
     *ATTACKS,
     *THEORY,
     *SERVICE_BUGS,

@@ -212,12 +212,12 @@ def test_the_last_layer_alone_is_smoothed_as_within_the_whole_tree(monkeypatch):
     with drawing(spiky((4096,), generator), made) as draw:
         (measured,) = draw().measurements
     tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=made.schema)
-    np.testing.assert_array_equal(smoothed_last(tree), smoothed(tree)[-1])
+    np.testing.assert_array_equal(smoothed_last(tree), smoothed(tree, sloped=False)[-1])
     monkeypatch.setattr(
         "discreet.families.ranges.estimate.tree_shrinkage._fitted_weights",
         lambda _, weights: weights,
     )
-    whole = smoothed(tree)[-1]
+    whole = smoothed(tree, sloped=False)[-1]
     for name, value in (("MOST_FITTED", 4), ("FEWEST_FITTED", 2), ("_BLOCK", 7)):
         monkeypatch.setattr(f"discreet.families.ranges.estimate.tree_shrinkage.{name}", value)
     np.testing.assert_allclose(smoothed_last(tree), whole, rtol=1e-9, atol=1e-9)

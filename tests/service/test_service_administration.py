@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -77,6 +78,23 @@ def test_a_service_is_set_up_filled_watched_and_emptied(
     with Ledger.open(load_settings(place).ledger) as ledger:
         (raised,) = [each for each in ledger.changes() if each.reason == "more"]
         assert str(raised.cap) == "epsilon 0.75"
+
+
+def test_a_source_is_a_path_beside_the_settings_or_an_address(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
+    begun(capsys, place)
+    text = place.read_text()
+    (before,) = re.findall(r'^source = "(.*)"$', text, re.MULTILINE)
+    for source, read in (
+        ("postgresql://host/db#public.people", "postgresql://host/db#public.people"),
+        ("spark:clinic.people", "spark:clinic.people"),
+        ("people.duckdb::people", str(place.parent / "people.duckdb::people")),
+        ("people::people", str(place.parent / "people::people")),
+    ):
+        place.write_text(text.replace(f'source = "{before}"', f'source = "{source}"'))
+        (dataset,) = load_settings(place).datasets
+        assert dataset.source == read
 
 
 def test_commands_refuse_in_one_sentence_and_change_nothing(

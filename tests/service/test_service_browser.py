@@ -14,6 +14,8 @@ from playwright.sync_api import sync_playwright
 
 from tests.service.running import COUNT, Running
 
+PATIENCE_MS = 180_000
+"""For one step. On a machine that does other work too, Playwright's own 30 seconds are sometimes not enough."""
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 RULES = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']}"
 
@@ -34,6 +36,7 @@ def page(chromium: Any, request: Any) -> Iterator[Any]:
     with chromium.new_context(
         viewport={"width": width, "height": 800}, color_scheme=scheme
     ) as context:
+        context.set_default_timeout(PATIENCE_MS)
         opened = context.new_page()
         opened.faults = []
         opened.on("pageerror", lambda error: opened.faults.append(str(error)))
@@ -64,7 +67,11 @@ def sign_in(page: Any, service: Running, who: str) -> None:
 
 
 def check(page: Any) -> None:
-    """Nothing is cut off at the side, and axe finds no violation."""
+    """Nothing is cut off at the side, and axe finds no violation.
+
+    The page must be there whole: a part of one has neither a heading nor a main part.
+    """
+    page.wait_for_load_state()
     wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert wide[0] <= wide[1], f"{page.url} is {wide[0]} pixels wide, and the window {wide[1]}"
     page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -151,7 +158,6 @@ def test_a_release_is_looked_at_and_asked(page: Any, service: Running) -> None:
     check(page)
 
 
-@pytest.mark.trust  # it failed once in thirteen runs, for a reason that is not known yet
 def test_a_custodian_publishes_a_csv_file_that_the_browser_sends(
     page: Any, service: Running, tmp_path: Path
 ) -> None:
@@ -163,6 +169,7 @@ def test_a_custodian_publishes_a_csv_file_that_the_browser_sends(
     file.write_bytes((tables / "people.csv").read_bytes())
     sign_in(page, service, "carla")
     page.click("text=Publish >> nth=0")
+    page.wait_for_selector("#upload")
     check(page)
     page.set_input_files("input[type=file]", file)
     page.click("#upload button")
@@ -190,7 +197,18 @@ def test_a_custodian_publishes_a_csv_file_that_the_browser_sends(
     check(page)
     before = page.inner_text("#errors tbody")
     charges = service.charges
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.route("**/plan.json*", hold)
     page.locator("#epsilon-slider").fill("-1")
+    while not held:
+        page.wait_for_timeout(20)
+    assert page.locator("#publish button").is_disabled()  # it would charge what is no longer shown
+    held[0].continue_()
+    page.unroute("**/plan.json*")
     page.wait_for_function(
         "text => document.querySelector('#errors tbody').innerText !== text", arg=before
     )

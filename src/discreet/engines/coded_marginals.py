@@ -20,15 +20,27 @@ _LEAST_BLOCK, _LARGEST_BLOCK = 1 << 15, 1 << 20
 _KEY_TYPES = (np.uint8, np.uint16, np.uint32)
 
 
+class Counting:
+    """The counts of each grouping, flat, over batches of rows."""
+
+    def __init__(self, groupings: Sequence[Grouping]) -> None:
+        self._groupings = groupings
+        self.totals: list[Counts] = [np.zeros(each.cells, dtype=np.int64) for each in groupings]
+
+    def add(self, codes: Mapping[str, NDArray[Any]]) -> None:
+        """A batch: by column, each row's slot."""
+        for grouping, total in zip(self._groupings, self.totals, strict=True):
+            _add(total, grouping, [codes[name] for name in grouping.columns])
+
+
 def counted(
     groupings: Sequence[Grouping], batches: Iterable[Mapping[str, NDArray[Any]]]
 ) -> list[Counts]:
-    """The counts of each grouping, flat, over batches of rows: by column, each row's slot."""
-    totals = [np.zeros(grouping.cells, dtype=np.int64) for grouping in groupings]
+    """The counts of each grouping over batches that can be iterated."""
+    counting = Counting(groupings)
     for codes in batches:
-        for grouping, total in zip(groupings, totals, strict=True):
-            _add(total, grouping, [codes[name] for name in grouping.columns])
-    return totals
+        counting.add(codes)
+    return counting.totals
 
 
 def _add(total: Counts, grouping: Grouping, codes: Sequence[NDArray[Any]]) -> None:

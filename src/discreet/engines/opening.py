@@ -16,6 +16,7 @@ from discreet.engines import sources
 from discreet.engines.postgres.address import recognise as postgres_recognise
 from discreet.engines.protocol import Engine, Progress
 from discreet.engines.sources import Source, view_source
+from discreet.engines.spark.address import recognise as spark_recognise
 from discreet.errors import BadInput
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
@@ -39,6 +40,7 @@ ENGINES = {
         ("parquet", "csv", "duckdb", "pandas", "polars", "arrow", "view"),
     ),
     "postgres": EngineEntry("discreet.engines.postgres.engine", ("postgres",), postgres_recognise),
+    "spark": EngineEntry("discreet.engines.spark.engine", ("spark",), spark_recognise),
 }
 """By name."""
 DEFAULT_MEMORY = "768MB"
@@ -87,8 +89,8 @@ def open_engine(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Engine:
-    """The engine for a source: a path, a glob, `file.duckdb::table`, `postgresql://host/db#schema.table`, or
-    a data frame; of a view, a folder.
+    """The engine for a source: a path, a glob, `file.duckdb::table`, `postgresql://host/db#schema.table`,
+    `spark:catalog.schema.table`, or a data frame; of a view, a folder.
 
     `memory_limit` is for the engine; beyond it, work spills to a private temporary directory.
     Raises `BadSource` where the table cannot be opened or lacks a declared column.

@@ -149,14 +149,12 @@ def for_a_group(cost: Budget, size: int) -> Budget:
     """
     if at_least_one(size, name="A group's size") == 1:
         return cost
-    if cost.notion is Notion.RHO:
+    if cost.notion is not Notion.EPSILON:
         if cost.delta:
             raise BadBudget(
                 f"No theorem says what {cost} amounts to for {size} steps: a rho with a delta is not "
                 "converted. Nothing was charged. Use a budget with delta 0."
             )
-        return cost.times(size * size)
-    if cost.notion is Notion.MU:
         return cost.times(size * size)
     if cost.delta == 0 or cost.amount == 0:
         return cost.times(size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 from discreet.errors import BadInput, did_you_mean
 
+_ADDRESS = r"[a-z]{2,}:(?!:)"
+"""How a source begins that is no path: postgresql://host/db#table, spark:table."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -197,7 +200,7 @@ class _Reader:
                 pass  # a database's address
             elif "Path" in wanted:
                 value = self._path(value)
-            elif name == "source":
+            elif name == "source" and not re.match(_ADDRESS, value):
                 value = str(self._place / value)
             found[name] = value
         missing = [name for name in needs if name not in table]

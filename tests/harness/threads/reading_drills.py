@@ -284,6 +284,7 @@ def _arguments() -> dict[str, Callable[[World, Any, int], Any]]:
         "Budget.from_dict": lambda w, v, n: v.from_dict(v.times(n + 1).to_dict()),
         "Budget.minus": lambda w, v, n: v.minus(v),
         "Budget.nothing": lambda w, v, n: v.nothing(Notion.EPSILON),
+        "Budget.of_mu_squared": lambda w, v, n: v.of_mu_squared(Fraction(n + 1)),
         "Budget.times": lambda w, v, n: v.times(n + 1),
         "ClassError.in_rows": lambda w, v, n: v.in_rows(
             1000 + n,
@@ -301,6 +302,7 @@ def _arguments() -> dict[str, Callable[[World, Any, int], Any]]:
         ),
         "Cost.bounded_range": lambda w, v, n: v.bounded_range(Fraction(n + 1)),
         "Cost.concentrated": lambda w, v, n: v.concentrated(Fraction(n + 1)),
+        "Cost.of_mu": lambda w, v, n: v.of_mu(Fraction(n + 1)),
         "Cost.pure": lambda w, v, n: v.pure(Fraction(n + 1)),
         "Cost.under": lambda w, v, n: v.under(list(Accounting)[n % 2]),
         "NoiseLaw.cdf": lambda w, v, n: v.cdf(np.arange(-n, n + 1)),

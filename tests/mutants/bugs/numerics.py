@@ -204,14 +204,6 @@ NUMERICS = (
         tests=(f"{GAUSSIAN}::test_no_test_tells_bounded_losses_apart_better_than_their_mu_says",),
     ),
     Mutant(
-        name="a-group-pays-the-root-of-its-size-in-mu",
-        trap=13,
-        file="src/discreet/privacy/protection.py",
-        old="    if cost.notion is Notion.MU:\n        return cost.times(size * size)\n",
-        new="    if cost.notion is Notion.MU:\n        return cost.times(size)\n",
-        tests=(f"{GAUSSIAN}::test_squares_add_and_a_group_multiplies_mu",),
-    ),
-    Mutant(
         name="discrete-gaussian-noise-is-given-a-mu",
         trap=13,
         file="src/discreet/privacy/laws/gaussian.py",

@@ -171,4 +171,15 @@ SERVICE_BUGS = (
             f"{ADMINISTRATION}::test_a_backup_is_put_back_and_an_old_one_is_refused_until_somebody_answers_for_it",
         ),
     ),
+    Mutant(
+        name="a-budget-that-is-no-longer-shown-is-published",
+        trap=45,
+        file=f"{SERVICE}/web/static/page.js",
+        old="    allow(false); // until the form holds what the page shows: else an older budget could be charged\n",
+        new="",
+        tests=(
+            "tests/service/test_service_browser.py::"
+            "test_a_custodian_publishes_a_csv_file_that_the_browser_sends",
+        ),
+    ),
 )

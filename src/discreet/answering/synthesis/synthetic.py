@@ -27,8 +27,10 @@ from discreet.families.ranges.answer.pictures import drawn_codes, rows_with_valu
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.answer.table_models import model_of_tables
+from discreet.families.tables.estimate.clique_tree import most_even_rows
 from discreet.families.tables.estimate.fitting import RowModel
-from discreet.families.tables.estimate.settling import settle, wanted_pairs
+from discreet.families.tables.estimate.mixture import Mixture
+from discreet.families.tables.estimate.settling import settle, tables_side_by_side, wanted_pairs
 from discreet.schema import Column, IntegerColumn, Schema
 
 if TYPE_CHECKING:
@@ -174,11 +176,20 @@ def synthesize(
 def _settled(
     library: Library, model: RowModel, names: list[str], many: int, public: Generator
 ) -> Integers:
-    """Rows of a model, moved to where its tables and the measured ones want them."""
-    codes = model.sample(many, public)
+    """Rows of a model, moved to where its tables and the measured ones want them.
+
+    A mixture may hold dependences of three columns and more that its pairs do not imply, and nobody
+    measured. So its rows are drawn from the most even model of its pairs instead.
+    """
     wanted = wanted_pairs(model, library.all_tables, names, many)
-    if wanted is not None:
-        settle(codes, [library.schema.column(name).cells for name in names], wanted, public)
+    if wanted is None:
+        return model.sample(many, public)
+    sizes = [library.schema.column(name).cells for name in names]
+    if isinstance(model, Mixture) and many:
+        codes = most_even_rows(sizes, tables_side_by_side(wanted, sizes), many, public)
+    else:
+        codes = model.sample(many, public)
+    settle(codes, sizes, wanted, public)
     return codes
 
 

@@ -65,8 +65,8 @@ def command(
 ) -> None:
     """Publish a table once: charge the ledger, read the rows, add noise, write one release file.
 
-    The table is a Parquet file or glob, a CSV file, file.duckdb::table, or
-    postgresql://host/db#schema.table. The budget is for the whole release. The charge is durable before the first row is read. It is never refunded, not even after an
+    The table is a Parquet file or glob, a CSV file, file.duckdb::table, postgresql://host/db#schema.table, or
+    spark:catalog.schema.table. The budget is for the whole release. The charge is durable before the first row is read. It is never refunded, not even after an
     error or Ctrl-C. A release beyond the dataset's cap is refused before anything is read.
 
     \b

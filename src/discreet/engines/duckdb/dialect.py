@@ -20,7 +20,7 @@ from discreet.engines.sql.fields import FieldType
 from discreet.engines.sql.syntax import Sql
 from discreet.schema.columns.column import Column
 from discreet.schema.columns.named import CategoryColumn
-from discreet.schema.columns.numeric import DoubleFormula, NumberColumn
+from discreet.schema.columns.numeric import NumberColumn
 from discreet.schema.columns.values import WHITESPACE
 
 MOST_ENUMERATED = 1000
@@ -212,18 +212,7 @@ class DuckDBDialect(Dialect):
         return s.add(s.subtract(guessed, s.cast(before, "BIGINT")), s.cast(after, "BIGINT"))
 
     def guess(self, column: Column, unit: Sql) -> Sql | None:
-        """For a number among many listed edges, the cell or a neighbour of it; in a layer of its own.
-
-        The cells are equal, so arithmetic in doubles is off by at most one cell (an edge is rounded by
-        less than half a cell), which comparing with the two listed edges around it puts right.
-        """
-        if not isinstance(column, NumberColumn) or not cells.has_listed_edges(column):
-            return None
-        count = column.value_cells
-        scale = count / (column.high - column.low)
-        inside = s.clamp(unit, *cells.ends(column))
-        formula = DoubleFormula(column.low, column.high, scale, count, "left")
-        return cells.place_by(formula, inside, self)
+        return cells.guessed(column, unit, self)
 
     def is_joined(self, column: Column, unit_type: str) -> bool:
         listed = isinstance(column, CategoryColumn) and len(column.values) > MOST_ENUMERATED

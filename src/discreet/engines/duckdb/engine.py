@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.coded_marginals import counted
+from discreet.engines.coded_marginals import Counting, counted
 from discreet.engines.duckdb.dialect import render
 from discreet.engines.duckdb.nodes import SortingCounter
 from discreet.engines.duckdb.rows import EncodedRows
@@ -36,9 +36,10 @@ from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
 MOST_GROUPED_SETS = 16
-"""More marginals than these are counted from the rows' codes, if one fetch brings them into memory."""
+"""More marginals than these are counted from the rows' codes: as they stream past, or, without Arrow, if one
+fetch brings them into memory."""
 MOST_SETS_OF_MANY_ROWS = 64
-"""More than these are so counted in any case: their hash tables would not fit the memory."""
+"""Without Arrow, more than these are so counted in any case: their hash tables would not fit the memory."""
 MOST_FETCHED_BYTES = 1 << 28
 """Codes that are fetched at once; they take as much again while they are."""
 
@@ -94,7 +95,14 @@ class DuckDBEngine(SqlEngine):
         if not self._counts_codes(sets):
             return super()._counted(sets)
         found, place = alone(self._schema, sets)
-        return found, place, counted(found, self._slots(found))
+        if not self._session.can_stream:
+            return found, place, counted(found, self._slots(found))
+        counting = Counting(found)
+        names, query = self._slots_query(found)
+        self._session.stream(
+            query, lambda arrays: counting.add(dict(zip(names, arrays, strict=True)))
+        )
+        return found, place, counting.totals
 
     def _node_counts(
         self, columns: Sequence[Column], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
@@ -102,7 +110,7 @@ class DuckDBEngine(SqlEngine):
         return self._nodes.count(columns, shifts, nodes)
 
     def _counts_codes(self, sets: Sequence[tuple[str, ...]]) -> bool:
-        if not MOST_GROUPED_SETS < len(sets) <= MOST_SETS_OF_MANY_ROWS:
+        if self._session.can_stream or not MOST_GROUPED_SETS < len(sets) <= MOST_SETS_OF_MANY_ROWS:
             return len(sets) > MOST_GROUPED_SETS
         names = {name for columns in sets for name in columns}
         rows = self._rows.count(self._schema.column(name) for name in names)
@@ -112,8 +120,8 @@ class DuckDBEngine(SqlEngine):
         """Bytes of a row's slots in some columns."""
         return sum(cells.unsigned(slots(self._schema.column(name)))[1] for name in names)
 
-    def _slots(self, found: Sequence[Grouping]) -> Iterator[dict[str, NDArray[np.generic]]]:
-        """The slots of all columns that are grouped by, in batches of rows."""
+    def _slots_query(self, found: Sequence[Grouping]) -> tuple[list[str], exp.Select]:
+        """The columns that are grouped by, and a query for each row's slots in them."""
         names = list(dict.fromkeys(name for grouping in found for name in grouping.columns))
         columns = [self._schema.column(name) for name in names]
         taken = []
@@ -123,7 +131,12 @@ class DuckDBEngine(SqlEngine):
             if slots(column) > column.cells:
                 code = s.call("coalesce", code, s.cast(s.whole(column.cells), type_))
             taken.append(exp.alias_(code, f"b{axis}"))
-        query = exp.select(*taken).from_(self._rows.encoded(columns))
+        return names, exp.select(*taken).from_(self._rows.encoded(columns))
+
+    def _slots(self, found: Sequence[Grouping]) -> Iterator[dict[str, NDArray[np.generic]]]:
+        """The slots of all columns that are grouped by, in batches of rows."""
+        names, query = self._slots_query(found)
+        columns = [self._schema.column(name) for name in names]
         width = self._slot_bytes(names)
         if width * self._rows.count(columns) <= MOST_FETCHED_BYTES:
             yield dict(zip(names, self._session.arrays(query), strict=True))

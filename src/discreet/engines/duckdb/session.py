@@ -21,6 +21,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,6 +42,9 @@ from discreet.queries.tallies import FoundKeys
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.1
+STREAMED_ROWS = 1 << 20
+_OLDER_READER = "fetch_arrow_reader"
+"""The name of the reader of batches before DuckDB 1.4."""
 SIDE_BY_SIDE = 4
 """Queries that run at the same time. They share the database's threads and its memory limit."""
 
@@ -165,6 +169,22 @@ class Session:
                     connection.unregister(name)
 
         return list(self._work(fetch).values())
+
+    @property
+    def can_stream(self) -> bool:
+        """Whether results can be read in pieces: through Arrow, which is an extra."""
+        return find_spec("pyarrow") is not None
+
+    def stream(self, query: str | Sql, take: Callable[[list[NDArray[np.generic]]], None]) -> None:
+        """Hands on the columns of a result without nulls, in batches; the result is never held whole."""
+
+        def fetch(connection: duckdb.DuckDBPyConnection) -> None:
+            relation: Any = connection.sql(_text(query))
+            named = "to_arrow_reader" if hasattr(relation, "to_arrow_reader") else _OLDER_READER
+            for batch in getattr(relation, named)(STREAMED_ROWS):
+                take([column.to_numpy(zero_copy_only=True) for column in batch.columns])
+
+        self._work(fetch)
 
     @contextmanager
     def lookup(self, found: FoundKeys, compiler: Compiler) -> Iterator[Sql]:

@@ -8,13 +8,13 @@ Integers beyond 64 bits are NUMERIC, which holds 131,072 digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.generators.postgres import PostgresGenerator
 
+from discreet.engines.letters import letters
 from discreet.engines.postgres import arithmetic
 from discreet.engines.postgres.arithmetic import bound, used
 from discreet.engines.sql import syntax as s
@@ -291,7 +291,7 @@ class PostgresDialect(Dialect):
 
     def changed_case(self, value: Sql, function: str) -> Sql:
         """Letters outside ASCII by a list: what PostgreSQL makes of them hangs on the server's locale."""
-        before, after = _letters(function)
+        before, after = letters(function)
 
         def changed(text: Sql) -> Sql:
             ascii_only = s.equal(s.call("octet_length", text), s.call("length", text))
@@ -515,15 +515,3 @@ def _spelled_double(number: Sql) -> Sql:
         ],
         dotted(plain),
     )
-
-
-@cache
-def _letters(function: str) -> tuple[str, str]:
-    """Every character that changes by itself alone, and what it becomes."""
-    change = str.lower if function == "lower" else str.upper
-    pairs = [
-        (one, change(one))
-        for one in map(chr, (*range(1, 0xD800), *range(0xE000, 0x1FFFF)))
-        if change(one) != one and len(change(one)) == 1
-    ]
-    return "".join(one for one, _ in pairs), "".join(other for _, other in pairs)

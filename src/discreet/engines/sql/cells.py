@@ -228,6 +228,18 @@ def place_by(formula: DoubleFormula, inside: Sql, dialect: Dialect) -> Sql:
     return s.cast(s.clamp(place, s.double(0.0), s.double(float(formula.cells - 1))), "BIGINT")
 
 
+def guessed(column: Column, unit: Sql, dialect: Dialect) -> Sql | None:
+    """For a number among many listed edges, the cell or a neighbour of it; in a layer of its own.
+
+    The cells are equal, so doubles are off by at most one, which the two edges around it put right.
+    """
+    if not isinstance(column, NumberColumn) or not has_listed_edges(column):
+        return None
+    count, span = column.value_cells, column.high - column.low
+    formula = DoubleFormula(column.low, column.high, count / span, count, "left")
+    return place_by(formula, s.clamp(unit, *ends(column)), dialect)
+
+
 def _halving(edges: Sequence[float], unit: Sql, low: int, high: int, closed_left: bool) -> Sql:
     """How many edges lie at or below (closed right: below), as nested comparisons."""
     if low == high:

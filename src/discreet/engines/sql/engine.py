@@ -139,17 +139,19 @@ class SqlEngine(ABC):
             keys.append(exp.alias_(self._key(grouping, int(starts[number]), wide), f"k{number}"))
         columns = [self._schema.column(name) for name in names]
         keyed = exp.select(*keys).from_(self._rows.encoded(columns)).subquery("keyed")
-        listed = [s.name(f"k{number}") for number in range(len(together))]
-        cell = s.call("coalesce", *listed)  # of a grouping set, only its own key is not null
-        query = exp.select(exp.alias_(cell, "cell"), exp.alias_(exp.Count(this=exp.Star()), "n"))
-        sets = [exp.Tuple(expressions=[one]) for one in listed]
-        group = exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)])
-        grouped = query.from_(keyed)
-        grouped.set("group", group)
-        found, counted = self._session.arrays(grouped)
+        found, counted = self._session.arrays(self._by_cell(keyed, len(together)))
         counts = np.zeros(int(starts[-1]), dtype=np.int64)
         counts[found.astype(np.int64)] = counted
         return [counts[starts[number] : starts[number + 1]] for number in range(len(together))]
+
+    def _by_cell(self, keyed: Sql, number: int) -> exp.Select:
+        """The cells that have rows, and how many: a row is counted once by each of its keys."""
+        listed = [s.name(f"k{place}") for place in range(number)]
+        cell = s.call("coalesce", *listed)  # of a grouping set, only its own key is not null
+        query = exp.select(exp.alias_(cell, "cell"), exp.alias_(exp.Count(this=exp.Star()), "n"))
+        sets = [exp.Tuple(expressions=[one]) for one in listed]
+        query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
+        return query.from_(keyed)
 
     def _key(self, grouping: Grouping, start: int, wide: str) -> Sql:
         """The number of a row's joint cell, from `start` on. Few operations: it is most of the work."""

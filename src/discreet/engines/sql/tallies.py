@@ -386,7 +386,7 @@ class _Scan:
         product = value if grid == 1 else self.compiler.dialect.scaled(value, float(grid))
         if not isinstance(of, str):
             product = s.clamped_or_null(product, s.double(-(2.0**62)), s.double(2.0**62))
-        steps = s.cast(product, "BIGINT")  # this cast rounds half to even, as a test pins
+        steps = self.compiler.dialect.nearest(product)
         return steps if isinstance(of, str) else self._within(steps, of, grid)
 
     def _within(self, steps: Sql, of: Summand, grid: int) -> Sql:

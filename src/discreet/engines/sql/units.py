@@ -108,9 +108,8 @@ class _Reader:
         value = self._dialect.trimmed(text, WHITESPACE)
         number = self._double(value, type_)
         exact = self._dialect.wide_of_text(value)
-        below = self._floor(
-            number
-        )  # for a fraction, an exponent, or more digits than 128 bits hold
+        # `below` is for a fraction, an exponent, or more digits than 128 bits hold.
+        below = self._floor(number)
         return s.choose([(s.is_null(number), s.null())], s.call("coalesce", exact, below))
 
     def _boolean(self, value: Sql, type_: FieldType) -> Sql:

@@ -36,7 +36,11 @@ ROWS_AT_ONCE = 5_000
 
 _BUSY = (errors.LockNotAvailable, errors.SerializationFailure, errors.DeadlockDetected)
 _FULL = (errors.DiskFull, errors.OutOfMemory, errors.TooManyConnections)
-_READ_ONLY = (errors.ReadOnlySqlTransaction, errors.ObjectNotInPrerequisiteState)
+_READ_ONLY = (
+    errors.ReadOnlySqlTransaction,
+    errors.ObjectNotInPrerequisiteState,  # no log of its own to write to
+    errors.FeatureNotSupported,  # no transaction that writes
+)
 _GONE = (errors.UndefinedTable, errors.InvalidSchemaName, errors.UndefinedFunction)
 _REFUSED = (errors.UniqueViolation, errors.RaiseException, errors.NotNullViolation)
 

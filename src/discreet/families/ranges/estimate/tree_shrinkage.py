@@ -3,7 +3,9 @@
 Top-down, each node hands its count to its two halves. How unevenly real data splits is learnt from
 the noisy tree itself, depth by depth: a mixture of "evenly", "all on one side" and normal laws about
 either, of several widths, its weights fitted by EM to all splits of that depth, starting from those of the
-depth above. The posterior mean of each split is then taken: noise-like splits shrink to even ones,
+depth above. In a tree over one column there are also laws about the split that the counts of the neighbours
+foretell (`tree_slopes`), and, about it and about an even split, the law of rows that fall on either side
+by chance. The posterior mean of each split is then taken: noise-like splits shrink to even or sloped ones,
 clear ones stay, and every count is non-negative. Post-processing, so free; it moves estimates only,
 intervals come from least squares.
 """
@@ -11,13 +13,16 @@ intervals come from least squares.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Bools, Floats, Singles
+from discreet.arrays import Bools, Floats, Integers, Singles
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, Upward
+from discreet.families.ranges.estimate.tree_slopes import Line
+from discreet.families.ranges.queries.ranges import DEEP
 
 WIDTHS = (0.25, 0.1, 0.04, 0.015, 0.006, 0.0025, 0.001, 0.0004)
 """Standard deviations of a half's count about an even split, relative to the whole."""
@@ -44,16 +49,28 @@ LEAST_WEIGHT = 1e-5
 _BLOCK = 1 << 13
 
 
-def first_weights() -> Floats:
-    """Even, one-sided, then the widths about each; even counts double."""
-    weights = np.ones(2 + len(WIDTHS) + len(NEARLY))
+AFTER_EVEN = 2 + len(WIDTHS)
+AFTER_SIDE = AFTER_EVEN + len(NEARLY)
+"""Places of the laws: even, one-sided, widths about even, widths about a side; then those of slopes: by chance
+about even and about the slope, and widths about the slope."""
+
+
+def first_weights(*, sloped: bool) -> Floats:
+    """All laws alike, but even counts double."""
+    weights = np.ones(AFTER_SIDE + sloped * (2 + len(WIDTHS)))
     weights[0] = 2.0
     return np.asarray(weights / weights.sum())
 
 
-def smoothed(tree: PrunedTree, upward: Upward | None = None) -> list[Floats]:
-    """A non-negative estimate of every node of every layer; a parent is the sum of its children."""
-    return _top_down(tree, upward, only_last=False)
+def smoothed(
+    tree: PrunedTree, upward: Upward | None = None, *, sloped: bool = True
+) -> list[Floats]:
+    """A non-negative estimate of every node of every layer; a parent is the sum of its children.
+
+    `sloped`: over one column of at most 2^`DEEP` cells, splits may follow the slope between neighbours.
+    """
+    sloped = sloped and len(tree.bits) == 1 and tree.bits[0] <= DEEP
+    return _top_down(tree, upward, only_last=False, line=Line(tree) if sloped else None)
 
 
 def smoothed_last(tree: PrunedTree) -> Floats:
@@ -61,15 +78,17 @@ def smoothed_last(tree: PrunedTree) -> Floats:
 
     In each layer above, a node is worked on if it has a child that is alive. Besides, the mixture weights
     are fitted to `FEWEST_FITTED` nodes, taken evenly. A layer of up to `MOST_FITTED` nodes is treated as in
-    `smoothed`.
+    `smoothed`, without slopes: whether a node is nearly empty hardly depends on them.
     """
-    return _top_down(tree, None, only_last=True)[-1]
+    return _top_down(tree, None, only_last=True, line=None)[-1]
 
 
-def _top_down(tree: PrunedTree, upward: Upward | None, *, only_last: bool) -> list[Floats]:
+def _top_down(
+    tree: PrunedTree, upward: Upward | None, *, only_last: bool, line: Line | None
+) -> list[Floats]:
     up = tree.upward() if upward is None else upward
     counts = [np.maximum(up.value[0], 0.0)]
-    weights = first_weights()
+    weights = first_weights(sloped=line is not None)
     for place, block in enumerate(tree.blocks):
         alive = tree.layers[place].alive
         rows, in_fit = np.arange(len(alive)), np.ones(len(alive), dtype=np.bool_)
@@ -78,6 +97,8 @@ def _top_down(tree: PrunedTree, upward: Upward | None, *, only_last: bool) -> li
             in_fit[:: len(alive) // FEWEST_FITTED] = True
             rows = np.union1d(np.flatnonzero(in_fit), block.parents(tree.layers[place + 1].alive))
         whole = counts[-1][alive[rows]][:, np.newaxis]
+        if line is not None:
+            line.stop(place, counts[-1])
         for level in range(len(block.axes)):
             value, noise, cells = (
                 each if len(rows) == len(alive) else each[rows]
@@ -94,6 +115,7 @@ def _top_down(tree: PrunedTree, upward: Upward | None, *, only_last: bool) -> li
                 cells[:, 0::2] / np.maximum(cells[:, 0::2] + cells[:, 1::2], 1.0),
                 in_fit[rows],
                 weights,
+                None if line is None else line.shifts(place, level, whole),
             )
             halves = np.empty((len(whole), 2 * whole.shape[1]))
             halves[:, 0::2], halves[:, 1::2] = left, whole - left
@@ -112,8 +134,12 @@ def _left_halves(
     even: Floats,
     in_fit: Bools,
     weights: Floats,
+    leaning: Floats | None,
 ) -> tuple[Floats, Floats]:
-    """The left half of each count, and the mixture weights fitted to the splits of this depth."""
+    """The left half of each count, and the mixture weights fitted to the splits of this depth.
+
+    `leaning`: how many rows more than its even part the left half is expected to hold, by the slope.
+    """
     total = noise[0] + noise[1]
     share = np.divide(noise[0], total, out=np.ones_like(total), where=total > 0)
     middle = value[0] * (1 - share) + (whole - value[1]) * share
@@ -124,86 +150,110 @@ def _left_halves(
     chosen: Any = ... if noisy.all() else noisy  # to choose all is to copy nothing
     base = even * whole
     in_fit = np.broadcast_to(in_fit[:, np.newaxis], noisy.shape)
-    shift, weights = _shrunk(
+    splits = Splits(
         (middle - base)[chosen].ravel(),
         spread[chosen].ravel(),
         np.maximum(whole, LEAST_COUNT)[chosen].ravel(),
         even[chosen].ravel(),
-        in_fit[chosen].ravel(),
-        weights,
+        None if leaning is None else leaning[chosen].ravel(),
     )
+    shift, weights = _shrunk(splits, in_fit[chosen].ravel(), weights)
     middle[chosen] = base[chosen] + shift.reshape(base[chosen].shape)
     return np.clip(middle, 0.0, whole), weights
 
 
-def _shrunk(
-    seen: Floats,
-    spread: Floats,
-    count: Floats,
-    even: Floats,
-    in_fit: Bools,
-    weights: Floats,
-) -> tuple[Floats, Floats]:
-    """Posterior mean of the shift from an even split, `seen` with normal noise; and new weights.
+@dataclass(frozen=True, slots=True, eq=False)
+class Splits:
+    """Splits of one depth: how far each left half was seen from an even split, in rows."""
+
+    seen: Floats
+    spread: Floats
+    """The standard deviation of the noise of `seen`."""
+    count: Floats
+    even: Floats
+    """The even part of a count: that of the cells."""
+    leaning: Floats | None
+
+    def some(self, which: slice | Integers) -> Splits:
+        leaning = None if self.leaning is None else self.leaning[which]
+        return Splits(
+            self.seen[which], self.spread[which], self.count[which], self.even[which], leaning
+        )
+
+    def distances(self) -> Distances:
+        """All in units of the noise."""
+        per_spread = 1 / self.spread
+        middle, whole = self.seen * per_spread, self.count * per_spread
+        right = middle + self.even * whole
+        slope = chance = None
+        if self.leaning is not None:
+            slope = (middle - self.leaning * per_spread).astype(np.float32)
+            chance = (self.even * (1 - self.even) * whole * per_spread).astype(np.float32)
+        return Distances(
+            middle.astype(np.float32),
+            (right - whole).astype(np.float32),
+            right.astype(np.float32),
+            slope,
+            chance,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distances:
+    """How far what was seen lies from an even split, from all on the left, from all on the right and from the
+    sloped split; and the variance of rows that fall on either side by chance."""
+
+    middle: Singles
+    left: Singles
+    right: Singles
+    slope: Singles | None
+    chance: Singles | None
+
+
+def _shrunk(splits: Splits, in_fit: Bools, weights: Floats) -> tuple[Floats, Floats]:
+    """Posterior mean of the shift from an even split, seen with normal noise; and new weights.
 
     What is looked for is how far the mean is pulled from what was seen, in units of the noise. That is
     a small number wherever little noise was added, so single precision is enough.
     """
-    spread = np.maximum(spread, LEAST_SPREAD * count)
-    fitted = np.flatnonzero(in_fit & (count > spread))
+    seen = splits.seen
+    splits = replace(splits, spread=np.maximum(splits.spread, LEAST_SPREAD * splits.count))
+    fitted = np.flatnonzero(in_fit & (splits.count > splits.spread))
     if len(fitted) > MOST_FITTED:
         fitted = fitted[:: -(-len(fitted) // MOST_FITTED)]
-    components = _laws(
-        *_distances(seen[fitted], spread[fitted], count[fitted], even[fitted]),
-        kept=[True] * len(weights),
-    )
+    components = _laws(splits.some(fitted).distances(), kept=[True] * len(weights))
     weights = _fitted_weights(
         np.stack([likelihood for likelihood, _ in components], axis=1).astype(np.float64), weights
     )
     # The widest law and the one-sided one stay: they account for what no other expects.
-    last = len(weights) - (len(NEARLY) if len(seen) > MOST_NEARLY else 0)
+    left_out = range(AFTER_EVEN, AFTER_SIDE) if len(seen) > MOST_NEARLY else range(0)
     kept = [
-        place < 3 or (weight > LEAST_WEIGHT and place < last)
+        place < 3 or (weight > LEAST_WEIGHT and place not in left_out)
         for place, weight in enumerate(weights)
     ]
     mixture_weights = weights[kept].astype(np.float32)
     shift = np.empty_like(seen)
     for start in range(0, len(seen), _BLOCK):  # in blocks that stay in a processor's cache
         block = slice(start, start + _BLOCK)
-        middle, left, right = _distances(seen[block], spread[block], count[block], even[block])
-        total, mean = np.zeros_like(middle), np.zeros_like(middle)
+        apart = splits.some(block).distances()
+        total, mean = np.zeros_like(apart.middle), np.zeros_like(apart.middle)
         for weight, (likelihood, pull) in zip(
-            mixture_weights, _laws(middle, left, right, kept=kept), strict=True
+            mixture_weights, _laws(apart, kept=kept), strict=True
         ):
             likelihood *= weight
             total += likelihood
-            np.maximum(pull, left, out=pull)
-            np.minimum(pull, right, out=pull)
+            np.maximum(pull, apart.left, out=pull)
+            np.minimum(pull, apart.right, out=pull)
             likelihood *= pull
             mean += likelihood
         mean /= total
-        np.multiply(mean, spread[block], out=shift[block])
+        np.multiply(mean, splits.spread[block], out=shift[block])
     return np.subtract(seen, shift, out=shift), weights
 
 
-def _distances(
-    seen: Floats, spread: Floats, count: Floats, even: Floats
-) -> tuple[Singles, Singles, Singles]:
-    """How far what was seen lies from an even split, from all on the left and from all on the right."""
-    per_spread = 1 / spread
-    middle, whole = seen * per_spread, count * per_spread
-    right = middle + even * whole
-    return (
-        middle.astype(np.float32),
-        (right - whole).astype(np.float32),
-        right.astype(np.float32),
-    )
-
-
-def _laws(
-    middle: Singles, left: Singles, right: Singles, *, kept: Sequence[bool]
-) -> list[tuple[Singles, Singles]]:
+def _laws(apart: Distances, *, kept: Sequence[bool]) -> list[tuple[Singles, Singles]]:
     """Under each law that is kept: how likely what was seen is, and how far its mean is from that."""
+    middle, left, right = apart.middle, apart.left, apart.right
     all_left, all_right = _normal(left), _normal(right)
     sides = all_left + all_right
     one_sided = left * all_left
@@ -215,11 +265,16 @@ def _laws(
     even += TINY
     found = [(even, middle.copy()), (sides, one_sided)]
     squares = (right - left) ** 2
-    about_even, about_side = kept[2 : 2 + len(WIDTHS)], kept[2 + len(WIDTHS) :]
+    about_even, about_side = kept[2:AFTER_EVEN], kept[AFTER_EVEN:AFTER_SIDE]
     found += _normals(middle, squares, compress(WIDTHS, about_even))
     if any(about_side):
         side = np.where(np.abs(left) < np.abs(right), left, right)
         found += _normals(side, squares, compress(NEARLY, about_side))
+    if apart.slope is not None and apart.chance is not None:
+        by_chance, about_slope = kept[AFTER_SIDE : AFTER_SIDE + 2], kept[AFTER_SIDE + 2 :]
+        for centre in compress((middle, apart.slope), by_chance):
+            found += _normals(centre, apart.chance, [1.0])
+        found += _normals(apart.slope, squares, compress(WIDTHS, about_slope))
     return found
 
 

@@ -19,16 +19,17 @@ from discreet.questions.spelling import sql_name
 def noise_covariance(library: Library, first: str, second: str, *, by: str) -> float:
     """The covariance of the noises of the rows that satisfy `first` and of those that satisfy `second`, in one cell of `by`."""
     one, other = (_selected(library, each, by) for each in (first, second))
-    if library.consistent.determines(one.names) and library.consistent.determines(other.names):
-        return library.consistent.covariance(
+    tables = library.all_tables
+    if tables.determines(one.names) and tables.determines(other.names):
+        return tables.covariance(
             one.names, _in_first_cell(one, by), other.names, _in_first_cell(other, by)
         )
     used = [{id(table) for table, _ in library.usable(each.names)} for each in (one, other)]
     if all(used) and not used[0] & used[1]:
         return 0.0
     raise NotAnswerable(
-        "How the noises of these two counts go together is not known: both are read from one table, "
-        "which counts them together, or a model filled them in."
+        "How the noises of these two counts go together is not known: a model filled them in, or they are read from one "
+        "table that leaves rows out, which counts them together."
     )
 
 

@@ -77,6 +77,23 @@ def wanted_pairs(
     return wanted
 
 
+def tables_side_by_side(wanted: Singles, sizes: Sequence[int]) -> dict[tuple[int, ...], Floats]:
+    """The shares of each column and each pair, out of the counts of all pairs of cells."""
+    edges = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    parts = [slice(int(a), int(b)) for a, b in pairwise(edges)]
+    found: dict[tuple[int, ...], Floats] = {}
+    for one, part in enumerate(parts):
+        found[(one,)] = _shares(np.diagonal(wanted[part, part]))
+        for other in range(one + 1, len(parts)):
+            found[one, other] = _shares(wanted[part, parts[other]])
+    return found
+
+
+def _shares(counts: Singles) -> Floats:
+    counted = counts.astype(np.float64)
+    return np.asarray(counted / max(float(counted.sum()), TINY))
+
+
 def raked(table: Floats, first: Floats, second: Floats) -> Floats:
     """The table scaled along both axes until its sums are nearly the given ones."""
     found = table + LEAST * np.outer(first, second)  # so that no row or column is empty

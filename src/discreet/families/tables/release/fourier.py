@@ -169,25 +169,29 @@ class PreparedFourier(MeasuredAtOnce):
     def _sizes(self) -> tuple[int, ...]:
         return self.schema.sizes(self._names)
 
+    @property
+    def _has_table(self) -> bool:
+        """Whether the domain is small enough to hold a count for every combination of cells."""
+        return bool(self._names) and prod(self._sizes) <= WHOLE_TABLE
+
     def facts(self) -> dict[str, Any]:
         order = (
             "bit i of a cell is column i"
             if all(d == 2 for d in self._sizes)
             else "cells in the order of the columns, the last one fastest"
         )
-        return {
-            "rows without a cell": "spread evenly",
-            "columns": self._names,
-            "table": f"the whole counts nearest to the coefficients; {order}",
-            ANSWERS: FROM_WHOLE_TABLE,
-        }
+        spread = {"rows without a cell": "spread evenly", "columns": self._names}
+        if not self._has_table:
+            return spread
+        said = f"the whole counts nearest to the coefficients; {order}"
+        return {**spread, "table": said, ANSWERS: FROM_WHOLE_TABLE}
 
     def estimates(
         self, measured: Sequence[Measurement], public_rows: int | None
     ) -> dict[str, npt.NDArray[np.generic]]:
         """The linear program's table, where the domain is small enough to hold it."""
         cells = prod(self._sizes)
-        if not self._names or cells > WHOLE_TABLE:
+        if not self._has_table:
             return {}
         if all(d == 2 for d in self._sizes):
             return {"table": self._of_parities(measured, public_rows)}

@@ -1,0 +1,191 @@
+"""From a source to a data frame that no row can make fail, and its columns.
+
+A data frame may run anything for each row, and stop at some row, after the charge. So it may only choose columns
+and rows of tables, by plain comparisons: everything else is refused before a row is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from discreet.engines.sources import Source, SourceColumn, locate
+from discreet.engines.spark.address import is_path
+from discreet.engines.spark.dialect import DIALECT
+from discreet.engines.spark.footers import refuse_milliseconds
+from discreet.engines.spark.session import Session
+from discreet.engines.sql.syntax import Sql
+from discreet.engines.sql.views import joined
+from discreet.errors import BadSource
+from discreet.schema.columns.column import folded
+from discreet.schema.schema import Schema
+
+_REBASING = (
+    "spark.sql.parquet.datetimeRebaseModeInRead",
+    "spark.sql.parquet.int96RebaseModeInRead",
+    "spark.sql.avro.datetimeRebaseModeInRead",
+)
+"""Set to EXCEPTION, a date before 1900 stops the reader."""
+_PLANS = {
+    "Project", "Filter", "SubqueryAlias", "View", "LogicalRelation", "DataSourceV2Relation", "HiveTableRelation",
+    "DataSourceV2ScanRelation", "LocalRelation", "LogicalRDD", "Range", "Union", "Repartition", "ResolvedHint",
+}  # fmt: skip
+_EXPRESSIONS = {
+    "AttributeReference", "Alias", "Literal", "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual",
+    "GreaterThan", "GreaterThanOrEqual", "And", "Or", "Not", "IsNull", "IsNotNull", "In", "InSet", "IsNaN",
+    "StartsWith", "EndsWith", "Contains",
+}  # fmt: skip
+"""What a data frame may be made of, beside casts that cannot fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A data frame with its columns as they are named there; in queries they are s0, s1, ..."""
+
+    frame: Any
+    columns: list[SourceColumn]
+
+    def given(self, session: Session, read: Sequence[SourceColumn]) -> Sql:
+        """As a table that queries can name, of which some columns are read."""
+        moments = [one.name for one in read if one.type_name.startswith("timestamp")]
+        refuse_milliseconds(session, self.frame, moments)
+        names = [f"s{column.place}" for column in self.columns]
+        return session.given(self.frame.toDF(*names))
+
+
+def opened(session: Session, source: Source) -> Frame:
+    """The data frame of a source."""
+    if source.value is not None:
+        return _checked(session, source.value, "The data frame")
+    return _table(session, source.table or "")
+
+
+def _table(session: Session, name: str) -> Frame:
+    spark, failed = session.spark, ""
+    try:
+        if is_path(name):
+            reader = spark.read.option("datetimeRebaseMode", "CORRECTED")
+            frame = reader.option("int96RebaseMode", "CORRECTED").parquet(name)
+        else:
+            frame = spark.table(name)
+        frame.schema  # noqa: B018 (looks the table up)
+        return _checked(session, frame, f"{name!r}")
+    except BadSource:
+        raise
+    except Exception as error:
+        condition = getattr(error, "getCondition", lambda: None)()
+        failed = str(condition or type(error).__name__)
+    raise BadSource(
+        f"Spark cannot open {name!r} ({failed}). Nothing was read. Write spark:catalog.schema.table for a "
+        "table, or spark: and the path of Parquet files."
+    )
+
+
+def _checked(session: Session, frame: Any, name: str) -> Frame:
+    for setting in _REBASING:
+        if str(session.spark.conf.get(setting, "CORRECTED")).upper() == "EXCEPTION":
+            raise BadSource(
+                f"The session's {setting} is EXCEPTION, so a date of long ago may stop Spark. No row was read. "
+                "Set it to CORRECTED."
+            )
+    if frame.isStreaming:
+        raise BadSource(f"{name} is a stream. No row was read. Write it to a table first.")
+    odd = next(_odd_remote(session, frame) if session.is_remote else _odd(session, frame), None)
+    if odd is not None:
+        raise BadSource(
+            f"{name} does more than choose columns and rows of a table ({odd}), so it may fail on some row, or "
+            "mix people. No row was read. Write it to a table or a Parquet file first, and name that."
+        )
+    columns = [
+        SourceColumn(place, field.name, field.dataType.simpleString())
+        for place, field in enumerate(frame.schema.fields)
+    ]
+    return Frame(frame, columns)
+
+
+def _odd(session: Session, frame: Any) -> Iterator[str]:
+    """The classes of a plan's parts that may fail on some row."""
+    casts = session.spark._jvm.org.apache.spark.sql.catalyst.expressions.Cast
+
+    def parts(sequence: Any) -> Iterator[Any]:
+        return (sequence.apply(place) for place in range(sequence.size()))
+
+    def plan(node: Any) -> Iterator[str]:
+        kind = node.getClass().getSimpleName()
+        if kind not in _PLANS:
+            yield kind
+            return
+        for one in parts(node.expressions()) if kind in ("Project", "Filter") else ():
+            yield from expression(one)
+        for child in parts(node.children()):
+            yield from plan(child)
+
+    def expression(node: Any) -> Iterator[str]:
+        kind = node.getClass().getSimpleName()
+        if kind == "Cast":
+            fails = node.evalMode().toString() == "ANSI"
+            if fails and not casts.canUpCast(node.child().dataType(), node.dataType()):
+                yield "a cast"
+        elif kind not in _EXPRESSIONS:
+            yield kind
+            return
+        for child in parts(node.children()):
+            yield from expression(child)
+
+    yield from plan(frame._jdf.queryExecution().analyzed())
+
+
+def _odd_remote(session: Session, frame: Any) -> Iterator[str]:
+    """Of a plan that only the server knows, what the client wrote down: one table, and no view, or files."""
+    plan = frame._plan
+    kind = type(plan).__name__
+    if kind == "Read":
+        table = session.spark.catalog.getTable(plan.table_name)
+        if table.tableType not in ("MANAGED", "EXTERNAL"):
+            yield "a view, which cannot be looked into through Spark Connect"
+    elif kind != "DataSource":
+        yield kind
+
+
+def found_table(
+    session: Session, source: Source, schema: Schema
+) -> tuple[Sql, Sequence[tuple[str, str]]]:
+    """A table, and the fields of the declared columns, then the identifier's."""
+    frame = opened(session, source)
+    found = locate(schema, frame.columns, names_are_public=True)
+    return frame.given(session, found), [(f"s{column.place}", column.type_name) for column in found]
+
+
+def found_view(
+    session: Session, source: Source, schema: Schema
+) -> tuple[Sql, Sequence[tuple[str, str]]]:
+    """The join of a declared view. Its tables are those of a schema of the catalog that have its files' names."""
+    view = schema.view
+    assert view is not None
+    if source.table is None or is_path(source.table):
+        raise BadSource(
+            "The schema declares a view, so the source must name the schema of the catalog that holds its "
+            "tables. Nothing was read. Write spark:catalog.schema."
+        )
+    place = source.table
+    frames = {
+        table: _table(session, f"{place}.`{PurePath(file).stem.replace('`', '``')}`")
+        for table, file in view.tables
+    }
+    tables = {table: frame.given(session, frame.columns) for table, frame in frames.items()}
+
+    def fields_of(table: str, columns: tuple[str, ...]) -> list[tuple[str, str]]:
+        found = []
+        for column in columns:
+            alike = [one for one in frames[table].columns if folded(one.name) == folded(column)]
+            if len(alike) != 1:
+                what = "no column" if not alike else "more than one column"
+                raise BadSource(
+                    f"Table {table!r} of the view has {what} {column!r}. No row was read."
+                )
+            found.append((f"s{alike[0].place}", alike[0].type_name))
+        return found
+
+    return joined(schema, fields_of, lambda table: tables[table].copy(), DIALECT)

@@ -1,0 +1,252 @@
+"""The most even model of rows that has given tables of two columns: a graphical model on a tree of cliques.
+
+Columns that are tied by a table are neighbours in a graph. Filled up until every long circle has a short
+cut, the graph falls apart into cliques that form a tree, and the model is a table over each clique. It
+adds no dependence that the given tables do not imply (maximum entropy), so tables of three columns that
+nobody measured come out better than from a mixture of products, which may invent some.
+
+Only some tables fit into cliques of bounded size. A spanning tree of the strongest ties comes first (of
+pairs that are not too wide), then the other ties, the strongest first, as long as there is room. How strong a tie is: the mutual information of
+its table. Rows are drawn clique by clique, each group of known values in exact shares up to one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log, prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.arrays import Floats, Integers
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
+Columns = tuple[int, ...]
+MOST_CELLS = 1 << 17
+"""Cells of all cliques together, beyond those of the spanning tree: more gained nothing on known tables."""
+LARGEST_PAIR = 1 << 17
+"""Cells of a pair that may become a clique."""
+TRIED = 20_000
+"""Ties that are tried, times the columns: what looking for cliques takes grows with both."""
+SWEEPS, ROUNDS = 12, 3
+"""Visits of all cliques; and how often a visit scales a clique to each of its pairs."""
+NEAR = 1e-5
+"""The total variation of a clique's pairs, summed, below which it needs no more visits."""
+LEAST = 1e-300
+
+
+def strength(table: Floats) -> float:
+    """The mutual information of a table of shares."""
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    there = (table > 0) & (expected > 0)
+    return float((table[there] * np.log(table[there] / expected[there])).sum())
+
+
+def chosen_ties(
+    sizes: Sequence[int], ties: Mapping[Columns, float], most: int = MOST_CELLS
+) -> list[Columns]:
+    """The pairs that the cliques are made of: a spanning tree, and what else there is room for."""
+    ordered = sorted((pair for pair in ties if ties[pair] > 0), key=lambda pair: -ties[pair])
+    group = list(range(len(sizes)))
+    kept: list[Columns] = []
+    for one, other in ordered:
+        if group[one] != group[other]:
+            kept.append((one, other))
+            gone = group[one]
+            group = [group[other] if each == gone else each for each in group]
+    most += cells_of(sizes, cliques_of(sizes, kept))
+    tree = set(kept)
+    others = [pair for pair in ordered if pair not in tree]
+    for pair in others[: TRIED // max(len(sizes), 1)]:
+        if cells_of(sizes, cliques_of(sizes, [*kept, pair])) <= most:
+            kept.append(pair)
+    return kept
+
+
+def cliques_of(sizes: Sequence[int], ties: Iterable[Columns]) -> list[Columns]:
+    """The largest cliques, once columns are taken out one by one, the one with the smallest clique first."""
+    beside: dict[int, set[int]] = {column: {column} for column in range(len(sizes))}
+    for one, other in ties:
+        beside[one].add(other)
+        beside[other].add(one)
+    logs = [log(size) for size in sizes]
+    left = set(beside)
+    found: list[set[int]] = []
+    while left:
+        first = min(left, key=lambda column: (sum(logs[c] for c in beside[column]), column))
+        clique = beside[first]
+        if not any(clique <= other for other in found):
+            found.append(set(clique))
+        left.discard(first)
+        for column in clique - {first}:
+            beside[column] = (beside[column] | clique) - {first}
+    return [tuple(sorted(each)) for each in found]
+
+
+def cells_of(sizes: Sequence[int], cliques: Iterable[Columns]) -> int:
+    return sum(prod(sizes[column] for column in clique) for clique in cliques)
+
+
+@dataclass(eq=False)
+class CliqueTree:
+    """A table of shares over each clique. The model is their product, divided by the tables of shared columns."""
+
+    sizes: tuple[int, ...]
+    cliques: list[Columns]
+    tables: list[Floats] = field(init=False)
+    order: list[tuple[int, int]] = field(init=False)
+    """Each clique with the one before it in the tree; the first has -1."""
+    shared: list[Columns] = field(init=False)
+    """The columns that each clique shares with the one before it."""
+
+    def __post_init__(self) -> None:
+        shapes = [[self.sizes[c] for c in clique] for clique in self.cliques]
+        self.tables = [np.full(shape, 1 / prod(shape)) for shape in shapes]
+        self.order = self._joined()
+        before = dict(self.order)
+        self.shared = [
+            self._common(place, before[place]) if before[place] >= 0 else ()
+            for place in range(len(self.cliques))
+        ]
+        self._edges = [
+            self.summed(table, place, self.shared[place]) for place, table in enumerate(self.tables)
+        ]
+        """The table of the shared columns, as both cliques last agreed on it."""
+
+    def _joined(self) -> list[tuple[int, int]]:
+        """From the first clique on, always the one that shares most columns with those already there."""
+        waiting = {place: (len(self._common(place, 0)), 0) for place in range(1, len(self.cliques))}
+        found = [(0, -1)]
+        while waiting:
+            place = max(waiting, key=lambda each: waiting[each][0])
+            found.append((place, waiting.pop(place)[1]))
+            for other, (most, _) in waiting.items():
+                if len(self._common(other, place)) > most:
+                    waiting[other] = len(self._common(other, place)), place
+        return found
+
+    def _common(self, one: int, other: int) -> Columns:
+        return tuple(c for c in self.cliques[one] if c in self.cliques[other])
+
+    def summed(self, table: Floats, place: int, columns: Columns) -> Floats:
+        """A clique's table summed to some of its columns."""
+        gone = tuple(a for a, c in enumerate(self.cliques[place]) if c not in columns)
+        return np.asarray(table.sum(axis=gone))
+
+    def _scale(self, place: int, columns: Columns, wanted: Floats, held: Floats) -> None:
+        """Multiply a clique's table so that `columns` have what is wanted instead of what they held."""
+        ratio = np.divide(wanted, held, out=np.zeros_like(held), where=held > LEAST)
+        shape = [self.sizes[c] if c in columns else 1 for c in self.cliques[place]]
+        self.tables[place] *= ratio.reshape(shape)
+
+    def _tell(self, child: int, source: int, target: int) -> None:
+        """Carry what one clique has learnt over the columns that `child` shares with the one before it."""
+        columns = self.shared[child]
+        learnt = self.summed(self.tables[source], source, columns)
+        self._scale(target, columns, learnt, self._edges[child])
+        self._edges[child] = learnt
+
+    def fit(self, wanted: Mapping[Columns, Floats]) -> None:
+        """Scale the cliques in turn to the wanted tables inside them (iterative proportional fitting).
+
+        `wanted` are tables of shares over one column or two, in increasing order of the columns. The
+        cliques are visited along the tree, and each is told on the way what has changed before it.
+        """
+        inside = [
+            [columns for columns in wanted if set(columns) <= set(clique)]
+            for clique in self.cliques
+        ]
+        tour = self._tour()
+        furthest = np.inf
+        for _ in range(SWEEPS):
+            last, furthest = furthest, self._met(0, inside[0], wanted)
+            for child, source, target in tour:
+                self._tell(child, source, target)
+                if target == child:
+                    furthest = max(furthest, self._met(child, inside[child], wanted))
+            if furthest < NEAR or furthest > last / 2:  # tables that disagree are met no better
+                break
+        for place, before in self.order[1:]:
+            self._tell(place, before, place)
+
+    def _tour(self) -> list[tuple[int, int, int]]:
+        """From the first clique through the tree and back: each step with its child, and from where to where."""
+        below: list[list[int]] = [[] for _ in self.cliques]
+        for place, before in self.order[1:]:
+            below[before].append(place)
+        found: list[tuple[int, int, int]] = []
+        waiting = [(child, 0, child) for child in reversed(below[0])]
+        while waiting:
+            child, source, target = waiting.pop()
+            found.append((child, source, target))
+            if target == child:
+                waiting.append((child, child, source))
+                waiting += [(each, child, each) for each in reversed(below[child])]
+        return found
+
+    def _met(self, place: int, sets: Sequence[Columns], wanted: Mapping[Columns, Floats]) -> float:
+        """Scale a clique to the tables inside it; how far they were off."""
+        off = 0.0
+        for step in range(ROUNDS if len(sets) > 1 else 1):
+            for columns in sets:
+                held = self.summed(self.tables[place], place, columns)
+                if step == 0:
+                    off += float(np.abs(held - wanted[columns]).sum()) / 2
+                self._scale(place, columns, wanted[columns], held)
+        return off
+
+    def sample(self, rows: int, generator: Generator) -> Integers:
+        """Rows of cell codes."""
+        drawn = np.zeros((rows, len(self.sizes)), dtype=np.int64)
+        for place, _ in self.order:
+            known = self.shared[place]
+            new = tuple(c for c in self.cliques[place] if c not in known)
+            if not new or not rows:
+                continue
+            axes = [self.cliques[place].index(c) for c in (*known, *new)]
+            groups = prod(self.sizes[c] for c in known)
+            shares = self.tables[place].transpose(axes).reshape(groups, -1)
+            group = np.zeros(rows, dtype=np.int64)
+            for column in known:
+                group = group * self.sizes[column] + drawn[:, column]
+            cell = _in_shares(shares, group, generator)
+            for column in reversed(new):
+                drawn[:, column] = cell % self.sizes[column]
+                cell //= self.sizes[column]
+        return drawn[generator.permutation(rows)]
+
+
+def _in_shares(shares: Floats, group: Integers, generator: Generator) -> Integers:
+    """For each row a cell: within each group of rows the cells have their shares, up to one row."""
+    groups, cells = shares.shape
+    rows = len(group)
+    edges = np.cumsum(shares, axis=1)
+    whole = edges[:, -1:]
+    edges = np.divide(edges, whole, out=np.ones_like(edges), where=whole > 0)
+    many = np.bincount(group, minlength=groups)
+    start = np.cumsum(many) - many
+    order = np.lexsort((generator.random(rows), group))
+    rank = np.empty(rows)
+    rank[order] = np.arange(rows) - start[group[order]]
+    offset: Floats = np.asarray(generator.random(groups))
+    place = np.minimum((rank + offset[group]) / many[group], 1 - 1e-9)
+    flat = (edges + 2.0 * np.arange(groups)[:, np.newaxis]).ravel()
+    found = np.searchsorted(flat, place + 2 * group, side="right") - group * cells
+    return np.asarray(np.minimum(found, cells - 1))
+
+
+def most_even_rows(
+    sizes: Sequence[int], wanted: Mapping[Columns, Floats], rows: int, generator: Generator
+) -> Integers:
+    """Rows of the most even model with the wanted tables of pairs that there is room for."""
+    ties: dict[Columns, float] = {
+        pair: strength(table)
+        for pair, table in wanted.items()
+        if len(pair) == 2 and table.size <= LARGEST_PAIR
+    }
+    tree = CliqueTree(tuple(sizes), cliques_of(sizes, chosen_ties(sizes, ties)))
+    tree.fit(wanted)
+    return tree.sample(rows, generator)

@@ -1,0 +1,503 @@
+"""Spark as a place of rows: what is read and what refused, whatever the session's settings, and how work ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sqlglot import exp
+
+import discreet as dc
+from discreet.cli.application import application
+from discreet.cli.failures import run
+from discreet.engines import SumRequest, column_names_and_types, open_engine
+from discreet.errors import BadSource, EngineFailed
+from discreet.privacy.adjacency import PrivacyUnit
+from discreet.queries.tallies import Cells, Persons, Rows, Tally, Total
+from discreet.questions.dialects.curator_sql import parse_curator_question
+from discreet.questions.expressions import TRUE
+from discreet.schema import (
+    CategoryColumn,
+    DatetimeColumn,
+    IntegerColumn,
+    NumberColumn,
+    Schema,
+)
+from tests.spark_session import compiled, session, setting, spark_frame
+
+CANARY = "CANARY-5531"
+SCHEMA = Schema(
+    dataset="people", columns=(IntegerColumn("age", 0, 9), CategoryColumn("sex", ("F", "M")))
+)
+TABLE = pa.table({"age": [1, 2, None, 40], "sex": ["F", "M", None, CANARY]})
+AGES, SEXES = [0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1], [1, 1, 1, 1]
+
+
+@pytest.fixture
+def spark() -> Any:
+    return session()
+
+
+@pytest.fixture
+def frame() -> Any:
+    return spark_frame(TABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def discreet(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    def go(*words: str) -> Done:
+        code = run(application, words)
+        said = capsys.readouterr()
+        return Done(code, said.out, said.err)
+
+    return go
+
+
+def counted(source: object, schema: Schema = SCHEMA) -> list[list[int]]:
+    with open_engine(source, schema) as engine:
+        return [counts.tolist() for counts in engine.marginals([("age",), ("sex",)])]
+
+
+# -- What is read ----------------------------------------------------------------------------
+
+
+def test_frames_tables_views_and_parquet_files_are_read_alike(
+    spark: Any, frame: Any, tmp_path: Path
+) -> None:
+    pq.write_table(TABLE, tmp_path / "people.parquet")
+    spark.sql("CREATE DATABASE IF NOT EXISTS clinic")
+    frame.write.saveAsTable("clinic.Odd_one")
+    frame.createOrReplaceTempView("shown")
+    spark.sql("CREATE VIEW clinic.chosen AS SELECT sex, age FROM clinic.Odd_one")
+    try:
+        sources: dict[str, object] = {
+            "a frame": frame,
+            "columns and rows of it": frame.select("sex", "age").where(
+                "age IS NULL OR age <> 5 OR sex = 'x'"
+            ),
+            "names that SQL would take apart": frame.toDF("AGE", "Sex").selectExpr(
+                "AGE", "Sex", "1 AS `a.b${c}`"
+            ),
+            "a table": "spark:clinic.Odd_one",
+            "with its catalog": "spark:spark_catalog.clinic.`odd_one`",
+            "a temporary view": "spark:shown",
+            "a view": "spark:clinic.chosen",
+            "files": f"spark:{tmp_path}/people.parquet",
+            "a format and a path": f"spark:parquet.`{tmp_path}/people.parquet`",
+        }
+        for name, source in sources.items():
+            assert counted(source) == [AGES, SEXES], name
+        assert column_names_and_types(f"spark:{tmp_path}/people.parquet") == [
+            ("age", "BIGINT"),
+            ("sex", "STRING"),
+        ]
+    finally:
+        spark.sql("DROP DATABASE clinic CASCADE")
+        spark.catalog.dropTempView("shown")
+
+
+SETTINGS = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "Asia/Kathmandu",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.ansi.enforceReservedKeywords": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+}
+
+
+def test_no_setting_of_the_session_changes_a_number_and_none_is_changed() -> None:
+    """The texts hold what one setting or another reads in its own way, and the sum takes more than 64 bits."""
+    texts = ("a\\b", "a'b", "${spark.app.name}", "\\n", '"', "1e3")
+    schema = Schema(
+        dataset="odd",
+        unit=PrivacyUnit("who", 3, max_groups=2),
+        columns=(
+            CategoryColumn("text", texts),
+            IntegerColumn("large", 0, 2**61),
+            NumberColumn("real", 0.0, 10.0, bits=6),
+        ),
+    )
+    rows = 40
+    frame = spark_frame(
+        {
+            "who": [f"p{n % 13}" for n in range(rows)],
+            "text": [[*texts, None, "\n", "tests"][n % 9] for n in range(rows)],
+            "large": [2**61 - n % 3 for n in range(rows)],
+            "real": [n * 0.3 for n in range(rows)],
+        }
+    )
+    question = parse_curator_question(
+        "SELECT count(*) FROM odd WHERE text LIKE '%\\_' OR real / 3 > 1e-1 OR text = '${spark.app.name}'",
+        schema,
+    )
+
+    def said() -> list[Any]:
+        with open_engine(frame, schema) as engine:
+            tallies = [
+                Tally(Rows(), ("text",), question.condition),
+                Tally(Total("large", 1, 3), ("text",)),
+                Tally(Persons(), ("text",)),
+                Tally(Cells("real"), ("text",)),
+            ]
+            keys, held = engine.held_keys(["text"], TRUE)
+            return [
+                engine.row_count(),
+                engine.sums([SumRequest("large", 1, Fraction(0), Fraction(2**61))]),
+                *(one.tolist() for one in engine.marginals([("text", "real")])),
+                *(one.tolist() for one in engine.tally(tallies)),
+                keys,
+                held.tolist(),
+            ]
+
+    plain = said()
+    assert plain[1][0] > 2**63
+    assert plain[3] != [0] * len(plain[3])
+    spark = session()
+    with ExitStack() as stack:
+        for name, value in SETTINGS.items():
+            stack.enter_context(setting(name, value))
+        assert said() == plain
+        assert {name: spark.conf.get(name) for name in SETTINGS} == SETTINGS
+    with compiled():
+        assert said() == plain
+    assert not [one for one in spark.catalog.listTables() if one.name.startswith("discreet_")]
+
+
+def test_texts_are_compared_byte_by_byte_whatever_the_collation(spark: Any, frame: Any) -> None:
+    spark.sql("CREATE TABLE blind (age int, sex string COLLATE UTF8_LCASE) USING parquet")
+    try:
+        spark.sql("INSERT INTO blind VALUES (1, 'F'), (1, 'f'), (1, 'M'), (1, 'm')")
+        assert counted("spark:blind")[1] == [1, 1, 2, 0]
+        with open_engine("spark:blind", SCHEMA) as engine:
+            keys, held = engine.held_keys(["sex"], TRUE)
+        assert keys == [("F",), ("M",), ("f",), ("m",)] and held.tolist() == [1, 1, 1, 1]
+    finally:
+        spark.sql("DROP TABLE blind")
+
+
+def test_a_category_of_many_values_is_joined_and_finds_each(spark: Any) -> None:
+    values = tuple(f"v{n}" for n in range(300))
+    schema = Schema(dataset="many", columns=(CategoryColumn("c", values),))
+    first, second = (spark_frame({"c": [*values[:250], "w", None, values[0]]}) for _ in range(2))
+    with open_engine(first, schema) as one, open_engine(second, schema) as other:
+        for engine in (one, other):
+            (counts,) = engine.marginals([("c",)])
+            assert counts.tolist() == [2, *[1] * 249, *[0] * 50, 1, 1]
+
+
+def test_a_type_without_values_counts_as_null(spark: Any) -> None:
+    frame = spark.sql(
+        "SELECT * FROM VALUES (X'31', array(1), 1), (X'', array(), 2) AS t(seen, ages, age)"
+    )
+    odd = Schema(dataset="t", columns=(IntegerColumn("seen", 0, 9), IntegerColumn("ages", 0, 9)))
+    with open_engine(frame, odd) as engine:
+        assert [one[-1] for one in engine.marginals([("seen",), ("ages",)])] == [2, 2]
+    with (
+        pytest.raises(BadSource, match="cannot tell people apart"),
+        open_engine(
+            frame, Schema(dataset="t", unit=PrivacyUnit("seen", 1), columns=odd.columns[1:])
+        ),
+    ):
+        pass
+
+
+def test_a_declared_view_joins_tables_of_a_catalog_as_it_joins_files(
+    spark: Any, tmp_path: Path
+) -> None:
+    schema = Schema.loads(
+        """dataset = "care"
+        [unit]
+        identifier = "person"
+        max_rows = 2
+        [view]
+        sql = "SELECT v.person, v.cost, p.sex, w.floor FROM visits AS v LEFT JOIN patients p ON v.person = p.person JOIN wards w ON w.ward = v.ward"
+        tables = { visits = "visits.parquet", patients = "patients.parquet", wards = "wards.parquet" }
+        public = ["wards"]
+        [columns.cost]
+        kind = "integer"
+        range = [0, 9]
+        [columns.sex]
+        kind = "category"
+        values = ["F", "M"]
+        [columns.floor]
+        kind = "integer"
+        range = [0, 3]
+        """
+    )
+    persons = [f"p{n % 7}" for n in range(30)]
+    tables = {
+        "visits": pa.table(
+            {"person": persons, "cost": list(range(30)), "ward": ["a", "b", "gone"] * 10}
+        ),
+        "patients": pa.table(
+            {"person": ["p0", "p1", "p2", "p3", None], "sex": ["F", "M", None, "X", "F"]}
+        ),
+        "wards": pa.table({"ward": ["a", "b", "b"], "floor": [1, 2, 3]}),
+    }
+    spark.sql("CREATE DATABASE IF NOT EXISTS care")
+    try:
+        for name, table in tables.items():
+            pq.write_table(table, tmp_path / f"{name}.parquet")
+            spark_frame(table).write.saveAsTable(f"care.{name}")
+        sets = [("cost", "sex"), ("floor",), ("sex", "floor")]
+        found = []
+        for source in (str(tmp_path), "spark:care"):
+            with open_engine(source, schema) as engine:
+                found.append(
+                    [engine.row_count(), *(one.tolist() for one in engine.marginals(sets))]
+                )
+        assert found[0] == found[1]
+        assert found[0][0] == 14
+        with pytest.raises(BadSource, match="name the schema"):
+            open_engine(spark_frame(TABLE), schema)
+    finally:
+        spark.sql("DROP DATABASE care CASCADE")
+
+
+# -- What is refused, before a row is read ------------------------------------------------------
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "computes": lambda frame: frame.selectExpr("10 / age AS age", "sex"),
+    "casts": lambda frame: frame.selectExpr("CAST(sex AS INT) AS age", "sex"),
+    "joins": lambda frame: frame.join(frame.selectExpr("age AS b")),
+    "groups": lambda frame: frame.groupBy("sex").agg({"age": "max"}).toDF("sex", "age"),
+    "takes some rows": lambda frame: frame.limit(2),
+    "takes rows by chance": lambda frame: frame.where("rand() < 0.5"),
+    "asks its user's function": lambda frame: frame.mapInPandas(lambda rows: rows, frame.schema),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_frame_that_may_fail_on_a_row_or_mix_people_is_refused(what: str, frame: Any) -> None:
+    with setting("spark.sql.ansi.enabled", "true"):
+        made = REFUSED[what](frame)
+    with pytest.raises(BadSource, match=r"more than choose columns.*No row was read"):
+        open_engine(made, SCHEMA)
+
+
+def test_a_view_of_the_catalog_that_computes_is_refused(spark: Any, frame: Any) -> None:
+    frame.write.saveAsTable("plain")
+    spark.sql("CREATE VIEW divided AS SELECT 10 / age AS age, sex FROM plain")
+    try:
+        with pytest.raises(BadSource, match="more than choose columns"):
+            open_engine("spark:divided", SCHEMA)
+    finally:
+        spark.sql("DROP VIEW divided")
+        spark.sql("DROP TABLE plain")
+
+
+def test_a_session_in_which_an_old_date_stops_the_reader_is_refused(frame: Any) -> None:
+    with (
+        setting("spark.sql.parquet.datetimeRebaseModeInRead", "EXCEPTION"),
+        pytest.raises(BadSource, match="Set it to CORRECTED"),
+    ):
+        open_engine(frame, SCHEMA)
+
+
+def test_moments_in_milliseconds_are_refused_before_spark_stops_at_one(
+    spark: Any, tmp_path: Path
+) -> None:
+    """In microseconds they are read; what is not declared does not matter."""
+    far = pa.array([0, 2**62], pa.timestamp("ms", tz="UTC"))
+    near = pa.array([0, 10**15], pa.timestamp("us", tz="UTC"))
+    pq.write_table(pa.table({"far": far, "near": near}), tmp_path / "a b%20c.parquet")
+    schemas = [
+        Schema(
+            dataset="t",
+            columns=(
+                DatetimeColumn(
+                    name, datetime(1970, 1, 1), datetime(1970, 1, 2), granularity="hour"
+                ),
+            ),
+        )
+        for name in ("near", "far")
+    ]
+    source = f"spark:{tmp_path}"
+    with open_engine(source, schemas[0]) as engine:
+        assert engine.marginals([("near",)])[0].sum() == 2
+    with pytest.raises(BadSource, match=r"'far' is stored in milliseconds.*No row was read"):
+        open_engine(source, schemas[1])
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("spark:", "names no table"),
+        ("spark:nowhere.at_all", r"cannot open 'nowhere.at_all'"),
+        ("spark:/nowhere/people.parquet", r"cannot open '/nowhere/people.parquet'"),
+        ("spark:a b c", "cannot open"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_refused(spark: Any, source: str, said: str) -> None:
+    with pytest.raises(BadSource, match=said) as caught:
+        open_engine(source, SCHEMA)
+    assert caught.value.__cause__ is None and caught.value.__context__ is None
+
+
+def test_a_missing_column_is_named_with_the_nearest_one(frame: Any) -> None:
+    with pytest.raises(BadSource, match=r"lacks a column.*'age'"):
+        open_engine(frame, Schema(dataset="p", columns=(IntegerColumn("aeg", 0, 9),)))
+
+
+def test_without_the_driver_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(BadSource, match=r"discreet\[spark\]"):
+        open_engine("spark:people", SCHEMA)
+
+
+# -- Work that is broken off -------------------------------------------------------------------
+
+
+def test_sparks_message_is_not_passed_on(frame: Any) -> None:
+    with setting("spark.sql.ansi.enabled", "true"), open_engine(frame, SCHEMA) as engine:
+        work: Any = engine._session._work  # type: ignore[attr-defined]
+        failing = frame.selectExpr("CAST(sex AS INT) AS age")
+        with pytest.raises(EngineFailed, match=r"CAST_INVALID_INPUT.*stays charged") as caught:
+            work(failing.collect)
+        assert CANARY not in repr(caught.value)
+        assert caught.value.__cause__ is None and caught.value.__context__ is None
+        assert engine.row_count() == 4
+
+
+ENDLESS = Schema(dataset="endless", columns=(IntegerColumn("id", 0, 9),))
+
+
+def running(spark: Any) -> int:
+    return len(spark.sparkContext.statusTracker().getActiveJobsIds())
+
+
+def until(condition: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("nothing happened within a minute")
+
+
+def test_ctrl_c_cancels_the_jobs(spark: Any) -> None:
+    with open_engine(spark.range(10**13), ENDLESS) as engine:
+
+        def interrupt() -> None:
+            until(lambda: running(spark) > 0)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            thread.start()
+            with pytest.raises(KeyboardInterrupt):
+                engine.marginals([("id",)])
+            thread.join()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        until(lambda: running(spark) == 0)
+        with pytest.raises(EngineFailed, match="closed"):
+            engine.row_count()
+
+
+def test_a_job_that_somebody_cancels_ends_in_one_sentence_and_the_engine_goes_on(
+    spark: Any,
+) -> None:
+    shares: list[float] = []
+    with open_engine(spark.range(10**13), ENDLESS, progress=shares.append) as engine:
+
+        def cancel() -> None:
+            until(lambda: running(spark) > 0 and len(shares) > 1)
+            spark.sparkContext.cancelAllJobs()
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        with pytest.raises(EngineFailed, match=r"cancelled.*stays charged") as caught:
+            engine.marginals([("id",)])
+        thread.join()
+        assert caught.value.__context__ is None
+        assert engine._session.rows(exp.select("1")) == [(1,)]  # type: ignore[attr-defined]
+    assert all(0 <= share <= 1 for share in shares)
+
+
+def test_a_stopped_session_ends_in_one_sentence(spark: Any, frame: Any) -> None:
+    with open_engine(frame, SCHEMA) as engine:
+        assert engine.row_count() == 4
+        spark.stop()
+        session.cache_clear()
+        with pytest.raises(EngineFailed, match=r"session was stopped.*stays charged") as caught:
+            engine.row_count()
+        assert caught.value.__context__ is None
+    assert counted(spark_frame(TABLE)) == [AGES, SEXES]
+
+
+def test_verbs_of_several_threads_see_their_own_results(frame: Any) -> None:
+    with open_engine(frame, SCHEMA) as engine:
+        wrong: list[Any] = []
+
+        def work(name: str, right: list[int]) -> None:
+            for _ in range(2):
+                found = engine.marginals([(name,)])[0].tolist()
+                if found != right:
+                    wrong.append(found)
+
+        pairs = (("age", AGES), ("sex", SEXES)) * 2
+        threads = [threading.Thread(target=work, args=pair) for pair in pairs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+
+
+# -- The whole way -----------------------------------------------------------------------------
+
+
+def test_the_command_line_drafts_releases_and_asks(
+    spark: Any, frame: Any, tmp_path: Path, discreet: Callable[..., Done]
+) -> None:
+    frame.write.saveAsTable("people")
+    try:
+        draft = discreet("schema", "draft", "spark:people")
+        assert draft.returncode == 0, draft.stderr
+        assert '[columns.age]\nkind = "integer"' in draft.stdout and CANARY not in draft.stdout
+        toml = tmp_path / "people.toml"
+        toml.write_text(SCHEMA.dumps())
+        out, ledger = tmp_path / "people.release", tmp_path / "ledger.db"
+        options = ["--schema", str(toml), "--epsilon", "1", "--for", "marginals(age, sex)"]
+        options += ["-o", str(out), "--ledger", str(ledger)]
+        done = discreet("release", "spark:people", *options)
+        assert done.returncode == 0, done.stderr
+        asked = discreet("ask", str(out), "SELECT count(*) FROM people", "--json")
+        assert asked.returncode == 0, asked.stderr
+    finally:
+        spark.sql("DROP TABLE people")
+
+
+def test_a_curator_answers_from_a_data_frame(frame: Any, tmp_path: Path) -> None:
+    with dc.Curator(
+        frame, SCHEMA, cap=dc.Budget(epsilon=10), ledger=tmp_path / "ledger.db"
+    ) as curator:
+        answer = curator.ask(
+            "SELECT count(*) FROM people WHERE sex = 'F'", budget=dc.Budget(epsilon=5)
+        )
+    (column,) = answer.columns
+    assert column.lower[0] <= column.estimate[0] <= column.upper[0]

@@ -1,0 +1,60 @@
+"""Bugs of the Spark engine: what a row could make fail, what may be said, what a setting could change."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+FOLDER = "src/discreet/engines/spark"
+TESTS = "tests/engines/test_spark.py"
+SETTINGS = f"{TESTS}::test_no_setting_of_the_session_changes_a_number_and_none_is_changed"
+
+SPARK = (
+    Mutant(
+        name="sparks-message-is-passed-on",
+        trap=33,
+        file=f"{FOLDER}/session.py",
+        old='f"Spark stopped ({condition or type(error).__name__}). ',
+        new='f"Spark stopped ({condition}: {error}). ',
+        tests=(f"{TESTS}::test_sparks_message_is_not_passed_on",),
+    ),
+    Mutant(
+        name="sparks-sums-stay-in-64-bits",
+        trap=9,
+        file=f"{FOLDER}/writing.py",
+        old="        return f\"SUM(CAST({self.sql(expression, 'this')} AS DECIMAL(38, 0)))\"\n",
+        new="        return f\"SUM({self.sql(expression, 'this')})\"\n",
+        tests=(SETTINGS,),
+    ),
+    Mutant(
+        name="a-text-that-sparks-settings-change",
+        trap=37,
+        file=f"{FOLDER}/writing.py",
+        old="    if _PLAIN.fullmatch(text):\n",
+        new='    if "\'" not in text:\n',
+        tests=(SETTINGS,),
+    ),
+    Mutant(
+        name="a-data-frame-that-computes-is-read",
+        trap=33,
+        file=f"{FOLDER}/frames.py",
+        old="        elif kind not in _EXPRESSIONS:\n",
+        new="        elif kind is None:\n",
+        tests=(f"{TESTS}::test_a_frame_that_may_fail_on_a_row_or_mix_people_is_refused",),
+    ),
+    Mutant(
+        name="moments-in-milliseconds-are-read-by-spark",
+        trap=33,
+        file=f"{FOLDER}/footers.py",
+        old='            if "MILLIS" in kinds.get(name.lower(), ""):\n',
+        new='            if "SECONDS" in kinds.get(name.lower(), ""):\n',
+        tests=(f"{TESTS}::test_moments_in_milliseconds_are_refused_before_spark_stops_at_one",),
+    ),
+    Mutant(
+        name="an-old-date-stops-spark",
+        trap=33,
+        file=f"{FOLDER}/frames.py",
+        old='.upper() == "EXCEPTION":\n',
+        new='.upper() == "NEVER":\n',
+        tests=(f"{TESTS}::test_a_session_in_which_an_old_date_stops_the_reader_is_refused",),
+    ),
+)
