@@ -36,6 +36,8 @@ STRETCH = 1.5
 CLOSE = 0.015
 """How near to its end the interval of a ratio is drawn, as a part of its length; always outside."""
 TRIES = 30
+DIGITS, TOLERANCE = 10, 1e-8
+"""Weights that differ in later digits are alike; widths are larger by more than that can matter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,14 +48,16 @@ class JointNoise:
     weights: Weights
 
     def widths(self, confidence: Fraction) -> Floats:
-        """Half the width of each number's interval. Rows of equal weights are looked up once."""
+        """Half the width of each number's interval. Rows whose weights are alike are looked up once."""
         known: dict[bytes, float] = {}
         found = np.empty(len(self.value))
         for row in range(len(self.value)):
             own = [(law, weights[row]) for law, weights in self.weights.values()]
-            key = b"".join(np.sort(np.abs(each)).tobytes() for _, each in own)
+            largest = max((float(np.abs(each).max(initial=0.0)) for _, each in own), default=0.0)
+            alike = [np.round(np.sort(np.abs(each)) / (largest or 1.0), DIGITS) for _, each in own]
+            key = b"".join([f"{largest:.10g}".encode(), *(each.tobytes() for each in alike)])
             if key not in known:
-                known[key] = linear_half_width(own, confidence)
+                known[key] = linear_half_width(own, confidence) * (1 + TOLERANCE)
             found[row] = known[key]
         return found
 

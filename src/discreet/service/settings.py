@@ -196,7 +196,7 @@ class _Reader:
             elif not isinstance(value, str) or not value:
                 self.mistakes.append(f"{where}: {name} must be a text that is not empty.")
                 continue
-            if name in ("source", "ledger") and "://" in value:
+            if name == "ledger" and "://" in value:
                 pass  # a database's address
             elif "Path" in wanted:
                 value = self._path(value)
