@@ -17,6 +17,8 @@ QUICK = (
     ("zoned moments", "plain people"),
     ("no rows", "plain people"),
 )
+QUICK_IN_SPARK = (0, 1, 4)
+"""Places of the tables that are quick to compare in Spark: texts, doubles, moments with a zone."""
 
 
 def said(outcome: Outcome, capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,7 +37,7 @@ def test_both_engines_count_awkward_values_alike(
     assert outcome.cells > 100
 
 
-@pytest.mark.parametrize("place", range(len(QUICK)))
+@pytest.mark.parametrize("place", QUICK_IN_SPARK)
 def test_spark_counts_awkward_values_as_duckdb_does(
     place: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -43,7 +45,7 @@ def test_spark_counts_awkward_values_as_duckdb_does(
     name, schema = QUICK[place]
     listed = [values for values in LISTED if values.name == name]
     with setting("spark.sql.ansi.enabled", "true" if place % 2 else "false"):
-        outcome = compared(listed, [schema], ["Spark"], CONDITIONS[place :: len(QUICK)])
+        outcome = compared(listed, [schema], ["Spark"], CONDITIONS[place::8])
     said(outcome, capsys)
     assert outcome.differences == []
     assert outcome.cells > 100
