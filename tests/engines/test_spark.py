@@ -183,7 +183,8 @@ def test_no_setting_of_the_session_changes_a_number_and_none_is_changed() -> Non
         assert {name: spark.conf.get(name) for name in SETTINGS} == SETTINGS
     with compiled():
         assert said() == plain
-    assert not [one for one in spark.catalog.listTables() if one.name.startswith("discreet_")]
+    tables = [row.tableName for row in spark.sql("SHOW TABLES").collect()]
+    assert not [name for name in tables if name.startswith("discreet_")]
 
 
 def test_texts_are_compared_byte_by_byte_whatever_the_collation(spark: Any, frame: Any) -> None:

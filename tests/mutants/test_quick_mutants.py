@@ -29,7 +29,8 @@ def functions(file: str) -> frozenset[str]:
 def test_a_planted_bug_still_applies_and_still_compiles(mutant: Mutant) -> None:
     planted = mutant.applied(source(mutant.file))
     assert planted != source(mutant.file)
-    compile(planted, mutant.file, "exec")
+    if mutant.file.endswith(".py"):
+        compile(planted, mutant.file, "exec")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -17,6 +17,7 @@ import numpy as np
 
 import discreet
 from discreet.answering.reader import ReleaseReader, open_release
+from discreet.artifacts.answers import AddedNoise, SharedDraws
 from discreet.artifacts.files import write_release
 from discreet.core.test_door import observed_vaults
 from discreet.errors import BudgetExceeded, DiscreetError
@@ -227,6 +228,7 @@ def _roots(world: World) -> list[Any]:
         curator.choose({"all": everyone}, budget=UNIT),
         curator.preview(everyone, budget=UNIT),
         curator.discover("town", budget=Budget(epsilon=1, delta="1e-6")),
+        AddedNoise(np.arange(3.0), ()), SharedDraws(np.arange(3.0), ()),
     ]  # fmt: skip
 
 
@@ -271,6 +273,8 @@ def _has_one(value: Any, name: str) -> bool:
 def _arguments() -> dict[str, Callable[[World, Any, int], Any]]:
     """With what a method is called that cannot be called without arguments, by class and name."""
     return {
+        "AddedNoise.taken": lambda w, v, n: v.taken(np.zeros(n, dtype=np.int64)),
+        "SharedDraws.taken": lambda w, v, n: v.taken(np.zeros(n, dtype=np.int64)),
         "Answer.compare": lambda w, v, n: v.compare(v),
         "Answer.minus": lambda w, v, n: v.minus(v),
         "AnswerColumn.at": lambda w, v, n: v.at(0, 0.5 + n / 20),

@@ -14,8 +14,13 @@ import numpy as np
 
 from discreet.audits.guessing.game import Tally, certified_size, fair_coins
 from discreet.audits.guessing.trials import ONE, Trial, draws
-from discreet.core.mechanisms import AnalyticGaussian, DiscreteGaussian, OneCountGaussian
-from discreet.privacy.conversion import epsilon_from_rho, rho_from_budget
+from discreet.core.mechanisms import (
+    AnalyticGaussian,
+    DiscreteGaussian,
+    OneCountGaussian,
+    RoundedGaussian,
+)
+from discreet.privacy.conversion import epsilon_from_rho, mu_squared_from_budget, rho_from_budget
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.loss_mechanisms import discrete_gaussian_loss, gaussian_loss
 
@@ -50,6 +55,11 @@ def gaussian(
 
 def concentrated_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
     return DiscreteGaussian(rho=rho_from_budget(epsilon=epsilon, delta=delta)).law(ONE, size=1)
+
+
+def rounded_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:
+    square = mu_squared_from_budget(epsilon=epsilon, delta=delta)
+    return RoundedGaussian(mu_squared=square).law(ONE, size=1)
 
 
 def one_count_law(epsilon: Fraction, delta: Fraction) -> NoiseLaw:

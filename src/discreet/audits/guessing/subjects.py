@@ -32,6 +32,7 @@ from discreet.audits.guessing.gaussian_games import (
     epsilon_of_rounded,
     gaussian,
     one_count_law,
+    rounded_law,
 )
 from discreet.audits.guessing.trials import ONE, SWAPPED, Trial, draws, log_ratio
 from discreet.core.mechanisms import (
@@ -290,6 +291,7 @@ SUBJECTS: dict[str, tuple[Subject, ...]] = {
     "discrete-gaussian": (
         _normal("discrete-gaussian", gaussian(concentrated_law, epsilon_of_rho)),
     ),
+    "rounded-gaussian": (_normal("rounded-gaussian", gaussian(rounded_law, epsilon_of_rounded)),),
     "one-count-gaussian": (
         _normal("one-count-gaussian", gaussian(one_count_law, epsilon_of_discrete)),
     ),
