@@ -89,6 +89,7 @@ bench: $(VENV)/.bench
 	@$(BIN)/python benchmarks/run_all.py
 
 trust: $(VENV)/.test mutants audit
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "hypothesis and not trust" --hypothesis-profile=search
 	@$(BIN)/python -m pytest -q -m trust
 
 mutants: $(VENV)/.test

@@ -118,8 +118,9 @@ def nearest_to_tables(
 def apportioned(numbers: Floats, total: int) -> Integers:
     """Whole counts in proportion to `numbers` that add up to `total`: the largest remainders are rounded up."""
     flat = np.maximum(numbers.reshape(-1), 0.0)
-    whole = float(flat.sum())
-    shares = np.full(flat.shape, total / len(flat)) if whole <= 0 else flat * (total / whole)
+    largest = float(flat.max())
+    parts = flat / largest if largest > 0 else np.ones_like(flat)  # so that no sum is too small to divide by
+    shares = parts * (total / float(parts.sum()))
     found = np.floor(shares + 1e-9).astype(np.int64)
     left = total - int(found.sum())
     if left > 0:
