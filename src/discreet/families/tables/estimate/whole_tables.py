@@ -119,7 +119,8 @@ def apportioned(numbers: Floats, total: int) -> Integers:
     """Whole counts in proportion to `numbers` that add up to `total`: the largest remainders are rounded up."""
     flat = np.maximum(numbers.reshape(-1), 0.0)
     largest = float(flat.max())
-    parts = flat / largest if largest > 0 else np.ones_like(flat)  # so that no sum is too small to divide by
+    # Parts of the largest: a sum of tiny numbers would be too small to divide by.
+    parts = flat / largest if largest > 0 else np.ones_like(flat)
     shares = parts * (total / float(parts.sum()))
     found = np.floor(shares + 1e-9).astype(np.int64)
     left = total - int(found.sum())
