@@ -18,6 +18,7 @@ from tests.mutants.bugs.files import FILES_AND_SIGNATURES
 from tests.mutants.bugs.groups import GROUPS
 from tests.mutants.bugs.halfspaces import HALFSPACES
 from tests.mutants.bugs.joint_answers import JOINT_ANSWERS
+from tests.mutants.bugs.keys import KEYS
 from tests.mutants.bugs.local_model import LOCAL_MODEL
 from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
@@ -53,6 +54,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *GROUPS,
     *CURATOR,
     *JOINT_ANSWERS,
+    *KEYS,
     *VALUES,
     *CONCURRENCY,
     *STATEMENTS,

@@ -24,7 +24,7 @@ from discreet.answering.regions.region import (
     Region,
     plain_groups,
 )
-from discreet.answering.source import Found, Refusal, Source
+from discreet.answering.source import NOT_MINE, Found, Refusal, Source
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
@@ -46,7 +46,8 @@ class Asking:
     """The sources of one release."""
 
     def __init__(self, library: Library, sources: Sequence[Source]) -> None:
-        self._schema, self._rows = library.schema, library.release.public_rows
+        self._schema, self._rows = library.published, library.release.public_rows
+        self._named = frozenset(library.named)
         self._sources = tuple(sources)
 
     def answers(
@@ -58,7 +59,7 @@ class Asking:
         distinct = list(
             dict.fromkeys(region for one in asked for row in one.regions for region in row)
         )
-        read = [source.read(distinct, confidence) for source in self._sources]
+        read = [self._read(source, distinct, confidence) for source in self._sources]
         found: dict[Region, Estimates | NotAnswerable] = {}
         for place, region in enumerate(distinct):
             try:
@@ -68,6 +69,15 @@ class Asking:
                 continue
             found[region] = settle.plausible(self._rows, whole=whole)
         return [self._answer(each, found, confidence) for each in asked]
+
+    def _read(self, source: Source, regions: Sequence[Region], confidence: float) -> list[Found]:
+        """What a source says; nothing of groups that are values published by name, unless it knows them."""
+        if source.reads_names or not self._named:
+            return source.read(regions, confidence)
+        known = [self._named.isdisjoint(region.groups) for region in regions]
+        asked = [region for region, is_known in zip(regions, known, strict=True) if is_known]
+        found = iter(source.read(asked, confidence))
+        return [next(found) if is_known else NOT_MINE for is_known in known]
 
     def _answer(
         self, asked: Asked, found: Mapping[Region, Estimates | NotAnswerable], confidence: float

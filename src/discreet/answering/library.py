@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from discreet.answering.evidence import Evidence, NoisyTable, Numbers, reduced
+from discreet.answering.named_values import published_schema
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Release
 from discreet.errors import NotAnswerable
@@ -52,6 +53,9 @@ class Library:
         self.ranges, self.grids, self.own_sources = found.ranges, found.grids, found.sources
         self.models = {model.columns: model for model in found.models}
         self.spreads_evenly, self.drawn = found.spreads_evenly, found.drawn
+        self.named = {each.column: each for each in found.named}
+        self.published = published_schema(release.schema, found.named)
+        """The schema as questions see it: with the values that are published by name."""
         self._whole = found.whole
         self.table_parts = frozenset(table_parts)
         """The places of the parts whose noise is in tables."""

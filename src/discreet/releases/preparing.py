@@ -89,11 +89,21 @@ def prepare(
     allowed = accountings(budget, notion=None if schema.cap is None else schema.cap.notion)
     if accounting is not None and accounting not in allowed:
         raise BadInput(f"A budget of {budget} cannot be counted by {accounting.value} accounting.")
-    prospects = [
-        _under(each, schema, budget, classes, named)
-        for each in (allowed if accounting is None else [accounting])
-    ]
+    options = list(allowed) if accounting is None else [accounting]
+    counted = [each for each in options if _serves(each, schema, classes, named)]
+    prospects = [_under(each, schema, budget, classes, named) for each in counted or options]
     return min(prospects, key=_score)
+
+
+def _serves(
+    accounting: Accounting,
+    schema: Schema,
+    classes: tuple[QueryClass, ...],
+    named: Mapping[str, str],
+) -> bool:
+    """Whether every algorithm has a cost in this accounting; one that says nothing has one in all of them."""
+    chosen = (algorithm_for(each, schema, named=named.get(each.text)) for each in classes)
+    return all(accounting in getattr(each, "accountings", Accounting) for each in chosen)
 
 
 def _class_text(text: str) -> str:

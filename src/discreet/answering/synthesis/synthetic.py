@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.library import Library
+from discreet.answering.named_values import published_codes
 from discreet.answering.synthesis.repairing import possible_rows
 from discreet.artifacts.answer import Answer
 from discreet.errors import BadInput, NotAnswerable
@@ -168,9 +169,10 @@ def synthesize(
     drawn += [(list(each.columns), each.draw(many, public)) for each in others]
     names, codes = _beside(library.schema, drawn)
     codes = possible_rows(codes, library.schema, names, public)
+    codes = published_codes(codes, names, list(library.named.values()), public)
     places = public.integers(0, PLACES, codes.shape)
     notes = _notes(library, drawn, ranges, counted)
-    return SyntheticTable(library.schema, names, codes, places, notes)
+    return SyntheticTable(library.published, names, codes, places, notes)
 
 
 def _settled(
