@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from math import inf
 from pathlib import Path
 
@@ -112,11 +113,15 @@ def test_other_columns_beside_it_are_refused_with_the_reason(reader: ReleaseRead
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99, 0.999])
-@pytest.mark.parametrize("touched", [1, 6])
-def test_an_interval_covers_however_many_hold_a_value(confidence: float, touched: int) -> None:
+@pytest.mark.parametrize(
+    ("epsilon", "touched"), [(Fraction(2), 1), (Fraction(2), 6), (Fraction(1, 50), 1)]
+)
+def test_an_interval_covers_however_many_hold_a_value(
+    confidence: float, epsilon: Fraction, touched: int
+) -> None:
     """Exact, for every number of people: a value is named and its noise small, or it is not named and few hold it."""
-    naming = PartitionSelection(epsilon=BUDGET.epsilon / 2, delta=BUDGET.delta).law(touched)
-    law = DiscreteLaplaceLaw(1 / (BUDGET.epsilon / 2) * touched)
+    naming = PartitionSelection(epsilon=epsilon, delta=BUDGET.delta).law(touched)
+    law = DiscreteLaplaceLaw(touched / epsilon)
     width = law.half_width(noise_level(confidence))
     inside = 1 - 2 * float(law.cdf(-width - 1))
     bound = most_unnamed(_unnamed(naming), confidence)

@@ -63,7 +63,9 @@ FORGERIES: dict[str, Callable[[Naming], dict[str, Any]]] = {
     "the names cost half of epsilon": lambda one: {
         "cost": Cost.approximate(epsilon=_epsilon(one) / 2, delta=one.cost.delta)
     },
-    "the names cost no delta": lambda one: {"cost": Cost.pure(_epsilon(one))},
+    "the names cost no delta": lambda one: {
+        "cost": Cost.approximate(epsilon=_epsilon(one), delta=Fraction(0))
+    },
     "a name is added": lambda one: {"keys": (*one.keys, ("zzz",))},
     "a name is left out": lambda one: {"keys": one.keys[1:]},
     "the names are in the order of the rows": lambda one: {"keys": one.keys[::-1]},

@@ -13,6 +13,7 @@ from tests.mutants.bugs.counting import COUNTING
 from tests.mutants.bugs.csv_files import CSV_FILES
 from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
+from tests.mutants.bugs.derived import DERIVED
 from tests.mutants.bugs.engines import ENGINES
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
 from tests.mutants.bugs.groups import GROUPS
@@ -55,6 +56,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *CURATOR,
     *JOINT_ANSWERS,
     *KEYS,
+    *DERIVED,
     *VALUES,
     *CONCURRENCY,
     *STATEMENTS,

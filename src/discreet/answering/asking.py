@@ -7,6 +7,7 @@ nothing else in the batch. No source is named here: see `registry` for what ther
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -30,6 +31,7 @@ from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
 from discreet.privacy.exact import confidence_level
 from discreet.questions.counted_rows import counted_rows_note
+from discreet.questions.derived import derived_note, through_sources
 from discreet.questions.keys import ComputedKey, Key, key_label, key_name, key_value
 from discreet.questions.notes import divided_cells, undeclared_values
 from discreet.questions.question import Question
@@ -68,7 +70,33 @@ class Asking:
                 found[region] = refusal
                 continue
             found[region] = settle.plausible(self._rows, whole=whole)
-        return [self._answer(each, found, confidence) for each in asked]
+        return [
+            self._answer_or_through(each, found, confidence=confidence, whole=whole)
+            for each in asked
+        ]
+
+    def _answer_or_through(
+        self,
+        asked: Asked,
+        found: Mapping[Region, Estimates | NotAnswerable],
+        *,
+        confidence: float,
+        whole: bool,
+    ) -> Answers:
+        """The answer; where there is none about a derived column, that about what it is derived from."""
+        try:
+            return self._answer(asked, found, confidence)
+        except NotAnswerable as error:
+            refusal = error
+        other = through_sources(asked.question, self._schema)
+        if other is None:
+            raise refusal
+        try:
+            (answer,) = self.answers([other], confidence=confidence, whole=whole)
+        except NotAnswerable:
+            raise refusal from None
+        note = derived_note(asked.question, self._schema)
+        return replace(answer, notes=(*answer.notes, note))
 
     def _read(self, source: Source, regions: Sequence[Region], confidence: float) -> list[Found]:
         """What a source says; nothing of groups that are values published by name, unless it knows them."""

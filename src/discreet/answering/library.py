@@ -29,6 +29,7 @@ from discreet.families.tables.estimate.whole_tables import WholeTable
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.registry import loaded, merged
+from discreet.questions.cells.impossible import declares_empty_cells
 from discreet.schema import keeps_every_row
 
 MOST_KEPT = 64
@@ -97,7 +98,7 @@ class Library:
         impossible is not known to it: answers are then combinations of what was measured.
         """
         others = self.ranges or self.own_sources or self.grids or len(self.table_parts) > 1
-        if others or len(self._whole) != 1 or self.schema.impossible:
+        if others or len(self._whole) != 1 or declares_empty_cells(self.schema):
             return None
         return self._whole[0]
 

@@ -48,6 +48,7 @@ def privacy_statement(release: Release) -> Statement:
         f"it was published. Everything else in the file{_but_names(release)} was public before, or is computed from those "
         "numbers. " + _noise(release),
         *_names(release),
+        *_declared(release),
         "Questions are answered from these numbers alone. So any number of questions reveals nothing more.",
         "The promise does not hide facts about people in general: a finding that would be the same without "
         "one person's data is not that person's secret. Other releases about the same people add to the "
@@ -134,6 +135,17 @@ def _names(release: Release) -> list[str]:
         f"The values of {columns} were not public. Some are published by name: a random choice, made for each value, "
         f"publishes those that many hold. A value that only {whom} holds is published with a probability of "
         f"at most {float(chance):.3g}."
+    ]
+
+
+def _declared(release: Release) -> list[str]:
+    """What becomes of rows that break what the schema declares of combinations."""
+    if not release.schema.impossible and not release.schema.derived:
+        return []
+    return [
+        "The schema declares that some combinations of values cannot be. Rows that have one all the same were counted "
+        "like any other row before the noise was added, so the promise does not rest on the declaration. Answers take "
+        "such combinations to be empty: they are about the rows that fit it."
     ]
 
 

@@ -15,6 +15,7 @@ from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, accountings, allowance
 from discreet.queries.classes import QueryClass, parse_class
+from discreet.questions.derived import derived_columns
 from discreet.releases.algorithms import algorithm_for
 from discreet.schema import Schema
 
@@ -78,6 +79,7 @@ def prepare(
         raise BadInput(f"The schema must be a Schema, not {type(schema).__name__}.")
     if not isinstance(budget, Budget):
         raise BadInput(f"The budget must be a Budget, not {type(budget).__name__}.")
+    derived_columns(schema)  # refuses an expression that is no function of cells
     classes = read_workload(workload, schema)
     named = {_class_text(text): name for text, name in (algorithms or {}).items()}
     strangers = set(named) - {each.text for each in classes}
