@@ -133,8 +133,8 @@ class ConsistentTables:
         if not estimates:
             if own not in self._filled:
                 return None
-            table, std = self._filled[own]
-            return _Combined(table, 0.0, {}, std**2)
+            said, std = self._filled[own]
+            return _Combined(said, 0.0, {}, std**2)
         weights = inverse_variance_weights(variances)
         total = sum(w * each for w, each in zip(weights, estimates, strict=True))
         mine = weights[0] if piece is not None else 0.0

@@ -127,7 +127,7 @@ class PreparedMarginals(MeasuredAtOnce):
 
     @property
     def _sets(self) -> tuple[tuple[str, ...], ...]:
-        return self.query_class.sets(self.schema)
+        return of_type(self.query_class, Marginals).sets(self.schema)
 
     @property
     def _leaves_rows_out(self) -> bool:
