@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -66,16 +67,38 @@ def config_for(application: Application, settings: Settings) -> uvicorn.Config:
 
 def bound_socket(settings: Settings) -> socket.socket:
     """A socket at the service's place; `BadInput` where it cannot be had."""
+    return _listening(settings, settings.port, shared=False)
+
+
+def bound_sockets(settings: Settings) -> list[socket.socket]:
+    """A socket at the service's place for each worker, so that the kernel deals new connections out to all of them.
+
+    With one socket for all, the first worker that wakes up takes every connection that waits. Other systems than Linux
+    give all connections to one of such sockets, so there the workers share one.
+    """
+    first = bound_socket(settings)  # refused where another service listens, even one of ours
+    if settings.workers == 1 or not sys.platform.startswith("linux"):
+        return [first] * settings.workers
+    port = first.getsockname()[1]
+    first.close()
+    return [_listening(settings, port, shared=True) for _ in range(settings.workers)]
+
+
+def _listening(settings: Settings, port: int, *, shared: bool) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    # Connections inherit this. Without it a reply's body waits up to 40 ms until the client has confirmed its head.
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
-        found.bind((settings.host, settings.port))
+        found.bind((settings.host, port))
         found.listen(BACKLOG)  # who comes before the service is ready waits
     except OSError as error:
         found.close()
         raise BadInput(
-            f"The service cannot listen at {settings.host}, port {settings.port}: {error.strerror}. "
+            f"The service cannot listen at {settings.host}, port {port}: {error.strerror}. "
             "Give another port."
         ) from None
     found.set_inheritable(True)
@@ -99,14 +122,14 @@ def serve(path: Path, *, port: int | None, ready: Callable[[str], None]) -> None
     settings = load_settings(path)
     if port is not None:
         settings = replace(settings, port=port)
-    sock = bound_socket(settings)
+    sockets = bound_sockets(settings)
     if settings.workers <= 1:
         desk = Desk.at(open_house(settings))
-        ready(address_of(sock))
-        serve_here(desk, sock)
+        ready(address_of(sockets[0]))
+        serve_here(desk, sockets[0])
         return
     open_house(settings).close()  # mistakes are found before any worker starts
-    ready(address_of(sock))
+    ready(address_of(sockets[0]))
     from discreet.service.workers import supervise
 
-    supervise(settings, sock)
+    supervise(settings, sockets)

@@ -1,4 +1,4 @@
-"""Several worker processes on one socket. The ledger keeps them from spending anything twice."""
+"""Several worker processes at one address. The ledger keeps them from spending anything twice."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from discreet.service.settings import Settings
 END_SECONDS = 40
 
 
-def supervise(settings: Settings, sock: socket.socket) -> None:
-    """Start the workers, start another where one dies, and end them all on a signal."""
+def supervise(settings: Settings, sockets: list[socket.socket]) -> None:
+    """Start a worker for each socket, start another where one dies, and end them all on a signal.
+
+    The sockets stay open here: who connects while a worker is being replaced waits for the new one.
+    """
     spawn = multiprocessing.get_context("spawn")  # a fork would share open ledgers and databases
     ended = threading.Event()
 
@@ -25,19 +28,23 @@ def supervise(settings: Settings, sock: socket.socket) -> None:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
 
-    def start() -> Any:
+    def start(sock: socket.socket) -> Any:
         worker = spawn.Process(target=_work, args=(settings, sock), daemon=False)
         worker.start()
         return worker
 
-    workers = [start() for _ in range(settings.workers)]
+    workers = [start(sock) for sock in sockets]
     while not ended.wait(0.5):
-        workers = [each if each.is_alive() else start() for each in workers]
+        workers = [
+            each if each.is_alive() else start(sock)
+            for each, sock in zip(workers, sockets, strict=True)
+        ]
     for each in workers:
         each.terminate()
     for each in workers:
         each.join(END_SECONDS)
-    sock.close()
+    for sock in sockets:
+        sock.close()
 
 
 def _work(settings: Settings, sock: socket.socket) -> None:
