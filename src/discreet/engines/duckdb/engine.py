@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.coded_marginals import Counting, counted
+from discreet.engines.coded_marginals import Counting
 from discreet.engines.duckdb.dialect import render
 from discreet.engines.duckdb.nodes import SortingCounter
 from discreet.engines.duckdb.rows import EncodedRows
@@ -95,13 +95,15 @@ class DuckDBEngine(SqlEngine):
         if not self._counts_codes(sets):
             return super()._counted(sets)
         found, place = alone(self._schema, sets)
-        if not self._session.can_stream:
-            return found, place, counted(found, self._slots(found))
         counting = Counting(found)
-        names, query = self._slots_query(found)
-        self._session.stream(
-            query, lambda arrays: counting.add(dict(zip(names, arrays, strict=True)))
-        )
+        if self._session.can_stream:
+            names, query = self._slots_query(found)
+            self._session.stream(
+                query, lambda arrays: counting.add(dict(zip(names, arrays, strict=True)))
+            )
+        else:
+            for codes in self._slots(found):
+                counting.add(codes)
         return found, place, counting.totals
 
     def _node_counts(

@@ -502,7 +502,10 @@ def _spelled_double(number: Sql) -> Sql:
     whole = s.call("trunc", number)
     digits = s.cast(s.cast(whole, "BIGINT"), "VARCHAR")
     fraction = s.call("abs", s.subtract(number, whole))
-    behind = s.call("substr", s.cast(fraction, "VARCHAR"), s.whole(2))
+    last = s.subtract(
+        s.call("length", plain), s.whole(4)
+    )  # before e+15, the only digit of the fraction
+    behind = s.binary(exp.DPipe, s.text("."), s.call("substr", plain, last, s.whole(1)))
     large = s.both(s.at_most(s.double(1e15), size), s.less(size, s.double(1e16)))
     no_fraction = s.equal(fraction, s.double(0.0))
     is_plain = s.binary(exp.RegexpLike, plain, s.text(r"[.e]"))
