@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -53,9 +53,17 @@ class Asking:
         self._sources = tuple(sources)
 
     def answers(
-        self, questions: Sequence[Question], *, confidence: float, whole: bool = True
+        self,
+        questions: Sequence[Question],
+        *,
+        confidence: float,
+        whole: bool = True,
+        as_measured: bool = False,
     ) -> list[Answers]:
-        """The answers to each question; the first that cannot be answered is refused."""
+        """The answers to each question; the first that cannot be answered is refused.
+
+        `as_measured`: counts are not made plausible, so that they add up as they were put together.
+        """
         confidence_level(confidence)
         asked = [Asked.of(question, self._schema) for question in questions]
         distinct = list(
@@ -69,19 +77,16 @@ class Asking:
             except NotAnswerable as refusal:
                 found[region] = refusal
                 continue
-            found[region] = settle.plausible(self._rows, whole=whole)
-        return [
-            self._answer_or_through(each, found, confidence=confidence, whole=whole)
-            for each in asked
-        ]
+            found[region] = settle if as_measured else settle.plausible(self._rows, whole=whole)
+        again = partial(self.answers, confidence=confidence, whole=whole, as_measured=as_measured)
+        return [self._answer_or_through(each, found, confidence, again) for each in asked]
 
     def _answer_or_through(
         self,
         asked: Asked,
         found: Mapping[Region, Estimates | NotAnswerable],
-        *,
         confidence: float,
-        whole: bool,
+        again: Callable[[Sequence[Question]], list[Answers]],
     ) -> Answers:
         """The answer; where there is none about a derived column, that about what it is derived from."""
         try:
@@ -92,7 +97,7 @@ class Asking:
         if other is None:
             raise refusal
         try:
-            (answer,) = self.answers([other], confidence=confidence, whole=whole)
+            (answer,) = again([other])
         except NotAnswerable:
             raise refusal from None
         note = derived_note(asked.question, self._schema)
