@@ -13,7 +13,7 @@ import pytest
 import discreet as dc
 from discreet.audits.observing import recording
 from discreet.questions.cells.impossible import impossible_cells, impossible_rows
-from discreet.questions.derived import ANY, derived_columns, schema_mistakes
+from discreet.questions.derived import ANY, computed, derived_columns, schema_mistakes
 from discreet.releases.verifying import verify
 from tests.releasing import release
 
@@ -199,3 +199,18 @@ def test_the_statement_says_what_becomes_of_rows_that_break_a_declaration(tmp_pa
         ledger=tmp_path / "p.db",
     )  # fmt: skip
     assert "declaration" not in str(plain.statement())
+
+
+def test_a_derived_column_is_computed_cell_by_cell_whatever_was_drawn_of_it() -> None:
+    """Rows are not left to be repaired one by one, which would move other columns."""
+    born = np.arange(SCHEMA.column("born").cells).reshape(-1, 1)
+    names, codes, done = computed(("born",), born, SCHEMA)
+    assert (names, done) == (("born", "age", "stage"), ("age", "stage"))
+    age, stage = derived_columns(SCHEMA)
+    assert np.array_equal(codes[:, 1], age.cells)
+    assert np.array_equal(codes[:, 2], stage.cells[age.cells])
+    drawn = np.concatenate([born, np.zeros_like(born)], axis=1)
+    again = computed(("born", "age"), drawn, SCHEMA)
+    assert np.array_equal(again[1], codes)
+    sexes = np.zeros((3, 1), dtype=np.int64)
+    assert computed(("sex",), sexes, SCHEMA) == (("sex",), sexes, ())
