@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -259,7 +260,9 @@ def computed(
     if not done:
         return tuple(names), codes, ()
     ordered = tuple(column.name for column in schema.columns if column.name in columns)
-    made = np.stack([columns[name].astype(codes.dtype) for name in ordered], axis=1)
+    made: npt.NDArray[Any] = np.stack(
+        [columns[name].astype(codes.dtype) for name in ordered], axis=1
+    )
     return ordered, made, tuple(done)
 
 
