@@ -105,9 +105,10 @@ class PostgresDialect(Dialect):
 
     def identifier(self, raw: Sql, type_: FieldType) -> Sql:
         if type_.family == "float":
-            text = self.text_of(self.finite(s.cast(raw, "DOUBLE")), "number")
+            text = used(self.text_of(self.finite(s.cast(raw, "DOUBLE")), "number"), s.with_one_zero)
         elif type_.family == "decimal":
-            text = s.cast(_finite_decimal(raw), "VARCHAR")
+            # 1.0 and 1.00 are equal, so they are one person's.
+            text = s.cast(s.call("trim_scale", _finite_decimal(raw)), "VARCHAR")
         elif type_.family == "date":
             text = self.text_of_date(raw)
         elif type_.family == "timestamp":
