@@ -51,6 +51,7 @@ from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value
 from discreet.postprocessing.windows import over
 from discreet.questions.cells.values import cell_value
 from discreet.schema import Schema
+from discreet.schema.columns.column import NULL_LABEL
 
 EMPTY_GROUPS = "Every group that the schema declares is a row of the subquery, also one that no row of the table is in."
 MOST_DECLARED = 1_000_000
@@ -457,6 +458,15 @@ def _named(frame: _Frame, places: Places) -> str:
     labels = [each for each in [*frame.keys, *frame.fields] if isinstance(each, Labels)]
     if not labels:
         return ""
-    shown = [", ".join(str(each.values[place]) for each in labels) for place in places[:MOST_NAMED]]
+    shown = [
+        ", ".join(_key_text(each.values[place]) for each in labels) for place in places[:MOST_NAMED]
+    ]
     more = " ..." if len(places) > MOST_NAMED else ""
     return f" ({'; '.join(shown)}{more})"
+
+
+def _key_text(value: object) -> str:
+    """A group's key as the answer's table writes it."""
+    if value is None:
+        return NULL_LABEL
+    return str(value).lower() if isinstance(value, bool) else str(value)
