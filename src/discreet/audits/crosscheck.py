@@ -96,9 +96,9 @@ def _near(one: float, other: float) -> bool:
     return math.isfinite(other) and abs(one - other) <= CLOSE * max(abs(other), CLOSE)
 
 
-def random_composition(generator: Generator) -> Composition:
-    """One to eight random mechanisms under a random accounting."""
-    accounting = list(Accounting)[int(generator.integers(3))]
+def random_composition(generator: Generator, accounting: Accounting | None = None) -> Composition:
+    """One to eight random mechanisms that an accounting can add; a random one unless it is given."""
+    accounting = accounting or list(Accounting)[int(generator.integers(len(Accounting)))]
     count = int(generator.integers(1, 9))
     uses = tuple(_random_use(generator, accounting) for _ in range(count))
     delta = Fraction(1, 10 ** int(generator.integers(4, 10)))
