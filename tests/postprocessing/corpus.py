@@ -231,6 +231,8 @@ CORPUS: dict[str, list[str]] = {
         "WITH m AS (SELECT month(day) AS m, count(*) AS n FROM people GROUP BY 1) "
         "SELECT max(CASE WHEN m = 2 THEN n END) - max(CASE WHEN m = 1 THEN n END) AS change FROM m",
         "SELECT count(*) - count(age) AS missing FROM people",
+        "SELECT town, 100.0 * count(*) / sum(count(*)) OVER () AS pct FROM people WHERE town IN ('elm', 'oak') GROUP BY town",
+        "SELECT sex, town, count(*) * 2 FROM people WHERE sex = 'm' GROUP BY sex, town",
         "SELECT avg(age) FILTER (WHERE sex = 'f') / avg(age) FILTER (WHERE sex = 'm') AS gap FROM people",
         "SELECT sex, avg(member::int) AS rate FROM people WHERE sex IN ('f', 'm') GROUP BY sex ORDER BY rate DESC",
     ],

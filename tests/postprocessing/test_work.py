@@ -384,6 +384,46 @@ def test_a_ratio_of_numbers_that_share_a_draw_is_left_to_the_union_bound() -> No
     assert ratio_ends(more, noisy([1000.0], draw=1), LEVELS) is not None
 
 
+OF_NOTHING = (
+    "avg(age * 2 + score)", "avg(CASE WHEN age > 3 THEN 1.0 ELSE 0.5 END)", "avg(age::int * 1.0 / 2 - 1)",
+    "avg(member::int)", "variance(age)", "stddev_pop(age)", "corr(age, score)", "avg(DISTINCT age)",
+    "variance(DISTINCT age)", "sum(age) / count(*)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("aggregate", OF_NOTHING)
+def test_an_aggregate_of_no_rows_is_unknown_and_never_a_bound(
+    aggregate: str, exact_release: Callable[[str], Answers]
+) -> None:
+    """greatest(null, 0) is 0 in SQL: a mean that was so kept within its bounds was the bound, without any doubt."""
+    sql = f"SELECT sex, {aggregate} AS x FROM people WHERE age = 0 AND age = 8 GROUP BY sex"
+    assert all(np.isnan(exact_release(sql).columns[0].estimate))
+
+
+def test_groups_that_where_rules_out_have_no_draws_of_their_own(path, schema, tmp_path) -> None:
+    """All pairs share residuals' draws. Groups before those that are left once shifted every weight, and it crashed."""
+    made = dc.release(
+        path,
+        schema,
+        budget=dc.Budget(epsilon=4),
+        workload=["marginals(2)"],
+        ledger=tmp_path / "ledger.db",
+        algorithms={"marginals(2)": "residuals"},
+    )
+    share = "SELECT town, count(*) * 1.0 / sum(count(*)) OVER () AS x FROM people"
+    all_of = made.ask(f"{share} GROUP BY town").columns[0]
+    for towns, place in {"'oak'": 2, "'elm', 'oak'": 1}.items():
+        some = made.ask(f"{share} WHERE town IN ({towns}) GROUP BY town").columns[0]
+        assert np.isfinite([some.estimate, some.lower, some.upper]).all()
+        doubled = made.ask(
+            f"SELECT town, 2 * count(*) AS x FROM people WHERE town IN ({towns}) GROUP BY town"
+        ).columns[0]
+        whole = made.ask("SELECT town, 2 * count(*) AS x FROM people GROUP BY town").columns[0]
+        width = (whole.upper - whole.lower)[place : place + len(doubled.lower)]
+        assert doubled.upper - doubled.lower == pytest.approx(width)
+    assert len(all_of.estimate) == 5
+
+
 def test_a_ratio_of_nothing_with_hardly_any_noise_has_ends() -> None:
     """Noise that is 0 nearly always has no width: 0 / 1000 has an interval, and finding it comes to an end."""
     still = Fraction(1, 50)
