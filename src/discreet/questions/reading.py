@@ -149,7 +149,6 @@ class ExpressionReader:
             exp.Extract: self._extract,
             exp.DateTrunc: self._truncated,
             exp.TimestampTrunc: self._truncated,
-            exp.TimeToStr: self._formatted,
             exp.Dayname: lambda node, depth: day_name(self._moment("dayname", node.this, depth)),
             exp.Monthname: lambda node, depth: month_name(
                 self._moment("monthname", node.this, depth)
@@ -162,7 +161,7 @@ class ExpressionReader:
         self.own_parts = {
             exp.Cast, exp.TryCast, exp.Column, exp.Literal, exp.Case, exp.If, exp.Round, exp.Trim,
             exp.Substring, exp.Concat, exp.DateTrunc, exp.TimestampTrunc, exp.Greatest, exp.Least,
-            exp.Anonymous, exp.Date, exp.WidthBucket, exp.TimeToStr,
+            exp.Anonymous, exp.Date, exp.WidthBucket,
         }  # fmt: skip
 
     def condition(self, node: Any) -> Expression:
@@ -219,6 +218,8 @@ class ExpressionReader:
         name, inside = str(node.this).lower(), node.expressions
         if name in ("date_part", "datepart") and len(inside) == 2:
             return self._dated(text_of(inside[0]), self.read(inside[1], depth))
+        if name == "strftime":
+            return self._formatted(inside, depth)
         if name in ("weekday", "isodow") and len(inside) == 1:
             part = "dayofweek" if name == "weekday" else name
             return self._dated(part, self.read(inside[0], depth))
@@ -604,10 +605,14 @@ class ExpressionReader:
         value = self._moment("date_trunc", node.this, depth)
         return Call("date_trunc", (Constant(unit, "text"), value), value.type)
 
-    def _formatted(self, node: Any, depth: int) -> Expression:
-        self._plain(node, "this", "format")
-        moment = self._moment("strftime", node.this, depth)
-        return formatted(text_of(node.args["format"]), moment)
+    def _formatted(self, inside: Sequence[Any], depth: int) -> Expression:
+        """strftime(d, '%Y-%m'), or the other way round, as in SQLite."""
+        patterns = [each for each in inside if type(each) is self.exp.Literal and each.is_string]
+        moments = [each for each in inside if each not in patterns]
+        if len(patterns) != 1 or len(moments) != 1:
+            raise BadQuestion("strftime() takes a date and a pattern in quotes, such as '%Y-%m'.")
+        moment = self._moment("strftime", moments[0], depth)
+        return formatted(str(patterns[0].this), moment)
 
     def _moment(self, name: str, node: Any, depth: int) -> Expression:
         value = as_moment(self.read(node, depth))
