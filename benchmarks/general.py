@@ -14,6 +14,8 @@ import math
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 from pathlib import Path
@@ -24,15 +26,23 @@ import pandas
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
+from benchmarks.support.usefulness_statements import (
+    STATED,
+    Statement,
+    invented_rows,
+    largest_error,
+    not_stated,
+)
 from discreet.answering import ReleaseReader
-from discreet.answering.population import share_interval
-from discreet.families.halfspaces.estimate.prior import random_halfspaces
+from discreet.answering.population import PopulationShare, share_interval
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.multisets import listed, multisets, numbered
 from discreet.reference.general.promise import walk_plan
 from discreet.reference.general.scores import ListedDatabases, OrderedDatabases
+from discreet.reference.halfspaces.theorem import theorem_parameters
+from discreet.reference.intervals.theorem import Promise
 from discreet.releases import release
 from discreet.samplers import select_exponential
 from discreet.samplers.walks import WalkTable, drawn_walk, level_chances
@@ -314,52 +324,6 @@ def incidence() -> bool:
     return met
 
 
-USEFUL = """
-dataset = "t"
-people = 2000
-adjacency = "{adjacency}"
-[columns.x]
-kind = "integer"
-range = [0, 15]
-width = {width}
-[columns.y]
-kind = "integer"
-range = [0, 15]
-width = {width}
-[columns.a]
-kind = "boolean"
-[columns.b]
-kind = "boolean"
-[columns.c]
-kind = "boolean"
-nulls = "exclude"
-[columns.d]
-kind = "boolean"
-nulls = "exclude"
-"""
-CONDITIONS = ("x >= 8", "y < 4", "x >= 8 AND y < 4", "a OR b")
-PREDICATES = "predicates(" + ", ".join(f'"{each}"' for each in CONDITIONS) + ")"
-STATED = {  # class, algorithm, width of cells, adjacency
-    "tables, noise on each": ("marginals(a, b; x)", "direct", 1, "add-remove"),
-    "tables, residuals": ("marginals(x, a; a, b)", "residuals", 1, "add-remove"),
-    "tables, a model": ("marginals(x, a; a, b; x, b)", "adaptive", 1, "add-remove"),
-    "tables, all cells": ("marginals(a, b)", "all-cells", 1, "add-remove"),
-    "tables, Fourier": ("marginals(c, d)", "fourier", 1, "add-remove"),
-    "parities": ("parities(c, d)", "fourier", 1, "add-remove"),
-    "intervals, default": ("intervals(x)", None, 1, "add-remove"),
-    "intervals, literal": ("intervals(x)", "noisy-search", 1, "change-one"),
-    "intervals, general": ("intervals(x)", "general", 1, "change-one"),
-    "rectangles, default": ("rectangles(x, y)", None, 1, "add-remove"),
-    "a sum": ("sums(x)", None, 1, "add-remove"),
-    "a mean": ("means(x)", None, 1, "add-remove"),
-    "predicates, default": (PREDICATES, None, 1, "add-remove"),
-    "predicates, mwem": (PREDICATES, "mwem", 1, "add-remove"),
-    "predicates, general": (PREDICATES, "general", 1, "change-one"),
-    "halfspaces, single cells": ("halfspaces(x, y)", "cells", 1, "add-remove"),
-    "halfspaces, cells that planes cut": ("halfspaces(x, y)", "cells", 4, "add-remove"),
-    "halfspaces, default": ("halfspaces(x, y)", "tree", 1, "add-remove"),
-    "halfspaces, literal, of a close one": ("halfspaces(x, y)", "net", 1, "change-one"),
-}
 DELTA, RELEASES = Fraction(1, 10), 20
 
 
@@ -368,27 +332,14 @@ def usefulness() -> bool:
 
     With delta 1/10, more than 8 of 20 would fail with a chance below 1e-4 where the statement holds.
     """
-    source, met = generator(SEED), True
-    table = pandas.DataFrame(
-        {
-            "x": source.binomial(15, 0.4, 2000),
-            "y": source.integers(0, 16, 2000),
-            **{name: source.random(2000) < 0.3 for name in "abcd"},
-        }
-    )
-    for name, (asked, algorithm, width, adjacency) in STATED.items():
-        schema = Schema.loads(USEFUL.format(adjacency=adjacency, width=width))
+    table, met = invented_rows(), True
+    met &= bar("classes and algorithms that no statement is about", len(list(not_stated())), 0)
+    for name, statement in STATED.items():
         missed, stated, worst = 0, [], []
-        for run in range(RELEASES):
-            with tempfile.TemporaryDirectory() as folder:
-                reader = release(
-                    table, schema, budget=Budget(epsilon=1), workload=[asked],
-                    algorithms={} if algorithm is None else {asked: algorithm},
-                    confidence=0.9, ledger=Path(folder) / f"{run}.db",
-                )  # fmt: skip
-            gamma = "0.3" if algorithm == "net" else None
-            claim = reader.usefulness(asked, delta=DELTA, gamma=gamma)
-            error = _largest_error(reader, asked, table)
+        for _ in range(RELEASES):
+            reader = statement.made(table)
+            claim = statement.stated(reader, DELTA)
+            error = largest_error(reader, statement, table)
             missed += error > claim.bound + 1e-9
             stated.append(claim.bound)
             worst.append(error)
@@ -398,61 +349,33 @@ def usefulness() -> bool:
     return met
 
 
-def _largest_error(reader: ReleaseReader, asked: str, table: pandas.DataFrame) -> float:
-    """Of all queries of the class; of rectangles and halfspaces, of 1,000 random ones."""
-    kind, source = asked.partition("(")[0], generator(SEED)
-    x, y = table.x.to_numpy(), table.y.to_numpy()
-    if kind == "marginals":
-        return max(_table_error(reader, columns, table) for columns in _sets(asked))
-    if kind == "parities":
-        signs = 1 - 2 * table[["c", "d"]].to_numpy().astype(int)
-        true = [len(table), signs[:, 0].sum(), signs[:, 1].sum(), signs.prod(axis=1).sum()]
-        names: list[tuple[str, ...]] = [(), ("c",), ("d",), ("c", "d")]
-        return max(
-            abs(reader.parity(*own).estimate - t) for own, t in zip(names, true, strict=True)
+def literal_at_its_rows() -> bool:
+    """Theorem 4.2 and its unions at the n that it asks for: releases off by more than the error it was solved for."""
+    source, met = generator(SEED), True
+    for asked, pieces, error in (("intervals(x)", 1, 0.25), ("unions(x, 2)", 2, 0.5)):
+        promise = Promise(cells=(16,), alpha=Fraction(1), delta=float(DELTA), pieces=pieces)
+        rows = math.ceil(promise.rows_needed(error))
+        table = invented_rows(rows)
+        statement = Statement(asked, "noisy-search", adjacency="change-one")
+        missed = sum(
+            largest_error(statement.made(table), statement, table) > error * rows
+            for _ in range(RELEASES)
         )
-    if kind == "intervals":
-        low, high = np.array([(a, b) for a in range(16) for b in range(a, 16)]).T
-        found = reader.count_many("x", low, high).estimate
-        return float(np.abs(found - [((x >= a) & (x <= b)).sum() for a, b in zip(low, high, strict=True)]).max())  # fmt: skip
-    if kind == "rectangles":
-        ends = np.sort(source.integers(0, 16, (1000, 2, 2)), axis=1)
-        inside = ((ends[:, 0, :1] <= x) & (x <= ends[:, 1, :1]) & (ends[:, 0, 1:] <= y) & (y <= ends[:, 1, 1:]))  # fmt: skip
-        found = reader.count_boxes(["x", "y"], ends[:, 0], ends[:, 1]).estimate
-        return float(np.abs(found - inside.sum(axis=1)).max())
-    if kind in ("sums", "means"):
-        function, true = ("sum", x.sum()) if kind == "sums" else ("avg", x.mean())
-        return abs(float(reader.ask(f"SELECT {function}(x) FROM t").only.estimate) - true)
-    if kind == "predicates":
-        true = [table.eval(c.replace("AND", "and").replace("OR", "or")).sum() for c in CONDITIONS]
-        told = reader.ask_many([f"SELECT count(*) FROM t WHERE {each}" for each in CONDITIONS])
-        return max(abs(one.only.estimate - other) for one, other in zip(told, true, strict=True))
-    part = reader.release.parts[0]
-    if part.kind == "halfspace-net":
-        (measured,) = part.measurements
-        counts = np.zeros((17, 17), dtype=np.int64)  # a cell for nulls too
-        np.add.at(counts, (x, y), 1)
-        return float(np.abs(measured.values - measured.query.evaluate(counts)).max())
-    normals, bounds = random_halfspaces(np.zeros(2), np.full(2, 15.0), 1000, seed=SEED)
-    found = reader.count_halfspaces(["x", "y"], normals, bounds).estimate
-    return float(np.abs(found - (np.stack([x, y], 1) @ normals.T >= bounds).sum(axis=0)).max())
-
-
-def _sets(asked: str) -> list[list[str]]:
-    inside = asked.partition("(")[2].rstrip(")")
-    return [[name.strip() for name in each.split(",")] for each in inside.split(";")]
-
-
-def _table_error(reader: ReleaseReader, columns: list[str], table: pandas.DataFrame) -> float:
-    by = ", ".join(columns)
-    told = reader.ask(f"SELECT {by}, count(*) FROM t GROUP BY {by}")
-    true = table.groupby(columns).size().to_dict()
-    worst = 0.0
-    for place in range(len(told)):
-        key = tuple(told.value(axis, int(code)) for axis, code in enumerate(told.codes[place]))
-        exact = true.get(key if len(key) > 1 else key[0], 0)
-        worst = max(worst, abs(float(told.columns[0].estimate[place]) - exact))
-    return worst
+        name = f"theorem 4.2, {asked}, n {rows:,}, error {error:g}: releases off by more, of 20"
+        met &= bar(name, missed, 8)
+    # Johnson and Lindenstrauss at the k of theorem 6.4: pairs of a point and a halfspace whose distance is moved by gamma/4.
+    gamma, moved = 0.5, 0
+    k = theorem_parameters(
+        epsilon=0.5, delta=float(DELTA), gamma=gamma, alpha=1, bits=8, columns=40
+    ).dimensions
+    for _ in range(200):
+        point, plane = source.normal(size=(2, 40))
+        point, plane = point / np.linalg.norm(point), plane / np.linalg.norm(plane)
+        signs = source.choice([-1.0, 1.0], (40, k)) / math.sqrt(k)
+        one, other = point @ signs, plane @ signs
+        after = abs(one @ other) / (np.linalg.norm(one) * np.linalg.norm(other))
+        moved += abs(after - abs(point @ plane)) >= gamma / 4
+    return met & bar(f"theorem 6.4, k {k:,}: part of 200 distances moved by gamma/4", moved / 200, 0.25 / 4)  # fmt: skip
 
 
 def population() -> bool:
@@ -473,6 +396,76 @@ def population() -> bool:
     return met & bar("intervals of the population: covered", covered / draws, 0.945, at_least=True)
 
 
+POPULATIONS = {  # class, algorithm, what is counted
+    "a table, noise on each cell": ("marginals(x, a)", "direct", "x, a"),
+    "tables, residuals": ("marginals(x, a; x, b)", "residuals", "x, a"),
+    "tables, a model": ("marginals(x, a; x, b; a, b)", "adaptive", "x, a"),
+    "booleans, a whole table": ("marginals(2)", "fourier", "a, b"),
+    "intervals": ("intervals(x)", None, "x"),
+    "intervals by group": ("intervals(x by a)", None, "a, x"),
+}
+POPULATION = """
+dataset = "t"
+people = {rows}
+adjacency = "{adjacency}"
+"""
+
+
+def population_of_releases() -> bool:
+    """Shares of a population, by `reader.population`, from releases of each kind: 20,000 shares and more of each."""
+    source, met = generator(SEED), True
+    columns = {"x": 'kind = "integer"\nrange = [0, 31]\n', "a": 'kind = "boolean"\n', "b": 'kind = "boolean"\n'}  # fmt: skip
+    for name, (asked, algorithm, by) in POPULATIONS.items():
+        covered = draws = turn = 0
+        kept = [each for each in columns if each != "x" or algorithm != "fourier"]
+        while draws < 20_000:
+            rows, adjacency = (300, 3000)[turn % 2], ("change-one", "add-remove")[turn // 2 % 2]
+            schema = Schema.loads(
+                POPULATION.format(rows=rows, adjacency=adjacency)
+                + "".join(f"[columns.{each}]\n{columns[each]}" for each in kept)
+            )
+            shares = source.dirichlet(np.full(128, 0.3))
+            cells = source.choice(128, rows, p=shares)
+            table = pandas.DataFrame({"x": cells // 4, "a": cells % 4 > 1, "b": cells % 2 > 0})
+            with tempfile.TemporaryDirectory() as folder:
+                reader = release(
+                    table[kept], schema, budget=Budget(epsilon=1), workload=[asked],
+                    algorithms={} if algorithm is None else {asked: algorithm},
+                    ledger=Path(folder) / "l.db",
+                )  # fmt: skip
+            share = shares.reshape(32, 2, 2)
+            true = {
+                "x, a": share.sum(axis=2), "a, b": share.sum(axis=0), "x": share.sum(axis=(1, 2)),
+                "a, x": share.sum(axis=2).T,
+            }[by]  # fmt: skip
+            for each in _population(reader, by, rows):
+                place = tuple(
+                    int(text) if text.isdecimal() else ("false", "true").index(text)
+                    for text in each.group[:-1]
+                    if text.isdecimal() or text in ("false", "true")
+                )
+                expected = float(true[place]) if len(place) == true.ndim else 0.0
+                covered += each.lower <= expected <= each.upper
+                draws += 1
+            turn += 1
+        met &= bar(f"population, {name}: covered, of {draws:,}", covered / draws, 0.945, at_least=True)  # fmt: skip
+    return met
+
+
+def _population(reader: ReleaseReader, by: str, rows: int) -> Iterator[PopulationShare]:
+    """Every group. Ranges have no total of their own where n is a secret: there the size of the sample is given."""
+    if by not in ("x", "a, x"):
+        yield from reader.population(f"SELECT {by}, count(*) FROM t GROUP BY {by}", rows=None)
+        return
+    for value in range(32):
+        group = "a, " if by == "a, x" else ""
+        grouped = " GROUP BY a" if group else ""
+        for each in reader.population(
+            f"SELECT {group}count(*) FROM t WHERE x = {value}{grouped}", rows=rows
+        ):
+            yield replace(each, group=(*each.group[:-1], str(value), each.group[-1]))
+
+
 def separation() -> bool:
     gap = abs(mirrored_mod_loss(0.1, 10_000) - 0.275)
     return bar("mirrored mod, alpha .1, n 10^4: |P(loss >= 1) - .275|", gap, 1e-3)
@@ -488,6 +481,8 @@ PARTS = {
     "incidence": incidence,
     "releases": incidence_of_releases,
     "population": population,
+    "populations": population_of_releases,
+    "literal": literal_at_its_rows,
     "usefulness": usefulness,
 }
 

@@ -1,21 +1,23 @@
-"""How cost grows: with rows, with columns, and with the size of a column's domain. DuckDB, on Parquet files.
+"""How cost grows: with rows, with columns, and with the size of a column's domain. DuckDB, Spark and PostgreSQL.
 
-    python benchmarks/scale.py                        up to 10 million rows
-    python benchmarks/scale.py --rows 100000000       up to so many
+    python benchmarks/scale.py                        up to 10 million rows; Spark and PostgreSQL up to 1 million
+    python benchmarks/scale.py --rows 100000000 --engine-rows 10000000    up to so many
+    python benchmarks/scale.py --rows 0 --engine-rows 0                   columns and domains alone
     python benchmarks/scale.py --record docs/scale    the measured numbers, a picture and the model, as docs
+    python benchmarks/scale.py --rows 0 --small 0 --record docs/scale     Spark and PostgreSQL alone; the page keeps what it has of the rest
 
 Rows: a release of all two-way marginals of eight columns, against the same cell expressions counted by one
-GROUP BY for each marginal, with nothing charged, no noise and no file. Bars: at most 1.3 times its CPU and wall time;
-a peak of at most 2 GB; and the time for a row at the largest size within 20% of that at a tenth of it.
+GROUP BY for each marginal, with nothing charged, no noise and no file. Bars for DuckDB, on Parquet files: at most 1.3 times
+its CPU and wall time; a peak of at most 2 GB; and the time for a row at the largest size within 20% of that at a tenth of it.
+For Spark local[2], on the same files, and for PostgreSQL: at most 1.3 times its wall time.
 Columns: a release of all one-way marginals of 5 to 200 columns. Domains: a release of the intervals of one
-column of 2 to 2^64 cells. Those two are shown without a bar. Each run is a process of its own.
+column of 2 to 2^64 cells. Those two, in DuckDB, are shown without a bar. Each run is a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import tempfile
 from itertools import combinations
@@ -25,7 +27,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
-from benchmarks.support.children import executed, measured
+from benchmarks.support.children import executed, measured, run_module
+from benchmarks.support.scale_page import picture, recorded
 
 FACTOR_LIMIT, MEMORY_LIMIT, FLAT_LIMIT = 1.3, 2000.0, 1.2
 CHUNK = 10_000_000
@@ -58,23 +61,25 @@ import json, resource, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import duckdb, numpy, scale
+from benchmarks.support.growing_engines import by_hand, draws
 from discreet import Budget, Schema
 from discreet.releases import release_to_file
 how, path, folder, schema, workload = sys.argv[2], sys.argv[3], Path(sys.argv[4]), Schema.loads(sys.argv[5]), json.loads(sys.argv[6])
 def release():
-    release_to_file(path, schema, folder / "scale.release", overwrite=True, budget=Budget(epsilon=1),
-        workload=workload, ledger=folder / "ledger.db")
-work = {"release": release, "by hand": lambda: scale.group_by_hand(path, schema)}[how]
+    return draws(release_to_file(path, schema, folder / "scale.release", overwrite=True, budget=Budget(epsilon=1),
+        workload=workload, ledger=folder / "ledger.db"))
+work = {"release": release, "by hand": lambda: by_hand(path, schema, scale.PAIRS)}[how]
 def read():
     return int(next(line for line in open("/proc/self/io") if line.startswith("rchar")).split()[1])
 before = read()
 wall, cpu = time.perf_counter(), time.process_time()
-work()
+drawn = work()
 print(json.dumps({
     "wall": time.perf_counter() - wall,
     "cpu": time.process_time() - cpu,
     "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6,
     "read": (read() - before) / 1e6,
+    "draws": drawn or 0,
 }))
 """
 
@@ -83,24 +88,6 @@ def schema_of(columns: dict[str, str]) -> str:
     return 'dataset = "scale"\n' + "".join(
         f"[columns.{name}]\n{text}\n" for name, text in columns.items()
     )
-
-
-def group_by_hand(path: str, schema: Any) -> None:
-    """The engine's own cell expressions, one GROUP BY a marginal; it reaches into the engine for them."""
-    from sqlglot import exp
-
-    from discreet.engines import open_engine
-    from discreet.engines.duckdb.dialect import render
-
-    engine: Any = open_engine(path, schema)
-    with engine:
-        for names in PAIRS:
-            columns = [schema.column(name) for name in names]
-            codes = [engine._layers.code(column) for column in columns]
-            query = (
-                exp.select(*codes, "count(*)").from_(engine._rows.encoded(columns)).group_by(*codes)
-            )
-            engine._session.arrays(render(query))
 
 
 def run(how: str, path: Path, folder: Path, schema: str, workload: list[str]) -> dict[str, float]:
@@ -136,8 +123,11 @@ def by_rows(most: int, folder: Path) -> tuple[bool, list[dict[str, Any]]]:
                 done.append(run(how, path, folder, schema, workload))
         for how, done in both.items():
             best = {key: min(each[key] for each in done) for key in ("wall", "cpu")}
-            peak, read = (max(each[key] for each in done) for key in ("peak", "read"))
-            found.append({"what": how, "rows": rows, **best, "peak": peak, "read": read})
+            peak, read, draws = (
+                max(each[key] for each in done) for key in ("peak", "read", "draws")
+            )
+            each = {"what": how, "rows": rows, **best, "peak": peak, "read": read}
+            found.append({**each, "draws": int(draws)})
             print(
                 f"  {rows:,} rows, {how}: {best['wall']:.2f} s wall, {best['cpu']:.2f} s CPU, "
                 f"{peak:,.0f} MB, {read:,.0f} MB read"
@@ -156,6 +146,65 @@ def by_rows(most: int, folder: Path) -> tuple[bool, list[dict[str, Any]]]:
         flat = ours[-1]["cpu"] / ours[-2]["cpu"] / 10
         met &= bar(f"CPU for a row at {ours[-1]['rows']:,} rows / at a tenth", flat, FLAT_LIMIT)
     return met, found
+
+
+def by_engine(engine: str, most: int, folder: Path) -> tuple[bool, list[dict[str, Any]]]:
+    """Spark or PostgreSQL, from a million rows to `most`."""
+    schema = schema_of({name: facts for name, (facts, _) in COLUMNS.items()})
+    workload = json.dumps([f"marginals({one}, {other})" for one, other in PAIRS])
+    found: list[dict[str, Any]] = []
+    met, rows = True, 1_000_000
+    while rows <= most:
+        values = {name: sql for name, (_, sql) in COLUMNS.items()}
+        path = generate(rows, folder / f"{engine}-{rows}", values)
+        source, admin, postmaster = f"spark:{path.parent}", "", "0"
+        if engine == "postgres":
+            source, admin, postmaster = in_postgres(path, folder)
+        both: dict[str, dict[str, float]] = {}
+        for how in ("release", "by hand"):
+            for old in folder.glob("ledger.db*"):
+                old.unlink()
+            words = (engine, how, source, folder, schema, workload, admin, postmaster)
+            both[how] = run_module("benchmarks.support.growing_engines", *words)
+            found.append({"what": f"{engine} {how}", "rows": rows, **both[how]})
+            print(
+                f"  {rows:,} rows in {engine}, {how}: {both[how]['wall']:.2f} s wall, {both[how]['cpu']:.2f} s CPU, "
+                f"{both[how]['peak']:,.0f} MB and {both[how]['server']:,.0f} MB, {both[how]['read']:,.0f} MB read"
+            )
+        for file in path.parent.iterdir():
+            file.unlink()
+        factor = both["release"]["wall"] / both["by hand"]["wall"]
+        met &= bar(f"{rows:,} rows in {engine}: release / by hand, wall", factor, FACTOR_LIMIT)
+        rows *= 10
+    return met, found
+
+
+def in_postgres(path: Path, folder: Path) -> tuple[str, str, str]:
+    """The rows of Parquet files in a table of the benchmark's own server: the source, its administrator, its process."""
+    import psycopg
+
+    from tests.postgres_server import READER, server
+
+    text = folder / "scale.csv"
+    executed(f"COPY (SELECT * FROM '{path}') TO '{text}' (HEADER false)")
+    types = {
+        "age": "int",
+        "income": "float8",
+        "day": "date",
+        "hour": "int2",
+        "score": "int2",
+        "employed": "boolean",
+    }
+    columns = ", ".join(f"{name} {types.get(name, 'text')}" for name in COLUMNS)
+    server().execute("DROP TABLE IF EXISTS scale", f"CREATE TABLE scale ({columns})")
+    with psycopg.connect(server().admin, autocommit=True) as connection:
+        with text.open("rb") as file, connection.cursor().copy("COPY scale FROM STDIN CSV") as copy:
+            while part := file.read(1 << 20):
+                copy.write(part)
+        connection.execute("VACUUM ANALYZE scale")
+        connection.execute(f"GRANT SELECT ON scale TO {READER}".encode())
+    text.unlink()
+    return f"{server().address}#scale", server().admin, str(server().process.pid)
 
 
 def by_columns(folder: Path, rows: int = 1_000_000) -> list[dict[str, Any]]:
@@ -184,136 +233,38 @@ def by_domain(folder: Path, rows: int = 1_000_000) -> list[dict[str, Any]]:
     return found
 
 
-def model(found: list[dict[str, Any]]) -> list[dict[str, float]]:
-    """Seconds of CPU and bytes read at larger sizes, by the slope between the two largest that were measured."""
-    ours = [each for each in found if each["what"] == "release"][-2:]
-    if len(ours) < 2:
-        return []
-    small, large = ours
-    step = large["rows"] - small["rows"]
-    slopes = {key: (large[key] - small[key]) / step for key in ("cpu", "read")}
-    return [
-        {
-            "rows": rows,
-            "cpu": large["cpu"] + slopes["cpu"] * (rows - large["rows"]),
-            "read": large["read"] + slopes["read"] * (rows - large["rows"]),
-        }
-        for rows in (10**9, 10**11)
-    ]
-
-
-def picture(found: list[dict[str, Any]]) -> str:
-    """Seconds of CPU against rows, both on a logarithmic scale."""
-    series = {
-        how: [(each["rows"], each["cpu"]) for each in found if each["what"] == how]
-        for how in ("release", "by hand")
-    }
-    points = [point for line in series.values() for point in line]
-    low_x, high_x = (math.log10(f(x for x, _ in points)) for f in (min, max))
-    low_y, high_y = (math.log10(f(y for _, y in points)) for f in (min, max))
-    width, height, left, bottom = 420, 240, 60, 40
-
-    def place(x: float, y: float) -> str:
-        across = (math.log10(x) - low_x) / max(high_x - low_x, 1e-9)
-        up = (math.log10(y) - low_y) / max(high_y - low_y, 1e-9)
-        return f"{left + across * (width - left - 20):.1f},{height - bottom - up * (height - bottom - 30):.1f}"
-
-    marks = []
-    for how, colour in (("release", "#1f5fa8"), ("by hand", "#b4560f")):
-        path = " ".join(place(x, y) for x, y in series[how])
-        marks.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        for x, y in series[how]:
-            across, down = place(x, y).split(",")
-            marks.append(f'<circle cx="{across}" cy="{down}" r="3" fill="{colour}"/>')
-        right, down = place(*series[how][-1]).split(",")
-        lift = -8 if how == "by hand" else 16
-        marks.append(
-            f'<text x="{right}" y="{float(down) + lift:.1f}" text-anchor="end" fill="{colour}">{how}</text>'
-        )
-    for x, _ in series["release"]:
-        across, _ = place(x, 10**low_y).split(",")
-        marks.append(f'<text x="{across}" y="{height - 18}" text-anchor="middle">{x:,}</text>')
-    for y in (10**low_y, 10**high_y):
-        _, down = place(10**low_x, y).split(",")
-        marks.append(
-            f'<text x="{left - 8}" y="{float(down) + 4:.1f}" text-anchor="end">{y:.3g} s</text>'
-        )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-        f'font-size="11" role="img"><title>Seconds of CPU against rows</title>'
-        f'<rect width="{width}" height="{height}" fill="white"/>{"".join(marks)}'
-        f'<text x="{width / 2}" y="{height - 4}" text-anchor="middle">rows</text></svg>\n'
-    )
-
-
-def recorded(found: list[dict[str, Any]]) -> str:
-    """The page of docs."""
-    lines = [
-        "# How cost grows",
-        "",
-        "Written by `python benchmarks/scale.py --record docs/scale`, on two cores. A release of all two-way marginals of eight",
-        "columns, from Parquet files, against the same cell expressions counted by one GROUP BY for each marginal. Ours counts",
-        "them in one scan, and adds the charge, the noise and the file.",
-        "",
-        "| rows | | wall s | CPU s | peak MB | read MB |",
-        "|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {each['rows']:,} | {each['what']} | {each['wall']:.2f} | {each['cpu']:.2f} | {each['peak']:,.0f} | {each['read']:,.0f} |"
-        for each in found
-        if each["what"] in ("release", "by hand")
-    ]
-    lines += ["", "![Seconds of CPU against rows](scale.svg)", "", "## Columns", ""]
-    lines += ["A histogram of each column of a million rows.", ""]
-    lines += ["| columns | CPU s | peak MB |", "|---|---|---|"]
-    lines += [
-        f"| {each['columns']} | {each['cpu']:.2f} | {each['peak']:,.0f} |"
-        for each in found
-        if each["what"] == "columns"
-    ]
-    lines += [
-        "",
-        "## Domains",
-        "",
-        "The intervals of one column of a million rows, by its number of cells.",
-        "",
-    ]
-    lines += ["| cells | CPU s | peak MB |", "|---|---|---|"]
-    lines += [
-        f"| 2^{each['bits']} | {each['cpu']:.2f} | {each['peak']:,.0f} |"
-        for each in found
-        if each["what"] == "domain"
-    ]
-    lines += [
-        "",
-        "## Larger tables",
-        "",
-        "Not measured: the slope between the two largest sizes above, carried on. The scan grows with the rows; what is shuffled or",
-        "sent is one number for each cell and worker, and the noise drawn is one number for each cell: both stay the same.",
-        "",
-        "| rows | CPU hours, two cores like these | read TB |",
-        "|---|---|---|",
-    ]
-    lines += [
-        f"| {each['rows']:,.0f} | {each['cpu'] / 3600:.2f} | {each['read'] / 1e6:.3g} |"
-        for each in model(found)
-    ]
-    return "\n".join(lines) + "\n"
+def record(found: list[dict[str, Any]], place: Path) -> None:
+    """Writes the page, the picture and the numbers; what was not measured now stays as it was recorded before."""
+    numbers = place.with_suffix(".json")
+    before = json.loads(numbers.read_text(encoding="utf-8")) if numbers.exists() else []
+    now = {each["what"] for each in found}
+    every = [each for each in before if each["what"] not in now] + found
+    lines = ",\n".join(json.dumps(each) for each in every)
+    numbers.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    place.with_suffix(".md").write_text(recorded(every), encoding="utf-8")
+    place.with_suffix(".svg").write_text(picture(every), encoding="utf-8")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--engine-rows", type=int, default=1_000_000, help="in Spark, PostgreSQL")
+    parser.add_argument("--small", type=int, default=1_000_000, help="rows for columns, domains")
     parser.add_argument("--record", type=Path, help="write a page and a picture: FOLDER/NAME")
     given = parser.parse_args()
+    met, found = True, list[dict[str, Any]]()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        met, found = by_rows(given.rows, folder)
-        found += by_columns(folder)
-        found += by_domain(folder)
+        if given.rows:
+            met, found = by_rows(given.rows, folder)
+        for engine in ("spark", "postgres"):
+            good, more = by_engine(engine, given.engine_rows, folder)
+            met, found = met and good, found + more
+        if given.small:
+            found += by_columns(folder, given.small)
+            found += by_domain(folder, given.small)
     if given.record is not None:
-        given.record.with_suffix(".md").write_text(recorded(found), encoding="utf-8")
-        given.record.with_suffix(".svg").write_text(picture(found), encoding="utf-8")
+        record(found, given.record)
     return 0 if met else 1
 
 

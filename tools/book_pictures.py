@@ -26,6 +26,7 @@ from discreet.report.charts import WIDTH, Bar, Curve, curves, rows
 from discreet.report.disclosure.meaning import density_figure, ratio_figure
 from discreet.report.svg import element, number, picture
 from discreet.schema import Schema
+from discreet.theory.median import least_epsilon
 from discreet.theory.textbook import laplace_accuracy, randomised_response_std
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
@@ -40,6 +41,9 @@ STYLE = (
 )
 PRIORS = (("1%", 0.01, "c3"), ("10%", 0.1, "c2"), ("50%", 0.5, "c1"))
 AGES = Schema.loads('dataset = "people"\n[columns.age]\nkind = "integer"\nrange = [0, 99]\n')
+PEOPLE_BY_SEX = Schema.loads(
+    'dataset = "people"\n[columns.age]\nkind = "integer"\nrange = [0, 99]\n[columns.sex]\nkind = "category"\nvalues = ["f", "m"]\n'
+)
 PEOPLE = [round(10 ** (2 + place / 40)) for place in range(121)]
 RELEASES, TRUTH = 60, 100
 
@@ -186,8 +190,94 @@ def small_groups() -> str:
     )
 
 
+def budgets() -> str:
+    """What an epsilon buys: the error of a cell of age by sex, as the plan states it."""
+    steps = [0.1 * 1.12**place for place in range(41)]
+    planned = []
+    for step in steps:
+        (row,) = plan(PEOPLE_BY_SEX, budget=Budget(epsilon=f"{step:.4f}"), workload=["marginals(age, sex)"]).rows()  # fmt: skip
+        planned.append((step, float(row["half_width"])))
+    return standing_alone(
+        curves(
+            "budgets",
+            "Error of a cell by epsilon",
+            "A curve that falls steeply up to epsilon 1 and hardly beyond.",
+            [Curve("cell", "c1", planned)],
+            across="epsilon",
+            up="off by, in people (95%)",
+        ),
+        [("c1", "one count of an age and a sex")],
+    )
+
+
+def units() -> str:
+    """What a belief of 10% becomes where a row is protected and a person has several."""
+    bars = []
+    for many in (1, 2, 4, 8, 16):
+        after = 100 * belief(0.1, many * 0.5).most
+        bars.append(Bar(f"{many} row{'s' * (many > 1)} a person", "", after, after, after))
+    return standing_alone(
+        rows(
+            "units", "A belief of 10% becomes so many percent, at most, at epsilon 1/2 a row", bars
+        )
+    )
+
+
+def declared() -> str:
+    """What a private median costs on a finite domain: more, the more values there are; over the reals, no epsilon is enough."""
+    bits = range(1, 65)
+    return standing_alone(
+        curves(
+            "declared",
+            "The least epsilon of a useful median",
+            "A line that rises with the number of bits of a value, without end.",
+            [Curve("median", "c1", [(b, least_epsilon(2**b, 100, success=0.5)) for b in bits])],
+            across="bits of a value; the reals have no end of them",
+            up="least epsilon, 100 rows",
+        )
+    )
+
+
+def not_promised() -> str:
+    """What others learn of a smoker from a study, with the smoker's row and without it."""
+    after = 100 * belief(0.3, 0.2).most
+    bars = [
+        Bar("before the study", "", 10.0, 10.0, 10.0),
+        Bar("after, you not in it", "", 30.0, 30.0, 30.0),
+        Bar("after, you in it, at most", "", after, after, after),
+    ]
+    return standing_alone(
+        rows("promised", "What others believe of a smoker's risk, in percent, at epsilon 0.2", bars)
+    )
+
+
+def encryption() -> str:
+    """How much of a yes or no about one person can be read, in bits."""
+
+    def bits(epsilon: float) -> float:
+        told = math.exp(epsilon) / (1 + math.exp(epsilon))
+        return 1 + told * math.log2(told) + (1 - told) * math.log2(1 - told)
+
+    found = [
+        ("encrypted, without key", 0.0),
+        ("encrypted, with the key", 1.0),
+        ("released, epsilon 0.1", bits(0.1)),
+        ("released, epsilon 1", bits(1)),
+        ("released, epsilon 3", bits(3)),
+    ]
+    bars = [Bar(label, "", round(value, 3), value, value) for label, value in found]
+    return standing_alone(
+        rows("encryption", "How much of a yes or no about you can be read, in bits, at most", bars)
+    )
+
+
 PICTURES = {
     "beliefs": beliefs,
+    "budgets": budgets,
+    "units": units,
+    "declared": declared,
+    "not-promised": not_promised,
+    "encryption": encryption,
     "densities": densities,
     "log-ratio": log_ratio,
     "questions": questions,

@@ -44,3 +44,10 @@ def test_the_book_has_its_chapters() -> None:
     headings = re.findall(r"^## \d+\. (.+)$", BOOK, flags=re.MULTILINE)
     for chapter in CHAPTERS:
         assert any(chapter in each for each in headings), chapter
+
+
+def test_every_chapter_has_a_picture() -> None:
+    chapters = re.split(r"^## \d+\. ", BOOK, flags=re.MULTILINE)[1:]
+    assert len(chapters) == 10
+    for chapter in chapters:
+        assert "](pictures/" in chapter, chapter.partition("\n")[0]

@@ -34,3 +34,16 @@ def test_every_theory_module_is_named_in_the_table() -> None:
     for module in (ROOT / "src" / "discreet" / "theory").glob("*.py"):
         if module.name != "__init__.py":
             assert f"theory/{module.name})" in TEXT, module.name
+
+
+NUMBERED = (
+    "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "3.1", "3.2", "3.3", "3.4", "4.1", "4.2", "5.1", "5.2", "5.3",
+    "6.1", "6.2", "6.3", "6.4", "6.5", "7.1", "7.2", "7.3", "A.1", "A.2", "A.3", "A.4", "A.5", "A.6",
+)  # fmt: skip
+"""Every numbered definition, observation, lemma, theorem, claim, property and corollary of the paper."""
+
+
+def test_every_numbered_statement_of_the_paper_has_a_row() -> None:
+    first = " ".join(re.split(r"(?<!\\)\|", row)[1] for row in ROWS)
+    named = set(re.findall(r"\b[2-7A]\.\d\b", first))
+    assert named == set(NUMBERED)

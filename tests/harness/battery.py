@@ -1,7 +1,9 @@
 """One battery for all engines: the same awkward values in DuckDB, in PostgreSQL and in Spark, under every verb.
 
-    python -m tests.harness.battery          the listed values, then 6,000 made-up ones
-    python -m tests.harness.battery --quick  the listed values of a few types
+    python -m tests.harness.battery                       the listed values, then 6,000 made-up ones
+    python -m tests.harness.battery --quick               the listed values alone
+    python -m tests.harness.battery --engine Spark doubles dates    some of them on one engine
+    python -m tests.harness.battery --engine Spark --ansi off       without ANSI mode
 
 Every number must be equal, integer for integer: marginals, node counts, sums, tallies with conditions and groups,
 keys with who holds them, row counts, and the rows that bounding keeps. The number of cells is printed.
@@ -10,10 +12,12 @@ Values are spelled as texts, and cast by each database to its own type.
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -42,6 +46,7 @@ from discreet.schema import Schema
 from tests.harness.material.engine_rows import encoded_rows
 from tests.harness.material.spark_values import cast_values
 from tests.postgres_server import READER, server
+from tests.spark_session import setting
 
 NAMES = ("category", "integer", "number", "boolean", "date", "datetime", "person")
 """The columns of every table, all with the same values; named by the kinds that they are declared as."""
@@ -167,7 +172,8 @@ _LONG = (
 _DOUBLES = (
     "0", "-0.0", "1", "-1", "0.1", "0.5", "1.5", "2.5", "-2.5", "0.49999999999999994", "8", "8.000000000000002",
     "nan", "infinity", "-infinity", "5e-324", "-5e-324", "2.2250738585072014e-308", "1e-300", "1.7976931348623157e308",
-    "-1.7976931348623157e308", "1e15", "1e16", "1000000000000000.5", "4503599627370496.5", "9007199254740993",
+    "-1.7976931348623157e308", "1e15", "1e16", "1000000000000000.5", "4503599627370496.5", "1161245304887865.25",
+    "-1904517866628064.75", "1118827763414213.625", "9007199254740993",
     "9.2233720368547758e18", "9.3e18", "-9.2233720368547758e18", "1e30", "1e31", "123456.789", "3e-301", "7e-301",
     "1e150", "1e160", "1e-160", None,
 )  # fmt: skip
@@ -439,16 +445,25 @@ def compared(
 
 def main(words: Sequence[str]) -> int:
     """Print the differences and the number of cells; the exit code says whether there was one."""
-    quick = "--quick" in words
-    only = [word for word in words if not word.startswith("--")]
-    listed = [values for values in LISTED if not only or values.name in only]
-    seed = random.SystemRandom().getrandbits(32)
-    outcome = compared(listed)
-    if not quick and not only:
-        schemas = ("plain rows", "awkward people")
-        outcome.add(compared(list(made_up(6_000, seed)), schemas, ["PostgreSQL"]))
+    parser = argparse.ArgumentParser(prog="python -m tests.harness.battery")
+    parser.add_argument("names", nargs="*", help="of the listed values; all if none is given")
+    parser.add_argument("--quick", action="store_true", help="no made-up values")
+    parser.add_argument("--engine", choices=tuple(OTHERS), action="append")
+    parser.add_argument("--schema", choices=tuple(SCHEMAS), action="append")
+    parser.add_argument("--ansi", choices=("on", "off"), default="on", help="Spark's ANSI mode")
+    parser.add_argument("--made-up", type=int, default=6_000, help="how many values")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
+    given = parser.parse_args(words)
+    listed = [values for values in LISTED if not given.names or values.name in given.names]
+    others = given.engine or tuple(OTHERS)
+    ansi = "true" if given.ansi == "on" else "false"
+    with setting("spark.sql.ansi.enabled", ansi) if "Spark" in others else nullcontext():
+        outcome = compared(listed, given.schema or tuple(SCHEMAS), others)
+        if not given.quick and not given.names:
+            schemas = given.schema or ("plain rows", "awkward people")
+            outcome.add(compared(list(made_up(given.made_up, given.seed)), schemas, others))
     sys.stdout.write("".join(f"{one}\n" for one in outcome.differences))
-    sys.stdout.write(f"{outcome} (seed {seed})\n")
+    sys.stdout.write(f"{outcome} (seed {given.seed})\n")
     return 1 if outcome.differences else 0
 
 

@@ -36,6 +36,8 @@ from discreet.privacy.budget import Budget, Notion
 from discreet.questions.dialects.curator_sql import CuratorDialect
 from discreet.schema import Schema
 from tests.curator.random_sql import Conditions
+from tests.postgres_server import postgres_source
+from tests.spark_session import session
 
 SCHEMA = Schema.loads("""
 dataset = "t"
@@ -84,7 +86,7 @@ TYPES = pa.schema(
     ]
 )  # fmt: skip
 ROWS = 30
-SOURCES = ("parquet", "duckdb", "csv", "arrow")
+SOURCES = ("parquet", "duckdb", "csv", "arrow", "postgres", "spark")
 AGGREGATES = ("count", "sum", "avg", "variance")
 
 
@@ -111,6 +113,10 @@ def written(table: pa.Table, kind: str, folder: Path, name: str) -> Any:
         with duckdb.connect(str(path)) as database:
             database.register("given", table)
             database.execute("CREATE TABLE t AS SELECT * FROM given")
+    elif kind == "postgres":
+        return postgres_source(table)
+    elif kind == "spark":
+        return session().createDataFrame(table)
     return table if kind == "arrow" else str(path)
 
 

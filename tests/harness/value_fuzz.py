@@ -3,6 +3,8 @@
     python -m tests.harness.value_fuzz            every type; every odd value also alone; under every verb
     python -m tests.harness.value_fuzz --quick    types that some package converts, in a few seconds
     python -m tests.harness.value_fuzz parquet    types whose name this pattern is found in
+    python -m tests.harness.value_fuzz --engine spark --values 5000
+                                                  one engine; so many made-up texts beside the listed values
 
 For each type of `oddities` there is a table of plain values, and neighbours of it in which one row
 holds an odd value, or is missing. Every verb of the engine runs on both. All that can be seen must be alike: whether
@@ -12,11 +14,14 @@ table is refused as well, in the same words and before any verb. No text of the 
 nor in what a debugger finds behind it. Sources that can tell when they are touched are not touched before
 the first verb (`watched_sources`).
 
-Exit code 1 if anything is wrong; each finding is one line.
+Made-up texts are others in each run; the seed is printed, and `--seed` repeats a run. Exit code 1 if anything is
+wrong; each finding is one line.
 """
 
 from __future__ import annotations
 
+import argparse
+import random
 import re
 import sys
 import tempfile
@@ -46,7 +51,7 @@ from tests.harness.oddities.duckdb import duckdb_cases
 from tests.harness.oddities.frames import pandas_cases, polars_cases
 from tests.harness.oddities.postgres import postgres_cases
 from tests.harness.oddities.spark import spark_cases
-from tests.harness.oddities.values import CANARY, ROWS, Case
+from tests.harness.oddities.values import CANARY, ROWS, Case, invented
 from tests.harness.oddities.watched_sources import STOPS, source_findings
 
 _COLUMNS = """
@@ -78,6 +83,9 @@ BY_PERSON = Schema.loads(
     '[unit]\nidentifier = "person"\nmax_rows = 3\n' + _COLUMNS
 )
 PACKAGES = ("arrow", "pandas", "polars", "parquet", "duckdb", "postgres", "spark")
+ENGINES = PACKAGES[-3:]
+"""Those that made-up texts are tried on too."""
+MADE_UP = 5_000
 BY_KIND = {
     kind: Schema(dataset="fuzz", columns=(BY_ROW.column(kind),), adjacency=BY_ROW.adjacency)
     for kind in ("category", "datetime")
@@ -327,19 +335,20 @@ def findings(
     quick: bool,
     packages: Sequence[str] = PACKAGES,
     only: str = "",
-    tried: list[str] | None = None,
+    made_up: Sequence[str] = (),
+    tried: list[Case] | None = None,
 ) -> Iterator[str]:
     """The findings of all types of some packages; with `only`, of those in whose name this pattern is found.
 
-    The names of the types are added to `tried`.
+    What was tried is added to `tried`.
     """
     with tempfile.TemporaryDirectory() as folder:
-        listed = _cases(Path(folder), packages, quick=quick)
+        listed = _cases(Path(folder), packages, made_up, quick=quick)
         cases = [case for case in listed if re.search(only, case.name)]
         progress = Progress("odd values", sum(len(case.odd) for case in cases))
         for case in cases:
             if tried is not None:
-                tried.append(case.name)
+                tried.append(case)
             try:
                 found = quick_findings(case) if quick else long_findings(case)
             except STOPS as error:  # of the package, while it makes the table
@@ -355,15 +364,21 @@ def other_findings() -> Iterator[str]:
         yield from source_findings(Path(folder), BY_ROW)
 
 
-def _cases(folder: Path, packages: Sequence[str] = PACKAGES, *, quick: bool) -> Iterator[Case]:
+def _cases(
+    folder: Path,
+    packages: Sequence[str] = PACKAGES,
+    made_up: Sequence[str] = (),
+    *,
+    quick: bool,
+) -> Iterator[Case]:
     makers: dict[str, Callable[[], Iterator[Case]]] = {
         "arrow": arrow_cases,
         "pandas": pandas_cases,
         "polars": polars_cases,
         "parquet": partial(parquet_cases, folder),
-        "duckdb": partial(duckdb_cases, folder, every_collation=not quick),
-        "postgres": partial(postgres_cases, made_up=0 if quick else 5_000),
-        "spark": partial(spark_cases, folder, made_up=0 if quick else 5_000),
+        "duckdb": partial(duckdb_cases, folder, made_up, every_collation=not quick),
+        "postgres": partial(postgres_cases, made_up, every_collation=not quick),
+        "spark": partial(spark_cases, folder, made_up),
     }
     for package in packages:
         for case in makers[package]():
@@ -371,11 +386,11 @@ def _cases(folder: Path, packages: Sequence[str] = PACKAGES, *, quick: bool) -> 
                 yield case
 
 
-def refused_types() -> list[str]:
+def refused_types(packages: Sequence[str] = PACKAGES) -> list[str]:
     """Names of the cases that are refused by their type, for the report of a run."""
     with tempfile.TemporaryDirectory() as folder:
         found = []
-        for case in _cases(Path(folder), quick=True):
+        for case in _cases(Path(folder), packages, quick=True):
             try:
                 open_engine(case.made([case.plain]), BY_ROW).close()
             except BadSource:
@@ -385,22 +400,34 @@ def refused_types() -> list[str]:
 
 def main(words: Sequence[str]) -> int:
     """Print every finding; the exit code says whether there was one."""
-    options, only = set(words) & {"--quick"}, [word for word in words if word != "--quick"]
-    if len(only) > 1:
-        sys.stderr.write("Give --quick, and at most one pattern for the names of types.\n")
-        return 2
+    parser = argparse.ArgumentParser(prog="python -m tests.harness.value_fuzz")
+    parser.add_argument("pattern", nargs="?", default="", help="types whose name this is found in")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--engine", choices=PACKAGES, action="append")
+    parser.add_argument("--values", type=int, default=MADE_UP, help="made-up texts")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
+    given = parser.parse_args(words)
     started = time.monotonic()
-    tried: list[str] = []
+    tried: list[Case] = []
     wrong = []
-    by_type = findings(quick=bool(options), only="".join(only), tried=tried)
-    for one in chain(by_type, other_findings()):
+    packages = given.engine or PACKAGES
+    by_type = findings(
+        quick=given.quick,
+        packages=packages,
+        only=given.pattern,
+        made_up=() if given.quick else invented(given.values, given.seed),
+        tried=tried,
+    )
+    for one in chain(by_type, () if given.engine else other_findings()):
         wrong.append(one)
         sys.stdout.write(one + "\n")
         sys.stdout.flush()
-    refused = [name for name in refused_types() if name in tried]
+    names = {case.name for case in tried}
+    refused = [name for name in refused_types(packages) if name in names]
     sys.stdout.write(
-        f"{len(tried)} types, of which {len(refused)} are refused by their type: {', '.join(refused)}.\n"
-        f"{len(wrong)} findings, {time.monotonic() - started:.0f} s.\n"
+        f"{len(tried)} tables, of which {len(refused)} are refused by their type: {', '.join(refused)}.\n"
+        f"{sum(len(case.odd) for case in tried):,} odd values, {len(wrong)} findings, "
+        f"{time.monotonic() - started:.0f} s (seed {given.seed}).\n"
     )
     return 1 if wrong else 0
 

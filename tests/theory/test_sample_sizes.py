@@ -81,6 +81,11 @@ def test_the_vc_dimension_by_formula_is_the_one_that_a_search_finds(workload, di
     assert vc_dimension.searched(workload) == dimension
 
 
+@pytest.mark.parametrize("workload", [intervals(6), conjunctions(3), parities(3), boxes(4)])
+def test_a_class_of_dimension_d_has_at_least_two_to_the_d_queries(workload):
+    assert len(np.unique(workload, axis=0)) >= 2 ** vc_dimension.searched(workload)
+
+
 def test_unions_of_intervals_have_twice_the_dimension_of_their_number():
     one = intervals(7)
     two = np.unique(np.array([a | b for a in one for b in one]), axis=0)

@@ -50,9 +50,17 @@ class Asking:
         self._sources = tuple(sources)
 
     def answers(
-        self, questions: Sequence[Question], *, confidence: float, whole: bool = True
+        self,
+        questions: Sequence[Question],
+        *,
+        confidence: float,
+        whole: bool = True,
+        as_measured: bool = False,
     ) -> list[Answers]:
-        """The answers to each question; the first that cannot be answered is refused."""
+        """The answers to each question; the first that cannot be answered is refused.
+
+        `as_measured`: counts are not made plausible, so that they add up as they were put together.
+        """
         confidence_level(confidence)
         asked = [Asked.of(question, self._schema) for question in questions]
         distinct = list(
@@ -66,7 +74,7 @@ class Asking:
             except NotAnswerable as refusal:
                 found[region] = refusal
                 continue
-            found[region] = settle.plausible(self._rows, whole=whole)
+            found[region] = settle if as_measured else settle.plausible(self._rows, whole=whole)
         return [self._answer(each, found, confidence) for each in asked]
 
     def _answer(

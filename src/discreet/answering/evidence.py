@@ -16,6 +16,7 @@ import numpy.typing as npt
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.families.tables.queries.cell_count import CellCount
+from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.families.tables.queries.parities import Parity
 from discreet.families.tables.queries.residuals import Residual
 from discreet.privacy.laws import NoiseLaw
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.families.ranges.answer.buckets import BucketSource
     from discreet.families.ranges.answer.ranges import RangeSource
     from discreet.families.tables.answer.models.model_table import ModelTable
-    from discreet.families.tables.estimate.whole_tables import WholeTable
+    from discreet.families.tables.estimate.whole_tables import WholeCounts
 
 Numbers = npt.NDArray[np.float64]
 
@@ -42,8 +43,8 @@ class NoisyTable:
     columns: tuple[str, ...]
     counts: npt.NDArray[np.int64]
     law: NoiseLaw
-    of_complete_rows: bool = False
-    """Whether its smaller tables are about the same rows: those with a cell in each of its columns."""
+    complete_over: tuple[str, ...] = ()
+    """The columns that a row needs a cell in to be in this table, or in any smaller one; none: those of each table itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class Evidence:
     ranges: list[RangeSource | BucketSource] = field(default_factory=list)
     residuals: list[Measurement] = field(default_factory=list)
     models: list[ModelTable] = field(default_factory=list)
-    whole: list[WholeTable] = field(default_factory=list)
+    whole: list[WholeCounts] = field(default_factory=list)
     """Tables of whole counts that a part's tables are read from, so that all of them agree."""
     grids: list[NoisyGrid] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
@@ -143,6 +144,9 @@ def measured_numbers(part: Part, schema: Schema, place: int = 0) -> Evidence:
         if isinstance(query, Marginal):
             counts = measurement.values.reshape(query.shape(schema))
             found.tables.append(NoisyTable(query.columns, counts, measurement.law))
+        elif isinstance(query, CompleteTable):
+            counts = measurement.values.reshape(query.shape(schema))
+            found.tables.append(NoisyTable(query.kept, counts, measurement.law, query.columns))
         elif isinstance(query, ClampedSum):
             sums.append(measurement)
         elif isinstance(query, GridCounts):

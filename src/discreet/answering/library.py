@@ -20,11 +20,11 @@ from discreet.families.tables.answer.linear_tables import (
     LinearTable,
     WeightedTable,
 )
-from discreet.families.tables.answer.models.model_table import ModelTable
+from discreet.families.tables.answer.models.model_table import ModelTable, model_residuals
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.drawn_cells import DrawnCells
 from discreet.families.tables.estimate.residuals import ResidualTables
-from discreet.families.tables.estimate.whole_tables import WholeTable
+from discreet.families.tables.estimate.whole_tables import WholeCounts
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.registry import loaded, merged
@@ -56,7 +56,9 @@ class Library:
         self.table_parts = frozenset(table_parts)
         """The places of the parts whose noise is in tables."""
         residuals = found.residuals
-        self.residuals = ResidualTables(release.schema, residuals, rows=release.public_rows)
+        self._are_alike = not residuals and self._leave_out_the_same()
+        rows = None if self._are_alike else release.public_rows
+        self.residuals = ResidualTables(release.schema, residuals, rows=rows)
         self.consistent = ConsistentTables(self.residuals, self._overlapping(residuals))
         self.joined = joined_sources(self)
         self._kept: Kept[tuple[str, ...], WeightedTable] = Kept(MOST_KEPT)
@@ -78,15 +80,20 @@ class Library:
         return complete
 
     def _complete(self) -> list[DirectTable]:
-        """Tables that give every row a cell."""
+        """Tables about the same rows: those that give every row a cell; or all, where all leave out the same rows."""
         return [
             DirectTable(table.columns, table.counts, table.law, ("table", place))
             for place, table in enumerate(self.tables)
-            if all(keeps_every_row(self.schema.column(name)) for name in table.columns)
+            if self._are_alike or not self._leaving_out((*table.columns, *table.complete_over), ())
         ]
 
+    def _leave_out_the_same(self) -> bool:
+        """Whether every table is of the rows that have a cell in each of the same columns, and some have none."""
+        over = {table.complete_over for table in self.tables}
+        return len(over) == 1 and bool(self.left_out)
+
     @cached_property
-    def whole(self) -> WholeTable | None:
+    def whole(self) -> WholeCounts | None:
         """The whole counts that questions and synthetic rows read, where a part was made for that and is alone.
 
         Beside other measurements of the same rows it would contradict what they add, and what the schema declares
@@ -106,13 +113,20 @@ class Library:
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
-        """Columns whose rows without a cell are in no table at all: see `NoisyTable.of_complete_rows`."""
-        named = {name for table in self.tables if table.of_complete_rows for name in table.columns}
+        """Columns whose rows without a cell are in no table at all: see `NoisyTable.complete_over`."""
+        named = {name for table in self.tables for name in table.complete_over}
         return tuple(
             name
             for name in self.schema.names
             if name in named and not keeps_every_row(self.schema.column(name))
         )
+
+    def left_out_of(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Columns whose rows without a cell are not in the table over `columns`, whatever it asks of them."""
+        if self._are_alike:
+            return self.left_out
+        found = self.usable(columns)
+        return self._leaving_out(found[0][0].complete_over, ()) if found else ()
 
     @property
     def tabled_rows(self) -> int | None:
@@ -125,6 +139,12 @@ class Library:
         if self.consistent.determines(()):
             return self.consistent
         return ConsistentTables(self.residuals, self._complete())
+
+    @cached_property
+    def additive_tables(self) -> ConsistentTables:
+        """The same, with what a model says of residuals that were not measured."""
+        filled = model_residuals(self.models.values())
+        return ConsistentTables(self.residuals, self._complete(), filled)
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -143,13 +163,24 @@ class Library:
 
         A further column must give every row a cell: summing over it would lose rows otherwise.
         """
-        found: list[tuple[NoisyTable, int]] = []
+        found: dict[tuple[str, ...], list[tuple[NoisyTable, int]]] = {}
         for table in self.tables:
             if set(columns) <= set(table.columns):
                 extra = [self.schema.column(n) for n in table.columns if n not in columns]
-                if table.of_complete_rows or all(keeps_every_row(column) for column in extra):
-                    found.append((table, prod(column.cells for column in extra)))
-        return found
+                many = prod(column.cells for column in extra)
+                missing = self._leaving_out(table.complete_over, columns)
+                if missing or all(keeps_every_row(column) for column in extra):
+                    found.setdefault(missing, []).append((table, many))
+        # Tables that leave out other rows are not combined: those that leave out the fewest columns' are taken.
+        return found[min(found, key=lambda each: (len(each), each))] if found else []
+
+    def _leaving_out(self, over: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Of columns that a row needs a cell in, those beside `columns` that leave rows out."""
+        return tuple(
+            name
+            for name in over
+            if name not in columns and not keeps_every_row(self.schema.column(name))
+        )
 
     def has_linear(self, columns: tuple[str, ...]) -> bool:
         """Whether measurements determine the table, so that no model is needed."""
@@ -191,6 +222,7 @@ class Library:
         for axis, name in enumerate(model.columns):
             if self.consistent.determines((name,)):
                 model.margins[axis] = self._margins.get(name, partial(self._margin, name))
+        model.whole = self.whole_over(model.columns)
         return model
 
     def _margin(self, name: str) -> LinearTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from discreet.artifacts.statement import Statement, privacy_statement
 from discreet.errors import NotAnswerable
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource, ManyHalfspaces
 from discreet.families.ranges.answer.pictures import Bars, distribution
+from discreet.families.tables.answer.additive import AdditiveSource
 from discreet.families.tables.answer.parities import parity_of
 from discreet.families.tables.answer.shared_noise import noise_covariance
 from discreet.families.tables.answer.table_models import cell_deviation
@@ -62,16 +63,27 @@ class ReleaseReader:
         return self.release.workload
 
     def ask(
-        self, question: str | Question, *, confidence: float = 0.95, whole: bool = True
+        self,
+        question: str | Question,
+        *,
+        confidence: float = 0.95,
+        whole: bool = True,
+        additive: bool = False,
     ) -> Answers:
         """The answers to a SQL question, each with an interval at `confidence`.
 
-        `whole=False` leaves the estimates of counts as fractions; intervals are the same.
+        `whole=False` leaves the estimates of counts as fractions; intervals are the same. `additive=True` gives counts from tables
+        as they were measured: fractions, and below 0 where noise took them there, so that they add up however they are summed.
         """
-        return self.ask_many([question], confidence=confidence, whole=whole)[0]
+        return self.ask_many([question], confidence=confidence, whole=whole, additive=additive)[0]
 
     def ask_many(
-        self, questions: Sequence[str | Question], *, confidence: float = 0.95, whole: bool = True
+        self,
+        questions: Sequence[str | Question],
+        *,
+        confidence: float = 0.95,
+        whole: bool = True,
+        additive: bool = False,
     ) -> list[Answers]:
         """The answers to many questions, each as if it were asked alone."""
         statements = [
@@ -81,28 +93,41 @@ class ReleaseReader:
             for each in questions
         ]
         asked = [question for each in statements for question in each.questions]
-        answers = iter(self._asking.answers(asked, confidence=confidence, whole=whole))
+        answered = self._answered(whole=whole, additive=additive)
+        answers = iter(answered(asked, confidence))
         found: list[Answers] = []
         for statement in statements:
             own = [next(answers) for _ in statement.questions]
             found.append(
-                own[0] if statement.is_plain else self._worked(statement, own, confidence, whole)
+                own[0] if statement.is_plain else self._worked(statement, own, confidence, answered)
             )
         return found
 
+    def _answered(
+        self, *, whole: bool, additive: bool
+    ) -> Callable[[Sequence[Question], float], list[Answers]]:
+        """How questions are answered at a confidence."""
+        if not additive:
+            return lambda asked, level: self._asking.answers(asked, confidence=level, whole=whole)
+        summing = Asking(self._library, [AdditiveSource(self._library)])
+        return lambda asked, level: summing.answers(asked, confidence=level, as_measured=True)
+
     def _worked(
-        self, statement: QueryPlan, answers: Sequence[Answers], confidence: float, whole: bool
+        self,
+        statement: QueryPlan,
+        answers: Sequence[Answers],
+        confidence: float,
+        answered: Callable[[Sequence[Question], float], list[Answers]],
     ) -> Answers:
         """The result of the work that a statement does on its answers."""
         stated = exact(confidence, name="confidence")
 
-        def answered(question: int, level: Fraction) -> Answers:
+        def at_level(question: int, level: Fraction) -> Answers:
             if level == stated:
                 return answers[question]
-            asked = [statement.questions[question]]
-            return self._asking.answers(asked, confidence=float(level), whole=whole)[0]
+            return answered([statement.questions[question]], float(level))[0]
 
-        return worked(statement, answered, self.schema, confidence=confidence)
+        return worked(statement, at_level, self.schema, confidence=confidence)
 
     def count_many(
         self,

@@ -24,19 +24,10 @@ _MILLISECONDS_PER_DAY = 86_400_000
 _FARTHEST_DAY = 2**31 - 2
 """The next one stands for infinity in DuckDB."""
 _NUMBERS = {
-    "bool": "BOOLEAN",
-    "int8": "TINYINT",
-    "int16": "SMALLINT",
-    "int32": "INTEGER",
-    "int64": "BIGINT",
-    "uint8": "UTINYINT",
-    "uint16": "USMALLINT",
-    "uint32": "UINTEGER",
-    "uint64": "UBIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "date32[day]": "DATE",
-}
+    "bool": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT",
+    "uint8": "UTINYINT", "uint16": "USMALLINT", "uint32": "UINTEGER", "uint64": "UBIGINT",
+    "float": "FLOAT", "double": "DOUBLE", "date32[day]": "DATE",
+}  # fmt: skip
 """Types whose every value the engine can take as it is, by Arrow's name and by the engine's."""
 _DECIMALS = ("decimal32", "decimal64", "decimal128")
 _BYTES = ("binary", "large_binary", "fixed_size_binary", "binary_view")

@@ -7,7 +7,7 @@ blocks that stay in a processor's cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,16 +31,6 @@ class Counting:
         """A batch: by column, each row's slot."""
         for grouping, total in zip(self._groupings, self.totals, strict=True):
             _add(total, grouping, [codes[name] for name in grouping.columns])
-
-
-def counted(
-    groupings: Sequence[Grouping], batches: Iterable[Mapping[str, NDArray[Any]]]
-) -> list[Counts]:
-    """The counts of each grouping over batches that can be iterated."""
-    counting = Counting(groupings)
-    for codes in batches:
-        counting.add(codes)
-    return counting.totals
 
 
 def _add(total: Counts, grouping: Grouping, codes: Sequence[NDArray[Any]]) -> None:

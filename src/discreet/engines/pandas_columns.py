@@ -1,15 +1,15 @@
 """Columns of a pandas table as Arrow columns, by the column's dtype.
 
-A column of Python objects becomes text by the schema's own reading of each value: an engine would
-guess a type from some of them and fail on the others. The dtype alone says what a column becomes,
-before any value is looked at; a dtype that is not listed is refused.
+A column of Python objects becomes text by the schema's own reading of each value: an engine would guess a
+type from some and fail on others. The dtype alone says what a column becomes; one not listed is refused.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from datetime import date
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from discreet.schema.columns.values import (
 
 Made = tuple[Reading, Callable[[], Any]]
 """What the column becomes, and the values as Arrow's type for that: to be called after the charge."""
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _NOT_A_TIME = np.iinfo(np.int64).min
 _MASKED = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|Boolean)Dtype")
 
@@ -116,12 +117,11 @@ def _moments(unit: str, values: Callable[[], Any]) -> Made | None:
 def _texts(values: Callable[[], Iterable[str | None]]) -> Made | None:
     import pyarrow
 
-    type_ = pyarrow.large_string()
-    found = _known(type_)
+    found = _known(pyarrow.large_string())
 
     def texts() -> Any:
         known = [None if one is None else _unicode(one) for one in values()]
-        return found.column(pyarrow.array(known, type=type_))
+        return found.column(pyarrow.array(known, type=found.type))
 
     return found, texts
 
@@ -154,29 +154,34 @@ def object_text(value: object, column: Column | None) -> str | None:
         unit = column.unit_of(value)
         return None if unit is None else repr(unit)
     known = plain(value)
-    if isinstance(known, str):
-        return known
-    if isinstance(known, bool):
-        return "true" if known else "false"
-    if isinstance(known, int):
-        text = category_text_of(known)
-        return text if isinstance(text, str) else None
-    if isinstance(known, date):
-        return known.isoformat()
     if isinstance(known, Instant):
-        return None if column is not None else _moment_text(known.microseconds)
-    number = double_of(known)
-    if number is None:
-        return None
-    code = None if column is None else column.code_of(number)
+        return None if column is not None else str(known.microseconds)
+    if column is None and isinstance(known, (int, float, Decimal, Fraction)):
+        return _identity(known)
+    text = category_text_of(known)
+    if text is None or isinstance(text, str):
+        return text
+    code = None if column is None else column.code_of(text)
     if isinstance(column, CategoryColumn) and code is not None and code < column.value_cells:
         return column.values[code]
-    return repr(number)
+    return repr(text)
+
+
+def _identity(number: int | float | Decimal | Fraction) -> str | None:
+    """Of equal numbers one text, of others others: a double would make one person of two decimals."""
+    near = double_of(number)
+    if near is None or number == int(number):
+        return None if near is None else str(int(number))
+    if near == number or not isinstance(number, Decimal):
+        return repr(near) if near == number else str(number)
+    sign, digits, exponent = number.as_tuple()
+    kept = "".join(map(str, digits)).rstrip("0")
+    return f"{'-' * sign}{kept}e{int(exponent) + len(digits) - len(kept)}"
 
 
 def _unicode(text: str) -> str:
-    """Half a surrogate pair is no text, and becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
+    """Half a surrogate pair is no text, and becomes U+FFFD."""
+    return _HALF_A_PAIR.sub("\ufffd", text)
 
 
 def _moment_text(microseconds: int) -> str:

@@ -8,10 +8,11 @@ rows alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ _RUN = 1024
 """Nodes that are looked for together."""
 
 Keys = NDArray[np.uint64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +92,10 @@ def _spread(goes: Sequence[int]) -> Keys:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SortedCodes:
-    """The keys of all rows that lie in value cells of every column, in order."""
+    """The keys of all rows that lie in value cells of every column: two runs, each in order, for two processors."""
 
     interleaving: Interleaving
-    keys: Keys
+    runs: tuple[Keys, Keys]
 
     @classmethod
     def of(cls, interleaving: Interleaving, codes: Sequence[NDArray[Any]]) -> SortedCodes:
@@ -106,8 +108,9 @@ class SortedCodes:
             for start in range(0, len(keys), _BLOCK_ROWS):
                 block = slice(start, start + _BLOCK_ROWS)
                 keys[block] = interleaving.keys([code[block] for code in codes], depth)
-        keys.sort()
-        return cls(interleaving, keys)
+        runs = keys[: len(keys) // 2], keys[len(keys) // 2 :]
+        _side_by_side(np.ndarray.sort, runs)
+        return cls(interleaving, runs)
 
     def node_counts(self, depth: int, shifts: Sequence[int], nodes: Keys) -> Counts:
         """Rows in each node; `depth` is what the interleaving makes of `shifts`."""
@@ -117,7 +120,7 @@ class SortedCodes:
             known &= nodes[:, axis] <= np.uint64(last)
         counts = np.zeros(len(nodes), dtype=np.int64)
         if depth == 0:
-            counts[known] = len(self.keys)
+            counts[known] = sum(map(len, self.runs))
             return counts
         some = nodes if known.all() else nodes[known]
         asked = [np.ascontiguousarray(some[:, axis]) for axis in range(nodes.shape[1])]
@@ -133,32 +136,43 @@ class SortedCodes:
             order = np.argsort(first)
             first = first[order]
         last = first + span
-        start = self._places(first, "left")
-        end = np.empty_like(start)
         # The end of a node is the start of the next one, where that lies beside it.
         beside = first[1:] - np.uint64(1) == last[:-1]
-        end[:-1][beside] = start[1:][beside]
         alone = np.append(~beside, True)[: len(first)]
-        end[alone] = self._places(last[alone], "right")
-        found = (end - start).astype(np.int64, copy=False)
-        if order is None:
-            return found
-        unsorted = np.empty_like(found)
-        unsorted[order] = found
-        return unsorted
+        ends = last[alone]
 
-    def _places(self, asked: Keys, side: Literal["left", "right"]) -> NDArray[np.intp]:
-        """Where each of `asked`, which are in order, stands among the keys.
+        def counted(run: Keys) -> Counts:
+            start = _places(run, first, "left")
+            end = np.empty_like(start)
+            end[:-1][beside] = start[1:][beside]
+            end[alone] = _places(run, ends, "right")
+            return (end - start).astype(np.int64, copy=False)
 
-        A run of them is looked for between the places of its ends only, which takes half the steps.
-        """
-        if len(asked) <= _RUN:
-            return np.searchsorted(self.keys, asked, side=side)
-        bounds = np.searchsorted(self.keys, asked[::_RUN], side=side).tolist()
-        bounds.append(len(self.keys))
-        found = np.empty(len(asked), dtype=np.intp)
-        for run, (low, high) in enumerate(pairwise(bounds)):
-            part = slice(run * _RUN, (run + 1) * _RUN)
-            found[part] = low
-            found[part] += self.keys[low:high].searchsorted(asked[part], side)
+        one, other = _side_by_side(counted, self.runs)
+        found = one + other
+        if order is not None:
+            found[order] = found.copy()
         return found
+
+
+def _side_by_side(work: Callable[[Keys], T], runs: tuple[Keys, Keys]) -> list[T]:
+    """The same work on both runs, each in a thread: numpy lets go of the interpreter while it sorts and searches."""
+    with ThreadPoolExecutor(len(runs)) as threads:
+        return list(threads.map(work, runs))
+
+
+def _places(keys: Keys, asked: Keys, side: Literal["left", "right"]) -> NDArray[np.intp]:
+    """Where each of `asked`, which are in order, stands among the keys.
+
+    A run of them is looked for between the places of its ends only, which takes half the steps.
+    """
+    if len(asked) <= _RUN:
+        return np.searchsorted(keys, asked, side=side)
+    bounds = np.searchsorted(keys, asked[::_RUN], side=side).tolist()
+    bounds.append(len(keys))
+    found = np.empty(len(asked), dtype=np.intp)
+    for run, (low, high) in enumerate(pairwise(bounds)):
+        part = slice(run * _RUN, (run + 1) * _RUN)
+        found[part] = low
+        found[part] += keys[low:high].searchsorted(asked[part], side)
+    return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.artifacts.measurement import Measurement
+from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.privacy.budget import Notion
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.loss import PrivacyLoss, compose_all
@@ -122,7 +123,10 @@ def _losses(release: Release) -> tuple[list[tuple[PrivacyLoss, int]], bool] | No
                     continue
                 # In a table under change-one two cells move by half the L1 sensitivity each;
                 # otherwise one number moves by all of it.
-                two = isinstance(each.query, Marginal) and moved.l1**2 == 2 * moved.l2_squared
+                two = (
+                    isinstance(each.query, Marginal | CompleteTable)
+                    and moved.l1**2 == 2 * moved.l2_squared
+                )
                 kinds[each.law, moved.l1 // 2 if two else moved.l1] += 2 if two else 1
             elif each.cost.epsilon is not None and not each.cost.delta:
                 worst[each.cost.epsilon] += 1

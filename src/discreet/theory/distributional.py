@@ -145,6 +145,7 @@ class SampledLoss:
 
     @property
     def share(self) -> float:
+        """The part of the drawn pairs whose loss was larger."""
         return self.exceeded / self.pairs
 
 

@@ -151,6 +151,7 @@ class Incidence:
         return self.std / self.direct_std if self.direct_std > 0 else math.inf
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and texts, for `--json`."""
         return {
             "first": self.first,
             "second": self.second,

@@ -68,6 +68,7 @@ class Separation:
 
     @property
     def is_separated(self) -> bool:
+        """Whether the curator errs less than some parity of every private table."""
         return self.curator < self.published
 
 

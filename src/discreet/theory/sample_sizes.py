@@ -93,6 +93,7 @@ class QueryShape:
 
     @property
     def rounding(self) -> float:
+        """How far rounding a database to m rows can move a query, in rows of m."""
         return self.kinds / 4 if self.reach is None else self.reach
 
     def __post_init__(self) -> None:
@@ -222,6 +223,7 @@ class Price:
 
     @property
     def factor(self) -> float:
+        """How many times as many rows privacy takes."""
         return self.with_privacy / self.without_privacy
 
 

@@ -26,21 +26,21 @@ LARGEST_CLASSIC = 1.0
 
 def laplace_scale(sensitivity: float, epsilon: float) -> float:
     """b for an L1 sensitivity."""
-    _check_positive(sensitivity=sensitivity, epsilon=epsilon)
+    checked_positive(sensitivity=sensitivity, epsilon=epsilon)
     return sensitivity / epsilon
 
 
 def laplace_accuracy(scale: float, *, beta: float, queries: int = 1) -> float:
     """What none of so many noisy numbers is off by, with probability 1 - beta: b ln(k / beta)."""
-    _check_positive(scale=scale)
-    _check_beta(beta)
-    return scale * math.log(_several(queries) / beta)
+    checked_positive(scale=scale)
+    checked_beta(beta)
+    return scale * math.log(checked_many(queries) / beta)
 
 
 def classic_gaussian_sigma(l2: float, *, epsilon: float, delta: float) -> float:
     """sqrt(2 ln(1.25/delta)) D / epsilon, refused where it is not proved."""
-    _check_positive(l2=l2, epsilon=epsilon)
-    _check_beta(delta)
+    checked_positive(l2=l2, epsilon=epsilon)
+    checked_beta(delta)
     if epsilon > LARGEST_CLASSIC:
         raise BadInput(
             f"The classic calibration holds for epsilon up to {LARGEST_CLASSIC:g}, not {epsilon:g}. Take the analytic one."
@@ -50,7 +50,7 @@ def classic_gaussian_sigma(l2: float, *, epsilon: float, delta: float) -> float:
 
 def analytic_gaussian_sigma(l2: float, *, epsilon: float, delta: float) -> float:
     """The least sigma, for every epsilon (Balle and Wang 2018)."""
-    _check_positive(l2=l2, epsilon=epsilon)
+    checked_positive(l2=l2, epsilon=epsilon)
     found = gaussian_sigma_squared(epsilon=epsilon, delta=delta, l2_squared=1)
     return l2 * math.sqrt(float(found))
 
@@ -59,23 +59,23 @@ def gaussian_accuracy(sigma: float, *, beta: float, queries: int = 1) -> float:
     """What none of so many noisy numbers is off by, with probability 1 - beta (union bound, exact tails)."""
     from scipy.special import ndtri
 
-    _check_positive(sigma=sigma)
-    _check_beta(beta)
-    return float(-sigma * ndtri(beta / (2 * _several(queries))))
+    checked_positive(sigma=sigma)
+    checked_beta(beta)
+    return float(-sigma * ndtri(beta / (2 * checked_many(queries))))
 
 
 def exponential_accuracy(
     sensitivity: float, *, epsilon: float, candidates: int, beta: float
 ) -> float:
     """How far the chosen score is below the best, at most, with probability 1 - beta: (2 s / epsilon) ln(N / beta)."""
-    _check_positive(sensitivity=sensitivity, epsilon=epsilon)
-    _check_beta(beta)
-    return 2 * sensitivity / epsilon * math.log(_several(candidates) / beta)
+    checked_positive(sensitivity=sensitivity, epsilon=epsilon)
+    checked_beta(beta)
+    return 2 * sensitivity / epsilon * math.log(checked_many(candidates) / beta)
 
 
 def randomised_response_std(rows: int, epsilon: float) -> float:
     """The standard error of a share, from people who answer truthfully with probability e^eps / (1 + e^eps), at most."""
-    _check_positive(rows=rows, epsilon=epsilon)
+    checked_positive(rows=rows, epsilon=epsilon)
     return 1 / (2 * math.sqrt(rows) * math.tanh(epsilon / 2))
 
 
@@ -90,12 +90,13 @@ class MeanVector:
 
     @property
     def better(self) -> str:
+        """The mechanism with the smaller error."""
         return "Laplace" if self.laplace <= self.gaussian else "Gaussian"
 
 
 def mean_vector(columns: int, rows: int, *, epsilon: float, delta: float) -> MeanVector:
     """Laplace grows with d^(3/2), Gaussian with d."""
-    _check_positive(columns=columns, rows=rows)
+    checked_positive(columns=columns, rows=rows)
     scale = laplace_scale(columns / rows, epsilon)
     sigma = analytic_gaussian_sigma(math.sqrt(columns) / rows, epsilon=epsilon, delta=delta)
     return MeanVector(
@@ -119,18 +120,21 @@ def crossing(*, epsilon: float, delta: float, most: int = 1 << 20) -> int:
     return high
 
 
-def _several(number: int) -> int:
+def checked_many(number: int) -> int:
+    """A number of queries, candidates or values: at least one."""
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise BadInput(f"At least one is needed, not {number}.")
     return number
 
 
-def _check_positive(**values: float) -> None:
+def checked_positive(**values: float) -> None:
+    """Refuse what is not positive and finite, by its name."""
     for name, value in values.items():
         if not 0 < value < math.inf:
             raise BadInput(f"{name} is {value:g}; it must be positive and finite.")
 
 
-def _check_beta(value: float) -> None:
+def checked_beta(value: float) -> None:
+    """Refuse what is no probability between 0 and 1."""
     if not 0 < value < 1:
         raise BadInput(f"A probability of {value:g} is not between 0 and 1.")

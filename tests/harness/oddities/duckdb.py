@@ -1,4 +1,4 @@
-"""Odd values in DuckDB files: of every type that the database lists, and text in every collation."""
+"""Odd values in DuckDB files: of every type that the database lists, text in every collation, and made-up texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from typing import Any
 import duckdb
 
 from tests.harness.oddities.arrow import arrow_table
-from tests.harness.oddities.values import CANARY, NAMES, Case, can, one_of_width, patterns
+from tests.harness.oddities.values import (
+    CANARY,
+    NAMES,
+    TOGETHER,
+    Case,
+    can,
+    one_of_width,
+    patterns,
+)
 
 _SPELLED = (
     *("0", "1", "-1", "127", "-128", "255", "32767", "-32768", "65535", "2147483647", "-2147483648"),
@@ -49,7 +57,9 @@ def duckdb_types(*, every_collation: bool = True) -> list[str]:
     return usable
 
 
-def duckdb_cases(folder: Path, *, every_collation: bool = True) -> Iterator[Case]:
+def duckdb_cases(
+    folder: Path, made_up: Sequence[str], *, every_collation: bool = True
+) -> Iterator[Case]:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE texts (t VARCHAR)")
         connection.executemany("INSERT INTO texts VALUES (?)", [[one] for one in _SPELLED])
@@ -67,6 +77,10 @@ def duckdb_cases(folder: Path, *, every_collation: bool = True) -> Iterator[Case
         far = tuple(patterns(8))
         made = partial(_from_arrow, folder, unit)
         yield Case(f"duckdb TIMESTAMP_ in {unit}", one_of_width(8), far, made)
+    for start in range(0, len(made_up), TOGETHER):
+        part = tuple(made_up[start : start + TOGETHER])
+        made = partial(_written, folder, "VARCHAR")
+        yield Case(f"duckdb made-up text, {start}", "1", part, made, False)
 
 
 def _from_arrow(folder: Path, unit: str, values: Sequence[bytes]) -> str:

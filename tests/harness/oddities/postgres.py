@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import count
@@ -10,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from tests.harness.oddities.values import CANARY, NAMES, ROWS, Case
+from tests.harness.oddities.values import CANARY, NAMES, ROWS, TOGETHER, Case
 from tests.postgres_server import READER, server
 
 _SPELLED = (
@@ -37,35 +36,26 @@ _MAKE = (
     "CREATE TYPE odd_pair AS (a int, b text)",
     "CREATE EXTENSION IF NOT EXISTS citext",
 )
-_PIECES = (
-    *("1", "9", "0", "-", "+", ".", "e", "E", " ", "\t", "19", "70", "-01", "-31", "T", ":", "Z", "+05:30"),
-    *("x", "\u00e9", "\u00df", "e5", "nan", "inf", "BC", "'", "\\", CANARY, "_", "0x"),
-)  # fmt: skip
 _names = count(1)
 
 
-def postgres_cases(*, made_up: int = 5_000) -> Iterator[Case]:
-    """Each in tables of its own, for a user who may only read."""
+def postgres_cases(made_up: Sequence[str], *, every_collation: bool = True) -> Iterator[Case]:
+    """Each in tables of its own, for a user who may only read; then made-up texts."""
     with psycopg.connect(server().admin, autocommit=True) as connection:
         for statement in _MAKE:
             connection.execute(statement.encode())
-        for type_ in _types(connection, every_collation=made_up > 0):
+        for type_ in _types(connection, every_collation=every_collation):
             odd = [text for text in _SPELLED if _reads(connection, text, type_)]
             plain = next((one for one in ("1", "x", *odd) if one in odd), None)
             yield from _in_tables(f"postgres {type_}", plain, [*odd, None], type_)
-    generator = random.Random(random.SystemRandom().getrandbits(64))
-    texts = [
-        "".join(generator.choice(_PIECES) for _ in range(generator.randrange(1, 10)))
-        for _ in range(made_up)
-    ]
-    yield from _in_tables("postgres made-up text", "1", texts, "text", alone=False)
+    yield from _in_tables("postgres made-up text", "1", made_up, "text", alone=False)
 
 
 def _in_tables(
     name: str, plain: Any, odd: Sequence[Any], type_: str, *, alone: bool = True
 ) -> Iterator[Case]:
     """So many odd values in a table that some plain rows are left; more where none is tried alone."""
-    most = ROWS - 4 if alone else 500
+    most = ROWS - 4 if alone else TOGETHER
     for start in range(0, len(odd), most):
         part = tuple(odd[start : start + most])
         place = name if start == 0 else f"{name}, {start}"

@@ -3,7 +3,6 @@ of raw bytes that Spark reads itself."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.harness.oddities.arrow import parquet_cases
-from tests.harness.oddities.postgres import _PIECES, _SPELLED
-from tests.harness.oddities.values import CANARY, NAMES, ROWS, Case
+from tests.harness.oddities.postgres import _SPELLED
+from tests.harness.oddities.values import CANARY, NAMES, ROWS, TOGETHER, Case
 from tests.spark_session import cast_frame, session
 
 _MORE = (
@@ -39,8 +38,8 @@ _MADE = {
 """Types that a text cannot be cast to."""
 
 
-def spark_cases(folder: Path, *, made_up: int = 5_000) -> Iterator[Case]:
-    """In data frames, and in files that Spark reads."""
+def spark_cases(folder: Path, made_up: Sequence[str]) -> Iterator[Case]:
+    """In data frames, and in files that Spark reads; made-up texts too."""
     texts = [*_SPELLED, *_MORE]
     for type_ in _CAST:
         odd = [text for text, is_read in _read(texts, type_) if is_read]
@@ -50,13 +49,8 @@ def spark_cases(folder: Path, *, made_up: int = 5_000) -> Iterator[Case]:
     for name, expression in _MADE.items():
         short = [text for text in texts if len(text) < 1000]
         yield from _in_tables(f"spark {name}", "1", [*short, None], partial(_made, expression))
-    generator = random.Random(random.SystemRandom().getrandbits(64))
-    invented = [
-        "".join(generator.choice(_PIECES) for _ in range(generator.randrange(1, 10)))
-        for _ in range(made_up)
-    ]
     make = partial(_cast, "string")
-    yield from _in_tables("spark made-up text", "1", invented, make, most=500)
+    yield from _in_tables("spark made-up text", "1", made_up, make, most=TOGETHER)
     for case in parquet_cases(folder):
         if "decimal" in case.name:
             continue  # of more digits than their own type has: Spark itself stops at such a file

@@ -7,6 +7,7 @@ is tried here.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,13 @@ NAMES = ("category", "integer", "number", "boolean", "date", "datetime", "person
 """The columns of every table here, all with the same values; named by the kinds they are declared as."""
 LONGEST = b"y" * 10_000_000
 PLAIN_TEXT = b"x"
+_PIECES = (
+    *("1", "9", "0", "-", "+", ".", "e", "E", " ", "\t", "19", "70", "-01", "-31", "T", ":", "Z", "+05:30"),
+    *("x", "\u00e9", "\u00df", "e5", "nan", "inf", "BC", "'", "\\", CANARY, "_", "0x"),
+)  # fmt: skip
+"""What made-up texts are put together from: parts of numbers, of moments and of SQL."""
+TOGETHER = 500
+"""Made-up values in one table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,15 @@ class Case:
     made: Callable[[Sequence[Any]], Any]
     alone: bool = True
     """Whether the long run tries each odd value by itself too."""
+
+
+def invented(number: int, seed: int) -> list[str]:
+    """Made-up texts, many of which are nearly a number or a moment."""
+    generator = random.Random(seed)
+    return [
+        "".join(generator.choice(_PIECES) for _ in range(generator.randrange(1, 10)))
+        for _ in range(number)
+    ]
 
 
 def patterns(width: int) -> list[bytes]:

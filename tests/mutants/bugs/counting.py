@@ -49,8 +49,8 @@ COUNTING = (
         name="the-last-row-of-a-run-of-nodes-is-passed-over",
         trap=27,
         file="src/discreet/engines/sorted_codes.py",
-        old="self.keys[low:high].searchsorted",
-        new="self.keys[low : max(low, high - 1)].searchsorted",
+        old="keys[low:high].searchsorted",
+        new="keys[low : max(low, high - 1)].searchsorted",
         tests=(TREES,),
     ),
 )

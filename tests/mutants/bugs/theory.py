@@ -8,6 +8,7 @@ LAW = "tests/theory/test_general_law.py"
 SIZES = "tests/theory/test_sample_sizes.py"
 RELEASE = "tests/theory/test_general_release.py"
 WHOLE = "tests/marginals/test_whole_tables.py"
+ADDING = "tests/marginals/test_adding_up.py"
 USEFUL = "tests/theory/test_usefulness.py"
 INCIDENCE = "tests/theory/test_incidence.py"
 
@@ -122,7 +123,7 @@ THEORY = (
         name="claims-about-measured-cells-are-made-for-whole-counts",
         trap=42,
         file="src/discreet/families/tables/answer/usefulness.py",
-        old="        most, theorem = most + max(moved), UNION + MOVED\n",
+        old="        most, theorem = max(moved), UNION + MOVED\n",
         new="        theorem = UNION + MOVED\n",
         tests=(
             f"{WHOLE}::test_claims_allow_for_the_distance_between_the_table_and_what_was_measured",
@@ -132,7 +133,8 @@ THEORY = (
         name="a-whole-table-of-any-shape-is-believed",
         trap=41,
         file="src/discreet/families/tables/answer/evidence.py",
-        old="        if counts.min() < 0 or counts.max() > LARGEST_COUNT:\n            raise ValueError\n",
+        old='    if numbers.dtype.kind != "i" or numbers.min() < 0 or numbers.max() > most:\n'
+        "        raise ValueError\n",
         new="",
         tests=(f"{WHOLE}::test_a_whole_table_that_cannot_be_is_refused",),
     ),
@@ -140,9 +142,55 @@ THEORY = (
         name="an-older-file-is-read-from-a-table-that-its-claims-are-not-about",
         trap=42,
         file="src/discreet/families/tables/answer/evidence.py",
-        old="    return part.facts.get(ANSWERS) == FROM_WHOLE_TABLE\n",
-        new="    return True\n",
+        old="    if part.facts.get(ANSWERS) != FROM_WHOLE_TABLE:\n        return []\n",
+        new="",
         tests=(f"{WHOLE}::test_an_older_file_is_read_as_it_was_measured",),
+    ),
+    Mutant(
+        name="a-changed-row-moves-one-cell-of-a-table-of-complete-rows",
+        trap=1,
+        file="src/discreet/families/tables/queries/complete_tables.py",
+        old="        return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)\n",
+        new="        return Sensitivity(l1=schema.unit.max_rows, l2_squared=schema.unit.max_rows**2)\n",
+        tests=(
+            f"{ADDING}::test_neighbours_move_a_table_of_complete_rows_by_at_most_its_sensitivity",
+        ),
+    ),
+    Mutant(
+        name="tables-about-different-rows-are-averaged",
+        trap=42,
+        file="src/discreet/answering/library.py",
+        old="        return found[min(found, key=lambda each: (len(each), each))] if found else []\n",
+        new="        return [each for some in found.values() for each in some]\n",
+        tests=(f"{ADDING}::test_tables_that_leave_out_different_rows_are_not_averaged",),
+    ),
+    Mutant(
+        name="direct-tables-of-booleans-each-leave-out-rows-of-their-own",
+        trap=42,
+        file="src/discreet/families/tables/release/direct.py",
+        old="        complete = _must_be_complete(sets, schema)\n",
+        new="        complete = False\n",
+        tests=(
+            f"{ADDING}::test_direct_tables_of_booleans_that_leave_rows_out_are_about_the_complete_rows",
+        ),
+    ),
+    Mutant(
+        name="answers-that-add-up-are-cut-off-at-zero",
+        trap=42,
+        file="src/discreet/answering/asking.py",
+        old="settle if as_measured else settle.plausible(self._rows, whole=whole)",
+        new="settle.plausible(self._rows, whole=whole and not as_measured)",
+        tests=(f"{ADDING}::test_additive_answers_add_up_for_columns_of_any_kind",),
+    ),
+    Mutant(
+        name="tables-that-a-model-fills-in-are-cut-off-one-by-one",
+        trap=42,
+        file="src/discreet/answering/library.py",
+        old="        model.whole = self.whole_over(model.columns)\n",
+        new="",
+        tests=(
+            f"{WHOLE}::test_answers_agree_however_they_are_summed_also_where_noise_went_below_zero",
+        ),
     ),
     Mutant(
         name="a-plane-near-a-direction-cuts-what-the-direction-cuts",

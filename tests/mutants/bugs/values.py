@@ -8,6 +8,7 @@ FUZZ = "tests/audits/test_value_fuzz.py"
 ODD = f"{FUZZ}::test_no_odd_value_can_be_seen_but_in_the_counts_of_its_row"
 SOURCES = f"{FUZZ}::test_no_source_is_touched_before_the_first_verb_or_heard_when_it_fails"
 ENGINE = "tests/kernel/test_engine_guards.py"
+SAME = "tests/engines/test_same_person.py"
 ARROW = "src/discreet/engines/arrow_columns.py"
 FRAMES = "src/discreet/engines/frames.py"
 DIALECT = "src/discreet/engines/duckdb/dialect.py"
@@ -85,7 +86,7 @@ VALUES = (
         name="half-a-surrogate-pair-is-handed-on",
         trap=33,
         file="src/discreet/engines/pandas_columns.py",
-        old='    return text.encode("utf-8", "replace").decode()\n',
+        old='    return _HALF_A_PAIR.sub("\\ufffd", text)\n',
         new="    return text\n",
         tests=(f"{ODD}[pandas]",),
     ),
@@ -96,6 +97,54 @@ VALUES = (
         old='    first = s.call("greatest", moment, s.whole(_FIRST_MOMENT))\n',
         new="    first = moment\n",
         tests=(f"{ENGINE}::test_no_moment_as_an_identifier_makes_a_verb_fail",),
+    ),
+    Mutant(
+        name="minus-zero-is-another-person",
+        trap=3,
+        file="src/discreet/engines/sql/syntax.py",
+        old='    return choose([(equal(spelled, text("-0.0")), text("0.0"))], spelled)\n',
+        new="    return spelled\n",
+        tests=(f"{SAME}::test_equal_identifiers_are_one_person_however_they_are_spelled",),
+    ),
+    Mutant(
+        name="every-spelling-of-a-decimal-is-another-person",
+        trap=3,
+        file="src/discreet/engines/postgres/dialect.py",
+        old='s.cast(s.call("trim_scale", _finite_decimal(raw)), "VARCHAR")',
+        new='s.cast(_finite_decimal(raw), "VARCHAR")',
+        tests=(f"{SAME}::test_equal_identifiers_are_one_person_however_they_are_spelled",),
+    ),
+    Mutant(
+        name="every-type-of-a-number-is-another-person",
+        trap=3,
+        file="src/discreet/engines/pandas_columns.py",
+        old="    if near is None or number == int(number):\n",
+        new="    if near is None or type(number) is int:\n",
+        tests=(f"{SAME}::test_equal_identifiers_are_one_person_however_they_are_spelled",),
+    ),
+    Mutant(
+        name="decimals-that-lie-near-are-one-person",
+        trap=3,
+        file="src/discreet/engines/pandas_columns.py",
+        old="        return _identity(known)\n",
+        new="        return repr(double_of(known))\n",
+        tests=(f"{SAME}::test_nobody_takes_the_place_of_whoever_goes",),
+    ),
+    Mutant(
+        name="people-whose-identifiers-are-no-text-are-one-person",
+        trap=3,
+        file=DIALECT,
+        old="        if type_.is_text:  # bytes that are no text became U+FFFD: two people's may look alike\n",
+        new="        if False:\n",
+        tests=(f"{SAME}::test_nobody_takes_the_place_of_whoever_goes",),
+    ),
+    Mutant(
+        name="which-zero-is-kept-is-left-to-the-sort",
+        trap=3,
+        file="src/discreet/engines/sql/units.py",
+        old="            return s.choose([(s.equal(number, s.double(0.0)), s.double(0.0))], number)\n",
+        new="            return number\n",
+        tests=(f"{SAME}::test_which_of_two_zeros_is_kept_hangs_on_nobody_else",),
     ),
     Mutant(
         name="a-dataset-of-text-files-is-parsed-while-it-is-read",

@@ -151,7 +151,7 @@ def synthesize(
     if many is None:
         counts = [rows_with_values(each) for each in ranges] + [round(e.rows) for e in others]
         if whole is not None:
-            many = int(whole.counts.sum())
+            many = whole.total
         else:
             many = max(0, *counts) if found is None else round(found[2])
     if many > MOST_ROWS:

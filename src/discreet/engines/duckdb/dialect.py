@@ -112,7 +112,10 @@ class DuckDBDialect(Dialect):
             raw = self.finite(raw)
         elif type_.family in ("timestamp", "coarse"):
             raw = _spelled_moment(self.field(raw, type_, "datetime"))
-        return _by_bytes(s.try_cast(raw, "VARCHAR"))
+        text = _by_bytes(s.try_cast(raw, "VARCHAR"))
+        if type_.is_text:  # bytes that are no text became U+FFFD: two people's may look alike
+            return s.choose([(s.call("contains", text, s.text("\ufffd")), s.null())], text)
+        return s.with_one_zero(text) if type_.family == "float" else text
 
     def shifted(self, place: Sql, bits: int) -> Sql:
         return s.binary(exp.BitwiseRightShift, place, s.cast(s.whole(bits), "UBIGINT"))

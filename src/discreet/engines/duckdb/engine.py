@@ -1,13 +1,8 @@
 """The DuckDB engine: one scan per verb, or a kept table where rows must be bounded or parsed.
 
-A table whose unit is an identifier is bounded once, and a CSV file is parsed once or twice, into a table
-in memory of codes and summed values (a few bytes per row and column), which spills beyond the memory
-limit. Bounding sorts the rows by identifier, which spills too: 20 million rows of five columns took
-40 seconds of processor time, and a process of 866 MB, with a limit of 768 MB; once per engine. Any
-other source is scanned anew by each verb.
-
-A few marginals are counted in one scan, by GROUPING SETS over one integer key per grouping; many are
-counted in memory, from the rows' codes (`coded_marginals`). Trees: see `nodes`.
+A table whose unit is an identifier is bounded once, and a CSV file is parsed once or twice, into a table of codes
+and summed values that spills beyond the memory limit. Any other source is scanned anew by each verb. A few
+marginals are counted in one scan, by GROUPING SETS; many from the rows' codes (`coded_marginals`).
 """
 
 from __future__ import annotations
@@ -18,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.engines.coded_marginals import Counting, counted
+from discreet.engines.coded_marginals import Counting
 from discreet.engines.duckdb.dialect import render
 from discreet.engines.duckdb.nodes import SortingCounter
 from discreet.engines.duckdb.rows import EncodedRows
@@ -95,13 +90,15 @@ class DuckDBEngine(SqlEngine):
         if not self._counts_codes(sets):
             return super()._counted(sets)
         found, place = alone(self._schema, sets)
-        if not self._session.can_stream:
-            return found, place, counted(found, self._slots(found))
         counting = Counting(found)
-        names, query = self._slots_query(found)
-        self._session.stream(
-            query, lambda arrays: counting.add(dict(zip(names, arrays, strict=True)))
-        )
+        if self._session.can_stream:
+            names, query = self._slots_query(found)
+            self._session.stream(
+                query, lambda arrays: counting.add(dict(zip(names, arrays, strict=True)))
+            )
+        else:
+            for codes in self._slots(found):
+                counting.add(codes)
         return found, place, counting.totals
 
     def _node_counts(

@@ -158,7 +158,7 @@ class EncodedRows(Rows):
             for number, batch in enumerate(batches):
                 query = layers(table=csv_table(csv, batch.files))
                 with self._session.share_of_progress(done, batch.share):
-                    made = self._create(name, query) if number == 0 else self._insert(name, query)
+                    made = self._create(name, query, more=number > 0)
                 if made != batch.rows and self._schema.unit.identifier is None:
                     raise EngineFailed(
                         "The engine read other rows than the file holds. What was charged stays "
@@ -166,13 +166,10 @@ class EncodedRows(Rows):
                     )
                 done = batch.share
 
-    def _create(self, name: str, query: exp.Select) -> int:
-        """Makes a table, in the place of one that a reading which failed left behind."""
-        ((made,),) = self._session.rows(f"CREATE OR REPLACE TABLE {name} AS {render(query)}")
-        return int(made)
-
-    def _insert(self, name: str, query: exp.Select) -> int:
-        ((made,),) = self._session.rows(f"INSERT INTO {name} {render(query)}")
+    def _create(self, name: str, query: exp.Select, *, more: bool = False) -> int:
+        """Makes a table, in the place of one that a reading which failed left behind, or adds to it."""
+        what = f"INSERT INTO {name}" if more else f"CREATE OR REPLACE TABLE {name} AS"
+        ((made,),) = self._session.rows(f"{what} {render(query)}")
         return int(made)
 
     def _layers(

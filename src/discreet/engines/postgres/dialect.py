@@ -105,9 +105,10 @@ class PostgresDialect(Dialect):
 
     def identifier(self, raw: Sql, type_: FieldType) -> Sql:
         if type_.family == "float":
-            text = self.text_of(self.finite(s.cast(raw, "DOUBLE")), "number")
+            text = used(self.text_of(self.finite(s.cast(raw, "DOUBLE")), "number"), s.with_one_zero)
         elif type_.family == "decimal":
-            text = s.cast(_finite_decimal(raw), "VARCHAR")
+            # 1.0 and 1.00 are equal, so they are one person's.
+            text = s.cast(s.call("trim_scale", _finite_decimal(raw)), "VARCHAR")
         elif type_.family == "date":
             text = self.text_of_date(raw)
         elif type_.family == "timestamp":
@@ -502,7 +503,10 @@ def _spelled_double(number: Sql) -> Sql:
     whole = s.call("trunc", number)
     digits = s.cast(s.cast(whole, "BIGINT"), "VARCHAR")
     fraction = s.call("abs", s.subtract(number, whole))
-    behind = s.call("substr", s.cast(fraction, "VARCHAR"), s.whole(2))
+    last = s.subtract(
+        s.call("length", plain), s.whole(4)
+    )  # before e+15, the only digit of the fraction
+    behind = s.binary(exp.DPipe, s.text("."), s.call("substr", plain, last, s.whole(1)))
     large = s.both(s.at_most(s.double(1e15), size), s.less(size, s.double(1e16)))
     no_fraction = s.equal(fraction, s.double(0.0))
     is_plain = s.binary(exp.RegexpLike, plain, s.text(r"[.e]"))

@@ -76,7 +76,7 @@ class SparkDialect(Dialect):
 
     def identifier(self, raw: Sql, type_: FieldType) -> Sql:
         if type_.family == "float":
-            return spelling.of_double(self.finite(raw))
+            return used(spelling.of_double(self.finite(raw)), s.with_one_zero)
         if type_.family == "date":
             return self.text_of_date(raw)
         if type_.family == "timestamp":

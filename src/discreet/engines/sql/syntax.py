@@ -97,6 +97,11 @@ def clamped_or_null(value: Sql, low: Sql, high: Sql) -> Sql:
     return choose([(is_null(value), null())], clamp(value, low, high))
 
 
+def with_one_zero(spelled: Sql) -> Sql:
+    """The text of a double: -0.0 and 0.0 are equal, so they are one person's."""
+    return choose([(equal(spelled, text("-0.0")), text("0.0"))], spelled)
+
+
 def rest(value: Sql, size: int, type_: str = "BIGINT") -> Sql:
     """value modulo size, from 0 on: SQL's own rest has the sign of the value."""
     by = cast(whole(size), type_)

@@ -130,7 +130,8 @@ class _Reader:
 
     def _category(self, value: Sql, type_: FieldType) -> Sql:
         if type_.family in ("float", "decimal"):
-            return self._double(value, type_)
+            number = self._double(value, type_)  # one zero: rows that sort alike must be alike
+            return s.choose([(s.equal(number, s.double(0.0)), s.double(0.0))], number)
         if type_.family == "date":
             return self._dialect.text_of_date(value)
         if type_.is_text or type_.family in ("integer", "huge", "boolean"):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from discreet.families.tables.queries.cell_count import CellCount
+from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.families.tables.queries.marginals import Marginals, parse_marginals, parse_tables
 from discreet.families.tables.queries.parities import Parity, parse_parities, parse_split_parities
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
@@ -46,7 +47,7 @@ FAMILY = Family(
             one_column("histogram", lambda column: Marginals(columns=[column]))
         ),
     },
-    queries=(Residual, ModelDistance, Parity, CellCount),
+    queries=(Residual, ModelDistance, Parity, CellCount, CompleteTable),
     algorithms={
         "marginals": (
             f"{_RELEASE}.automatic:AutomaticMarginals",

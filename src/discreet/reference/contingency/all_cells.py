@@ -36,10 +36,10 @@ from discreet.families.tables.answer.evidence import (
     FROM_WHOLE_TABLE,
     WITHOUT_A_CELL,
     has_two_values,
-    nearest_whole_table,
+    whole_counts_of,
 )
 from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.release.moved_claims import claims_of_a_moved_table
+from discreet.families.tables.release.whole_answers import claims_of_a_moved_table
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws.sums import sum_half_width
@@ -130,13 +130,13 @@ class PreparedAllCells(MeasuredAtOnce):
     ) -> tuple[ErrorClaim, ...]:
         """Over columns of two values answers are whole counts near the noisy ones, and the claims allow for that."""
         (noisy,) = measured_numbers(part, self.schema).tables
-        table = nearest_whole_table(noisy, self.schema, public_rows)
-        if table is None:
+        found = whole_counts_of(part, self.schema, public_rows)
+        if not found:
             return claims
 
         def sums(columns: tuple[str, ...]) -> Floats:
             return reduced(noisy, columns).astype(np.float64)
 
         return claims_of_a_moved_table(
-            claims, table.moved(sums, self.query_class.sets(self.schema))
+            claims, found[0].moved(sums, self.query_class.sets(self.schema))
         )

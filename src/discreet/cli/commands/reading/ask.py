@@ -30,6 +30,11 @@ from discreet.cli.options import FILE, confidence_option, json_option
     is_flag=True,
     help="Shares of the population that the rows were drawn from: intervals with the sampling error added.",
 )
+@click.option(
+    "--additive",
+    is_flag=True,
+    help="Counts as they were measured, neither rounded nor cut off at 0: they add up however they are summed.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -40,6 +45,7 @@ def command(
     as_csv: bool,
     parquet: Path | None,
     population: bool,
+    additive: bool,
 ) -> None:
     """Ask a release one or several questions in SQL. Questions are free: they read the release,
     never the table.
@@ -59,6 +65,7 @@ def command(
       discreet ask people.release "SELECT sex, count(*) FROM people GROUP BY sex" --csv > by-sex.csv
       discreet ask people.release "SELECT sex, 100.0 * count(*) / sum(count(*)) OVER () AS percent FROM people GROUP BY sex ORDER BY percent DESC"
       discreet ask people.release "SELECT sex, count(*) FROM people GROUP BY sex" --population
+      discreet ask people.release "SELECT sex, count(*) FROM people GROUP BY sex" --additive
       cat questions.sql | discreet ask people.release -
     """
     from discreet.answering import open_release
@@ -75,6 +82,8 @@ def command(
         raise BadInput("Give one of --json, --csv and --parquet.")
     reader = open_release(release_path)
     if population:
+        if additive:
+            raise BadInput("Give one of --population and --additive.")
         if as_csv or parquet is not None:
             raise BadInput("--population is printed as a table or as JSON, not as CSV or Parquet.")
         _print_population(reader, asked, confidence, as_json)
@@ -83,7 +92,7 @@ def command(
     refused = 0
     for place, question in enumerate(asked, 1):
         try:
-            answers = reader.ask(question, confidence=confidence)
+            answers = reader.ask(question, confidence=confidence, additive=additive)
         except (BadQuestion, NotAnswerable) as error:
             if len(asked) == 1:
                 raise

@@ -7,8 +7,10 @@ from dataclasses import replace
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.answering.evidence import Evidence, NoisyTable, measured_numbers
+from discreet.arrays import Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadRelease
@@ -17,7 +19,7 @@ from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.answer.parities import SplitSource
 from discreet.families.tables.estimate.mixture import Mixture, model_counts
 from discreet.families.tables.estimate.residuals import ResidualTables
-from discreet.families.tables.estimate.whole_tables import WholeTable
+from discreet.families.tables.estimate.whole_tables import WholeCounts, WholeRows, WholeTable
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema, keeps_every_row
@@ -35,29 +37,35 @@ def marginals_of(part: Part, place: int, release: Release) -> Evidence:
     """Tables with noise on each cell. Where they are sums of one whole table, they are read from it."""
     found = measured_numbers(part, release.schema, place)
     if part.facts.get(WITHOUT_A_CELL) == COMPLETE_ROWS:
-        found.tables = [replace(each, of_complete_rows=True) for each in found.tables]
-    if _reads_whole(part):
-        table = published_table(part, release.schema, release.public_rows)
-        if table is None and len(found.tables) == 1:
-            table = nearest_whole_table(found.tables[0], release.schema, release.public_rows)
-        found.whole = [] if table is None else [table]
+        found.tables = [
+            replace(each, complete_over=each.complete_over or each.columns) for each in found.tables
+        ]
+    found.whole = whole_counts_of(part, release.schema, release.public_rows)
     return found
+
+
+def whole_counts_of(part: Part, schema: Schema, public_rows: int | None) -> list[WholeCounts]:
+    """The whole counts that answers are read from, if any: published, or nearest to the only measured table."""
+    if part.facts.get(ANSWERS) != FROM_WHOLE_TABLE:
+        return []
+    table = published_table(part, schema, public_rows)
+    if table is None:
+        measured = measured_numbers(part, schema).tables
+        if len(measured) == 1:
+            table = nearest_whole_table(measured[0], schema, public_rows)
+    return [] if table is None else [table]
 
 
 def residuals_of(part: Part, place: int, release: Release) -> Evidence:
     found = residual_numbers(part, release.schema, place)
-    if _reads_whole(part):
-        table = published_table(part, release.schema, release.public_rows)
-        found.whole = [] if table is None else [table]
+    found.whole = whole_counts_of(part, release.schema, release.public_rows)
     return found
 
 
-def _reads_whole(part: Part) -> bool:
-    return part.facts.get(ANSWERS) == FROM_WHOLE_TABLE
-
-
 def model_of(part: Part, place: int, release: Release) -> Evidence:
-    return model_tables(part, release.schema, place)
+    found = model_tables(part, release.schema, place)
+    found.whole = whole_counts_of(part, release.schema, release.public_rows)
+    return found
 
 
 def splits_of(part: Part, place: int, release: Release) -> Evidence:
@@ -117,25 +125,43 @@ def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], flo
         raise BadRelease("The model of a part is not readable.") from None
 
 
-def published_table(part: Part, schema: Schema, rows: int | None) -> WholeTable | None:
-    """The whole table that a part was published with, of the public number of rows where there is one."""
-    counts = part.estimates.get("table")
-    if counts is None:
+def published_table(part: Part, schema: Schema, rows: int | None) -> WholeCounts | None:
+    """The whole table that a part was published with, of the public number of rows where there is one.
+
+    Where rows without a cell are in no table, it has at most that number.
+    """
+    if not {"table", "cells"} & set(part.estimates):
         return None
     try:
         names = tuple(schema.column(str(name)).name for name in part.facts["columns"])
-        sizes = schema.sizes(names)
-        if counts.dtype.kind != "i" or counts.shape != (prod(sizes),):
-            raise ValueError
-        if counts.min() < 0 or counts.max() > LARGEST_COUNT:
-            raise ValueError
+        found = _read_whole(part, names, schema.sizes(names))
     except (KeyError, TypeError, ValueError, BadInput):
         raise BadRelease("The whole table of a part is not readable.") from None
-    shaped = counts.astype(np.int64).reshape(sizes)
-    if all(size == 2 for size in sizes):  # numbered by bits, the first column's the lowest
-        shaped = shaped.transpose(range(len(sizes))[::-1])
-    found = WholeTable(names, np.ascontiguousarray(shaped))
-    return found if rows is None else found.of_rows(rows)
+    if rows is None:
+        return found
+    leaves_out = part.facts.get(WITHOUT_A_CELL) == COMPLETE_ROWS
+    return found.of_rows(min(rows, found.total) if leaves_out else rows)
+
+
+def _read_whole(part: Part, names: tuple[str, ...], sizes: tuple[int, ...]) -> WholeCounts:
+    if "table" in part.estimates:
+        counts = part.estimates["table"]
+        if counts.shape != (prod(sizes),):
+            raise ValueError
+        return WholeTable.read(names, sizes, _whole(counts, LARGEST_COUNT))
+    codes, counts = part.estimates["cells"], part.estimates["counts"]
+    if codes.ndim != 2 or codes.shape[1] != len(sizes) or counts.shape != codes.shape[:1]:
+        raise ValueError
+    for place, size in enumerate(sizes):
+        _whole(codes[:, place], size - 1)
+    return WholeRows(names, sizes, codes.astype(np.int64), _whole(counts, LARGEST_COUNT))
+
+
+def _whole(numbers: npt.NDArray[np.generic], most: int) -> Integers:
+    """Whole numbers from 0 to `most`, at least one of them."""
+    if numbers.dtype.kind != "i" or numbers.min() < 0 or numbers.max() > most:
+        raise ValueError
+    return numbers.astype(np.int64)
 
 
 def has_two_values(names: Sequence[str], schema: Schema) -> bool:

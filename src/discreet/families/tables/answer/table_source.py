@@ -77,7 +77,7 @@ class TableSource(Source):
         self._check_columns(region)
         selection = select(region.condition, self._schema, keep=region.groups)
         found = self._numbers(region, selection, confidence)
-        found = _by_group(found, selection, region.groups)
+        found = by_group(found, selection, region.groups)
         notes = () if np.all(found.is_exact) else (CELL_NOTE,)
         found = replace(found, notes=(*notes, *found.notes), parts=self._library.table_parts)
         return found.noted(*self._notes(region, selection, found))
@@ -135,6 +135,7 @@ class TableSource(Source):
             model = self._library.models.get(selection.names)
             if region.kind == "count" and model is not None and model.usual is not None:
                 notes.append(USUAL_NOTE)
+        left_out = self._library.left_out_of(selection.names)
         losing = set(selection.loses_rows)
         if column is not None and not keeps_every_row(column) and not found.leaves_no_row_out:
             losing.add(column.name)
@@ -144,10 +145,10 @@ class TableSource(Source):
                     f"Rows without a cell in column {name!r} count evenly in all its cells: this "
                     "release was made that way."
                 )
-            elif name not in self._library.left_out:
+            elif name not in left_out:
                 notes.append(not_counted_note(name))
-        if self._library.left_out:
-            notes.append(complete_rows_note(self._library.left_out))
+        if left_out:
+            notes.append(complete_rows_note(left_out))
         return notes
 
     def _numbers(self, region: Region, selection: Selection, confidence: float) -> Estimates:
@@ -190,7 +191,7 @@ class TableSource(Source):
                 if whole is None:
                     return found
                 return around(found, whole.counts.reshape(1), whole.most)
-        axes = _group_axes(selection, region.groups)
+        axes = group_axes(selection, region.groups)
         impossible = self._impossible(selection)
         if impossible is not None:
             rest = tuple(axis for axis in range(len(selection.columns)) if axis not in axes)
@@ -215,7 +216,7 @@ class TableSource(Source):
     def _draws(
         self, selection: Selection, weights: Floats, groups: tuple[str, ...]
     ) -> Callable[[], SharedDraws | None]:
-        axes = tuple(sorted(_group_axes(selection, groups)))
+        axes = tuple(sorted(group_axes(selection, groups)))
         return lambda: cell_draws(self._library, selection, weights, axes)
 
     def _readings(self, region: Region, selection: Selection) -> tuple[Reading, ...]:
@@ -300,7 +301,7 @@ class TableSource(Source):
             selection,
             selection.names.index(column),
             region.level,
-            group_axes=tuple(sorted(_group_axes(selection, region.groups))),
+            group_axes=tuple(sorted(group_axes(selection, region.groups))),
             confidence=confidence,
         )
 
@@ -312,7 +313,7 @@ class TableSource(Source):
             table,
             selection,
             moment_values(selection, axes[0], axes[1] if len(axes) > 1 else None),
-            group_axes=tuple(sorted(_group_axes(selection, region.groups))),
+            group_axes=tuple(sorted(group_axes(selection, region.groups))),
             confidence=confidence,
             public_rows=self._public_rows,
             impossible=self._impossible(selection),
@@ -331,7 +332,7 @@ class TableSource(Source):
             table,
             selection,
             expression_values(selection, region.expression, counts=region.kind == "valued"),
-            group_axes=tuple(sorted(_group_axes(selection, region.groups))),
+            group_axes=tuple(sorted(group_axes(selection, region.groups))),
             confidence=confidence,
             public_rows=self._public_rows,
             impossible=self._impossible(selection),
@@ -365,7 +366,7 @@ class TableSource(Source):
             table,
             selection,
             selection.names.index(column),
-            group_axes=tuple(sorted(_group_axes(selection, region.groups))),
+            group_axes=tuple(sorted(group_axes(selection, region.groups))),
             confidence=confidence,
             public_rows=self._public_rows,
             impossible=self._impossible(selection),
@@ -382,16 +383,16 @@ def not_counted_note(column: str) -> str:
 def complete_rows_note(columns: tuple[str, ...]) -> str:
     return (
         f"Rows for which the schema keeps no cell of {', '.join(columns)} (excluded nulls or values outside the "
-        "domain) are in no answer of this release: it was made of the other rows."
+        "domain) are in no answer from these tables: they were made of the other rows."
     )
 
 
-def _group_axes(selection: Selection, groups: tuple[str, ...]) -> tuple[int, ...]:
+def group_axes(selection: Selection, groups: tuple[str, ...]) -> tuple[int, ...]:
     """Where the columns of GROUP BY are among the selection's, in the order they were written."""
     return tuple(selection.names.index(name) for name in groups)
 
 
-def _by_group(found: Estimates, selection: Selection, groups: tuple[str, ...]) -> Estimates:
+def by_group(found: Estimates, selection: Selection, groups: tuple[str, ...]) -> Estimates:
     """From one axis a column, in the schema's order, to a list of groups, columns as they were written.
 
     Groups that the condition rules out are left out: the question decides that, never a row.
@@ -400,7 +401,7 @@ def _by_group(found: Estimates, selection: Selection, groups: tuple[str, ...]) -
         numbers = {name: getattr(found, name).reshape(1) for name in NUMBERS}
         return replace(found, **numbers)
     draws = found.draws
-    axes = _group_axes(selection, groups)
+    axes = group_axes(selection, groups)
     rest = tuple(axis for axis in range(len(selection.columns)) if axis not in axes)
     shape = [selection.columns[axis].cells for axis in sorted(axes)]
     order = [sorted(axes).index(axis) for axis in axes]

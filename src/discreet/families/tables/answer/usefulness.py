@@ -15,6 +15,8 @@ import numpy as np
 from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.answering.usefulness import UNION
+from discreet.arrays import Floats
+from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.answer.parities import parity_half_width
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
@@ -31,18 +33,28 @@ def marginals_bound(
     cells = sum(Marginal(columns).size(library.schema) for columns in sets)
     level = 1 - delta / max(1, cells)
     tables = [library.table(columns) for columns in sets]
-    widths = [table.first_cells(1, level)[0][1] for table in tables]
-    most = max(widths, default=0.0)
-    theorem = UNION
+    widths = [float(table.first_cells(1, level)[0][1]) for table in tables]
+    most, theorem = max(widths, default=0.0), UNION
     moved = [
-        float(np.abs(each.whole.counts - each.counts).max())
-        for each in tables
-        if each.whole is not None
+        farthest_from_whole(table.counts, width, table.whole)
+        for table, width in zip(tables, widths, strict=True)
+        if table.whole is not None
     ]
-    if moved:  # answers are whole counts, and lie so far from the measured ones at most
-        most, theorem = most + max(moved), UNION + MOVED
+    if moved:
+        most, theorem = max(moved), UNION + MOVED
     # Estimates are rounded to whole counts, which moves the error to a whole number nearby.
     return float(math.ceil(most - 1e-9)), theorem
+
+
+def farthest_from_whole(measured: Floats, width: float, whole: Agreed) -> float:
+    """How far a true cell can be from its whole count, if it is within `width` of the measured one.
+
+    It is no less than 0 and no more than a public number of rows, so it lies in what is left of the interval.
+    """
+    top = np.inf if whole.most is None else float(whole.most)
+    low = np.clip(measured - width, 0.0, top)
+    high = np.clip(measured + width, 0.0, top)
+    return float(np.maximum(whole.counts - low, high - whole.counts).max())
 
 
 def parities_bound(

@@ -11,9 +11,10 @@ which its noise has equal variances: combining them one by one is least squares 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 
@@ -70,8 +71,14 @@ class _Drawn:
 class ConsistentTables:
     """Measured residuals and directly measured tables, and every marginal that they determine."""
 
-    def __init__(self, residuals: ResidualTables, direct: Sequence[DirectTable]) -> None:
-        self._residuals, self._direct = residuals, tuple(direct)
+    def __init__(
+        self,
+        residuals: ResidualTables,
+        direct: Sequence[DirectTable],
+        filled: Mapping[Columns, tuple[Floats, float]] = MappingProxyType({}),
+    ) -> None:
+        """`filled`: of residuals that nobody measured, what a model says, and how far that may be off in a cell."""
+        self._residuals, self._direct, self._filled = residuals, tuple(direct), filled
         self._kept: dict[Columns, _Combined | None] = {}
         self._rows = residuals.rows
 
@@ -83,6 +90,13 @@ class ConsistentTables:
         measured = bool(self._direct) or bool(self._residuals.pieces)
         return measured and all(
             1 in self.sizes(each) or self._is_known(each) for each in subsets(columns)
+        )
+
+    def can_fill(self, columns: Columns) -> bool:
+        """Whether a model says what was not measured of the marginal over `columns`."""
+        return all(
+            1 in self.sizes(each) or self._is_known(each) or each in self._filled
+            for each in subsets(columns)
         )
 
     def _is_known(self, own: Columns) -> bool:
@@ -117,7 +131,10 @@ class ConsistentTables:
             estimates.append(centred(_summed(table, own)))
             variances.append(table.law.variance * table.counts.size / max(1, prod(shape)))
         if not estimates:
-            return None
+            if own not in self._filled:
+                return None
+            said, std = self._filled[own]
+            return _Combined(said, 0.0, {}, std**2)
         weights = inverse_variance_weights(variances)
         total = sum(w * each for w, each in zip(weights, estimates, strict=True))
         mine = weights[0] if piece is not None else 0.0

@@ -99,32 +99,44 @@ def nearest_mixed_table(sizes: Sequence[int], blocks: Sequence[Block]) -> Neares
     def gathered(numbers: Floats) -> Floats:
         price = np.zeros(tuple(sizes))
         for each, start, stop in zip(blocks, edges[:-1], edges[1:], strict=True):
-            shape = [1 if each.is_parity else sizes[axis] for axis in each.axes]
-            own = numbers[start:stop].reshape(shape) / each.std
-            for place, axis in enumerate(each.axes):
-                own = np.moveaxis(
-                    np.tensordot(own, _factor(sizes[axis], each), axes=(place, 0)), -1, place
-                )
+            own = block_prices(sizes, each, numbers[start:stop])
             price += own.reshape([d if axis in each.axes else 1 for axis, d in enumerate(sizes)])
         return price.reshape(-1)
 
     values = np.concatenate([each.numbers.reshape(-1) / each.std for each in blocks])
-    return _nearest(values, lambda cells: block_rows(sizes, blocks, cells), gathered)
+
+    def rows_of(cells: Integers) -> Floats:
+        return block_rows(sizes, blocks, np.stack(np.unravel_index(cells, tuple(sizes)), axis=1))
+
+    return _nearest(values, rows_of, gathered)
 
 
-def block_rows(sizes: Sequence[int], blocks: Sequence[Block], cells: Integers) -> Floats:
-    """What each of some cells adds to every measured number, in units of its noise: one row a number."""
-    codes = np.unravel_index(cells, tuple(sizes))
-    found = []
+def block_rows(sizes: Sequence[int], blocks: Sequence[Block], codes: Integers) -> Floats:
+    """What each of some cells adds to every measured number, in units of its noise: one row a number.
+
+    `codes` has one row a cell, one column a column.
+    """
+    many, found = len(codes), []
     for each in blocks:
-        own = [_factor(sizes[axis], each)[:, codes[axis]] for axis in each.axes]
+        own = [_factor(sizes[axis], each)[:, codes[:, axis]] for axis in each.axes]
         rows = reduce(
-            lambda left, right: (left[:, None, :] * right[None, :, :]).reshape(-1, len(cells)),
+            lambda left, right: (left[:, None, :] * right[None, :, :]).reshape(-1, many),
             own,
-            np.ones((1, len(cells))),
+            np.ones((1, many)),
         )
         found.append(rows / each.std)
     return np.vstack(found)
+
+
+def block_prices(sizes: Sequence[int], block: Block, numbers: Floats) -> Floats:
+    """The rows of a block transposed, times numbers: one a cell of the block's own columns."""
+    shape = [1 if block.is_parity else sizes[axis] for axis in block.axes]
+    own = numbers.reshape(shape) / block.std
+    for place, axis in enumerate(block.axes):
+        own = np.moveaxis(
+            np.tensordot(own, _factor(sizes[axis], block), axes=(place, 0)), -1, place
+        )
+    return np.asarray(own)
 
 
 def _factor(cells: int, block: Block) -> Floats:

@@ -53,7 +53,7 @@ from discreet.families.tables.estimate.mixture import (
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import Bins, ModelDistance, Residual
-from discreet.families.tables.release.claims import model_claim
+from discreet.families.tables.release.claims import model_claim, read_from_whole_counts
 from discreet.families.tables.release.pair_choice import CAUTION, Candidate, choose, one_way_share
 from discreet.families.tables.release.predicted_variation import predicted_variation
 from discreet.families.tables.release.residual import (
@@ -418,10 +418,13 @@ class _Fitting:
                 "columns": self.names,
                 "rows": self.rows,
                 "audits": len(sets),
-                **self.prepared.closed.facts(),
+                **self.prepared.closed.without_a_cell(),
             },
         )
-        return part, (model_claim(part, self.schema, self.public_rows, confidence),)
+        claims = (model_claim(part, self.schema, self.public_rows, confidence),)
+        if not self.prepared.closed.is_read_whole:
+            return part, claims
+        return read_from_whole_counts(part, claims, self.schema, self.public_rows)
 
     def _places(self, columns: tuple[str, ...]) -> list[int]:
         return [self.place[name] for name in columns]

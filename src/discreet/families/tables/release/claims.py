@@ -10,17 +10,29 @@ single columns that a reader cuts answers to.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.shared.release.protocol import of_type
-from discreet.families.tables.answer.evidence import model_tables
-from discreet.families.tables.answer.models.model_table import CEILING_RISK, ModelTable
+from discreet.families.tables.answer.evidence import model_tables, whole_counts_of
+from discreet.families.tables.answer.models.model_table import (
+    CEILING_RISK,
+    ModelTable,
+    model_residuals,
+)
+from discreet.families.tables.estimate.consistent import ConsistentTables
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.residual import cell_half_width
+from discreet.families.tables.release.whole_answers import (
+    claims_of_a_moved_table,
+    columns_of,
+    whole_facts,
+)
 from discreet.privacy.exact import at_part_of_risk
 from discreet.schema import Schema
 
@@ -65,3 +77,21 @@ def _cell_reach(model: ModelTable, level: Fraction) -> float:
     one = np.zeros(model.counts.shape)
     one[(0,) * one.ndim] = 1.0
     return model.reach(one, level)[0]
+
+
+def read_from_whole_counts(
+    part: Part, claims: tuple[ErrorClaim, ...], schema: Schema, public_rows: int | None
+) -> tuple[Part, tuple[ErrorClaim, ...]]:
+    """The part with whole counts near all that was measured and all that the model fills in, and claims about them."""
+    found = model_tables(part, schema)
+    sets = of_type(part.query_class, Marginals).sets(schema)
+    known = ResidualTables(schema, found.residuals, rows=public_rows)
+    tables = ConsistentTables(known, (), model_residuals(found.models))
+    counts = nearest_to_tables(tables, columns_of(sets, schema), sets)
+    whole = replace(
+        part,
+        estimates={**part.estimates, **counts.stored()},
+        facts={**part.facts, **whole_facts(sets, schema)},
+    )
+    (read,) = whole_counts_of(whole, schema, public_rows)
+    return whole, claims_of_a_moved_table(claims, read.moved(tables.table, sets))

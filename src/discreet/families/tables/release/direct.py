@@ -8,9 +8,10 @@ Theorem:     the mechanism's, and composition over the column sets.
 Error:       each cell's noise law is exact; over a whole class the draws are independent, so
              P(all errors <= h) is the product of P(|X| <= h).
 
-Over few columns of two values, where every row has a cell, least squares finds whole counts of at least 0 near all the tables
-together. Questions and synthetic rows read these, so that answers agree however they are summed, and the claims add how far they
-lie from the measured cells.
+Over columns of two values, least squares finds whole counts of at least 0 near all the tables together. Questions and synthetic
+rows read these, so that answers agree however they are summed, and the claims add how far they lie from the measured cells. Where
+such columns leave rows out, the tables are all about the rows that have a cell in each of the columns: tables about different rows
+cannot agree.
 """
 
 from __future__ import annotations
@@ -31,16 +32,21 @@ from discreet.families.shared.release.noise_choice import simultaneous_bound
 from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
 from discreet.families.tables.answer.evidence import (
-    ANSWERS,
-    FROM_WHOLE_TABLE,
-    has_two_values,
-    published_table,
+    COMPLETE_ROWS,
+    WITHOUT_A_CELL,
+    whole_counts_of,
 )
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.residuals import ResidualTables
-from discreet.families.tables.estimate.whole_tables import nearest_to_tables
+from discreet.families.tables.estimate.whole_tables import can_be_whole, nearest_to_tables
+from discreet.families.tables.queries.complete_tables import MOST_CELLS, CompleteTable
 from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.release.moved_claims import claims_of_a_moved_table
+from discreet.families.tables.release.whole_answers import (
+    are_boolean,
+    claims_of_a_moved_table,
+    columns_of,
+    whole_facts,
+)
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws import NoiseLaw
@@ -50,8 +56,6 @@ from discreet.schema import Schema, keeps_every_row
 
 PER_CELL = "exact quantile of the noise law of one cell"
 ALL_CELLS = "independent draws: product of the cells' exact noise laws"
-WHOLE_TABLE = 1 << 10
-"""Combinations of cells up to which a table of whole counts is found near all tables together."""
 MOST_SETS = 10_000
 """Tables of one class; beyond, each gets too little of the budget to be of use."""
 
@@ -79,7 +83,12 @@ class DirectMarginals:
         self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
     ) -> PreparedMarginals:
         asked = of_type(query_class, Marginals)
-        queries = [Marginal(columns) for columns in asked.sets(schema)]
+        sets = asked.sets(schema)
+        names = columns_of(sets, schema)
+        complete = _must_be_complete(sets, schema)
+        queries = [
+            CompleteTable(names, columns) if complete else Marginal(columns) for columns in sets
+        ]
         sizes = [query.size(schema) for query in queries]
         # All sets have the same sensitivity, so only their sizes and declared weights matter.
         matters = [float(weight) for weight in asked.weights(schema)]
@@ -117,54 +126,65 @@ class PreparedMarginals(MeasuredAtOnce):
         return summed / sum(self.sizes)
 
     @property
-    def _names(self) -> tuple[str, ...]:
-        """All columns of the tables, in the schema's order."""
-        sets = self.query_class.sets(self.schema)
-        return tuple(n for n in self.schema.names if any(n in columns for columns in sets))
+    def _sets(self) -> tuple[tuple[str, ...], ...]:
+        return of_type(self.query_class, Marginals).sets(self.schema)
+
+    @property
+    def _leaves_rows_out(self) -> bool:
+        names = columns_of(self._sets, self.schema)
+        return not all(keeps_every_row(self.schema.column(name)) for name in names)
 
     @property
     def _is_read_whole(self) -> bool:
         """Whether answers are read from one table over all the columns."""
-        names = self._names
-        return (
-            len(names) > 1
-            and has_two_values(names, self.schema)
-            and all(keeps_every_row(self.schema.column(name)) for name in names)
-            and prod(self.schema.sizes(names)) <= WHOLE_TABLE
-        )
+        if not are_boolean(self._sets, self.schema):
+            return False
+        if len(self._sets) == 1:
+            return True
+        agree = not self._leaves_rows_out or _must_be_complete(self._sets, self.schema)
+        return agree and can_be_whole(self._sets, self.schema)
 
     def _agreed(self, measured: Sequence[Measurement], public_rows: int | None) -> ConsistentTables:
         tables = [
-            DirectTable(each.query.columns, each.values.reshape(each.query.shape(self.schema)), each.law)
-            for each in measured
-            if isinstance(each.query, Marginal)
-        ]  # fmt: skip
-        return ConsistentTables(ResidualTables(self.schema, (), rows=public_rows), tables)
+            DirectTable(own, each.values.reshape(self.schema.sizes(own)), each.law)
+            for own, each in zip(self._sets, measured, strict=True)
+        ]
+        rows = None if self._leaves_rows_out else public_rows
+        return ConsistentTables(ResidualTables(self.schema, (), rows=rows), tables)
 
     def facts(self) -> dict[str, Any]:
         if not self._is_read_whole:
             return {}
-        return {
-            "columns": list(self._names),
-            "table": "whole counts near all tables; cells in the order of the columns, the last one fastest",
-            ANSWERS: FROM_WHOLE_TABLE,
-        }
+        found = whole_facts(self._sets, self.schema)
+        return {**found, WITHOUT_A_CELL: COMPLETE_ROWS} if self._leaves_rows_out else found
 
     def estimates(
         self, measured: Sequence[Measurement], public_rows: int | None
     ) -> dict[str, npt.NDArray[np.generic]]:
-        if not self._is_read_whole:
-            return {}
-        sets = self.query_class.sets(self.schema)
+        if not self._is_read_whole or len(self._sets) == 1:
+            return {}  # the whole counts near one table are found by whoever reads it
         agreed = self._agreed(measured, public_rows)
-        return {"table": nearest_to_tables(agreed, self._names, sets)}
+        names = columns_of(self._sets, self.schema)
+        return {**nearest_to_tables(agreed, names, self._sets).stored()}
 
     def claims_of(
         self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
     ) -> tuple[ErrorClaim, ...]:
-        table = published_table(part, self.schema, public_rows)
-        if table is None:
+        found = whole_counts_of(part, self.schema, public_rows)
+        if not found:
             return claims
         agreed = self._agreed(part.noisy, public_rows)
-        sets = self.query_class.sets(self.schema)
-        return claims_of_a_moved_table(claims, table.moved(agreed.table, sets))
+        return claims_of_a_moved_table(claims, found[0].moved(agreed.table, self._sets))
+
+
+def _must_be_complete(sets: Sequence[tuple[str, ...]], schema: Schema) -> bool:
+    """Whether the tables are of the rows that have a cell in each of their columns together.
+
+    So it is for boolean columns that leave rows out, where tables share columns. Single columns have nothing to agree on; and beyond
+    `MOST_CELLS` combinations of cells it is not known of a row whether it has all of its cells.
+    """
+    names = columns_of(sets, schema)
+    shares = len(sets) > 1 and any(len(columns) > 1 for columns in sets)
+    leaves_out = not all(keeps_every_row(schema.column(name)) for name in names)
+    small = prod(schema.sizes(names)) <= MOST_CELLS
+    return shares and leaves_out and small and are_boolean(sets, schema)

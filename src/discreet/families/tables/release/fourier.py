@@ -44,11 +44,11 @@ from discreet.families.tables.estimate.linear_programs import (
     nearest_table,
 )
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.estimate.whole_tables import can_be_whole, nearest_to_blocks
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import MOST_COLUMNS, Parities, Parity
 from discreet.families.tables.queries.residuals import MOST_COLUMNS as MOST_OF_RESIDUALS
 from discreet.families.tables.queries.residuals import Residual, subsets
-from discreet.families.tables.release.moved_claims import claims_of_a_moved_table
 from discreet.families.tables.release.residual import (
     ALL_CELLS,
     MEAN_ABSOLUTE_NORMAL,
@@ -57,6 +57,7 @@ from discreet.families.tables.release.residual import (
     silent_tables,
 )
 from discreet.families.tables.release.residual_planning import residual_shares
+from discreet.families.tables.release.whole_answers import claims_of_a_moved_table
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
@@ -64,7 +65,7 @@ from discreet.schema import Schema
 
 MOST_COEFFICIENTS = 2000
 WHOLE_TABLE = 1 << 16
-"""Combinations of cells up to which the nearest table of whole counts is computed."""
+"""Combinations of cells up to which the linear program finds the nearest whole counts; beyond, least squares finds near ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +172,10 @@ class PreparedFourier(MeasuredAtOnce):
 
     @property
     def _has_table(self) -> bool:
-        """Whether the domain is small enough to hold a count for every combination of cells."""
-        return bool(self._names) and prod(self._sizes) <= WHOLE_TABLE
+        """Whether whole counts near the coefficients can be found."""
+        return bool(self._names) and (
+            prod(self._sizes) <= WHOLE_TABLE or can_be_whole(self.sets, self.schema)
+        )
 
     def facts(self) -> dict[str, Any]:
         order = (
@@ -184,16 +187,18 @@ class PreparedFourier(MeasuredAtOnce):
         if not self._has_table:
             return spread
         said = f"the whole counts nearest to the coefficients; {order}"
+        if prod(self._sizes) > WHOLE_TABLE:
+            said = "whole counts near the coefficients: the cells that are not empty, each with its count"
         return {**spread, "table": said, ANSWERS: FROM_WHOLE_TABLE}
 
     def estimates(
         self, measured: Sequence[Measurement], public_rows: int | None
     ) -> dict[str, npt.NDArray[np.generic]]:
-        """The linear program's table, where the domain is small enough to hold it."""
+        """The linear program's table; where it would have too many cells, rows near all coefficients."""
         cells = prod(self._sizes)
         if not self._has_table:
             return {}
-        if all(d == 2 for d in self._sizes):
+        if all(d == 2 for d in self._sizes) and cells <= WHOLE_TABLE:
             return {"table": self._of_parities(measured, public_rows)}
         names = self._names
         blocks = [
@@ -208,6 +213,8 @@ class PreparedFourier(MeasuredAtOnce):
         if public_rows is not None:
             finest = min(each.std for each in blocks)
             blocks.append(Block((), np.array([float(public_rows)]), finest))
+        if cells > WHOLE_TABLE:
+            return {**nearest_to_blocks(tuple(names), self._sizes, blocks).stored()}
         return {"table": nearest_mixed_table(self._sizes, blocks).rounded(cells)}
 
     def _of_parities(

@@ -12,6 +12,9 @@ Error:       an answer is linear in independent draws whose law is known; its in
 Tables add up only if every row has a cell in every column. `residuals` therefore refuses columns
 that leave rows out; `residuals-even` takes them, and counts a row that has no cell in a column
 evenly in all of that column's cells: for tables where that does not happen, or hardly.
+
+Over few columns of two values answers are whole counts of at least 0 near all the tables, and claims add how far these lie from
+the measured cells.
 """
 
 from __future__ import annotations
@@ -23,17 +26,28 @@ from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.linear_widths import linear_half_width
 from discreet.families.shared.release.measured import MeasuredAtOnce, MeasuredByRequests
 from discreet.families.shared.release.protocol import ClassError, of_type
+from discreet.families.tables.answer.evidence import WITHOUT_A_CELL, published_table
+from discreet.families.tables.estimate.consistent import ConsistentTables
 from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import MOST_CELLS, MOST_COLUMNS
 from discreet.families.tables.release.direct import MOST_SETS
 from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
+from discreet.families.tables.release.whole_answers import (
+    are_few_booleans,
+    claims_of_a_moved_table,
+    columns_of,
+    whole_facts,
+)
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
@@ -151,8 +165,37 @@ class PreparedResiduals(MeasuredAtOnce):
         worst = sorted(alike, reverse=True)[:8]
         return max(cell_half_width(tables, alike[each], level) for each in worst)
 
+    @property
+    def is_read_whole(self) -> bool:
+        """Whether answers are read from one table over all the columns."""
+        return are_few_booleans(self.sets, self.schema)
+
+    def without_a_cell(self) -> dict[str, Any]:
+        """What becomes of rows without a cell."""
+        return {WITHOUT_A_CELL: "spread evenly"} if self.even else {}
+
     def facts(self) -> dict[str, Any]:
-        return {"rows without a cell": "spread evenly"} if self.even else {}
+        whole = whole_facts(self.sets, self.schema) if self.is_read_whole else {}
+        return {**self.without_a_cell(), **whole}
+
+    def estimates(
+        self, measured: Sequence[Measurement], public_rows: int | None
+    ) -> dict[str, npt.NDArray[np.generic]]:
+        """Whole counts near all tables, over few columns of two values."""
+        if not self.is_read_whole:
+            return {}
+        known = ConsistentTables(ResidualTables(self.schema, measured, rows=public_rows), ())
+        names = columns_of(self.sets, self.schema)
+        return {**nearest_to_tables(known, names, self.sets).stored()}
+
+    def claims_of(
+        self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
+    ) -> tuple[ErrorClaim, ...]:
+        table = published_table(part, self.schema, public_rows)
+        if table is None:
+            return claims
+        known = ResidualTables(self.schema, part.noisy, rows=public_rows)
+        return claims_of_a_moved_table(claims, table.moved(known.table, self.sets))
 
 
 def cell_half_width(tables: ResidualTables, columns: tuple[str, ...], confidence: float) -> float:

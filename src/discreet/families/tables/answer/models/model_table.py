@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +12,8 @@ import numpy as np
 from discreet.arrays import Bools, Floats, Integers
 from discreet.families.tables.answer.linear_tables import WeightedTable, others, summed
 from discreet.families.tables.answer.models.usual_errors import UsualErrors, sizes_of
+from discreet.families.tables.estimate.residuals import centred
+from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.exact import Exactable, at_part_of_risk, exact
 from discreet.privacy.laws import NoiseLaw
 
@@ -157,3 +159,18 @@ class ModelTable(WeightedTable):
         """
         two_sided = max(2 * level - 1, Fraction(1, 2))
         return max(0.0, self.distance) + self.law.half_width(float(two_sided))
+
+
+def model_residuals(models: Iterable[ModelTable]) -> dict[tuple[str, ...], tuple[Floats, float]]:
+    """What the tables of a model say of the residual of each set of columns, and how far that is off in a cell.
+
+    Several tables hold the residual of a set, each rounded to whole rows. The first one's is taken for all, so that tables agree.
+    """
+    found: dict[tuple[str, ...], tuple[Floats, float]] = {}
+    for model in models:
+        for own in subsets(model.columns):
+            if own not in found:
+                axes = tuple(a for a, name in enumerate(model.columns) if name not in own)
+                table = centred(np.asarray(model.counts.sum(axis=axes), dtype=np.float64))
+                found[own] = table, max(model.distance, 1.0) / max(1, table.size)
+    return found

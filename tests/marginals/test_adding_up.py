@@ -1,0 +1,246 @@
+"""Answers that add up: summed over one column or over another, the same rows are the same number."""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.answering import ReleaseReader
+from discreet.errors import BadInput, NotAnswerable
+from discreet.families.tables.queries.complete_tables import CompleteTable
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.budget import Budget
+from discreet.releases.verifying import verify
+from discreet.schema import Schema
+from tests.releasing import release
+
+WORKLOAD = "marginals(2)"
+FEW = 15 if settings().max_examples == 100 else 300
+"""Examples: each is a release. `make trust` looks at more of them."""
+OF_BOOLEANS = ("direct", "all-cells", "fourier", "residuals", "residuals-even", "adaptive", "adaptive-even", "automatic")  # fmt: skip
+OF_ANY = ("direct", "all-cells", "residuals", "residuals-even", "adaptive", "adaptive-even", "automatic")  # fmt: skip
+
+
+@st.composite
+def columns(draw, kinds):
+    """The declaration of a column, and how many values it has."""
+    kind = draw(st.sampled_from(kinds))
+    nulls = f'nulls = "{draw(st.sampled_from(["cell", "exclude"]))}"\n'
+    if kind == "boolean":
+        return f'kind = "boolean"\n{nulls}', 2
+    if kind == "two":
+        other = draw(st.sampled_from(["true", "false"]))
+        return f'kind = "category"\nvalues = ["v0", "v1"]\nother = {other}\n{nulls}', 2
+    size = draw(st.integers(2, 5))
+    if kind == "category":
+        values = ", ".join(f'"v{place}"' for place in range(size))
+        return f'kind = "category"\nvalues = [{values}]\n{nulls}', size
+    return f'kind = "integer"\nrange = [0, {size - 1}]\n{nulls}', size
+
+
+@st.composite
+def drawn(draw, kinds, algorithms):
+    """A schema, 80 rows and an algorithm."""
+    declared = [draw(columns(kinds)) for _ in range(draw(st.integers(3, 4)))]
+    names = [f"a{place}" for place in range(len(declared))]
+    adjacency = draw(st.sampled_from(["add-remove", "change-one"]))
+    schema = Schema.loads(
+        f'dataset = "t"\nadjacency = "{adjacency}"\npeople = 80\n'
+        + "".join(f"[columns.{n}]\n{text}" for n, (text, _) in zip(names, declared, strict=True))
+    )
+    public = np.random.default_rng(draw(st.integers(0, 1000)))
+    rows = {
+        name: [_value(text, public.integers(0, size), public.random()) for _ in range(80)]
+        for name, (text, size) in zip(names, declared, strict=True)
+    }
+    return schema, pandas.DataFrame(rows).astype(object), draw(st.sampled_from(algorithms))
+
+
+def released(schema, rows, algorithm):
+    """With much noise, so that many cells fall below 0; `None` where the algorithm refuses the columns."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            return release(
+                rows, schema, budget=Budget(epsilon="1/3"), workload=[WORKLOAD],
+                algorithms={WORKLOAD: algorithm}, ledger=Path(folder) / "l.db",
+            )  # fmt: skip
+        except (
+            BadInput
+        ) as refusal:  # residuals of columns that leave rows out; Fourier of a cell for others
+            assert "cell" in str(refusal)
+            return None
+
+
+def _value(text, code, luck):
+    if luck < 0.1:
+        return None
+    if "boolean" in text:
+        return bool(code)
+    return int(code) if "integer" in text else f"v{code}"
+
+
+def sums(reader, one, other, **how):
+    """How many rows have each cell of a column, added up over another one."""
+    told = reader.ask(f"SELECT {one}, {other}, count(*) FROM t GROUP BY {one}, {other}", **how)
+    cells = reader.schema.column(one).cells
+    return told.columns[0].estimate.reshape(cells, -1).sum(axis=1)
+
+
+@settings(max_examples=FEW, deadline=None)
+@given(table=drawn(("boolean", "two"), OF_BOOLEANS))
+def test_answers_about_columns_of_two_values_add_up_whatever_the_algorithm_and_whatever_becomes_of_nulls(
+    table,
+):
+    """Exact, in whole numbers of at least 0. The noise is larger than the counts: cut off one by one, they disagree."""
+    found = released(*table)
+    if found is None:
+        return
+    reader, names = ReleaseReader(found), table[0].names
+    assert verify(found, thorough=True).ok
+    alone = {}
+    for one, other in permutations(names, 2):
+        told = sums(reader, one, other)
+        assert np.array_equal(told, np.rint(told)) and told.min() >= 0
+        assert np.array_equal(alone.setdefault(one, told), told)
+        value = "true" if reader.schema.column(one).kind == "boolean" else "'v1'"
+        where = reader.ask(f"SELECT {other}, count(*) FROM t WHERE {one} = {value} GROUP BY {other}")  # fmt: skip
+        assert where.columns[0].estimate.sum() == told[1]
+    assert len({float(each.sum()) for each in alone.values()}) == 1
+
+
+@settings(max_examples=FEW, deadline=None)
+@given(table=drawn(("boolean", "category", "integer"), OF_ANY))
+def test_additive_answers_add_up_for_columns_of_any_kind(table):
+    """Up to the rounding of doubles; refused where tables leave out different rows, for then there is nothing to agree on."""
+    found = released(*table)
+    if found is None:
+        return
+    reader, names = ReleaseReader(found), table[0].names
+    alone = {}
+    for one, other in permutations(names, 2):
+        try:
+            told = sums(reader, one, other, additive=True)
+        except NotAnswerable as refusal:
+            assert "leave out different rows" in str(refusal)
+            assert any(part.algorithm == "direct" for part in found.parts)
+            continue
+        assert np.allclose(alone.setdefault(one, told), told, rtol=0, atol=1e-6)
+    totals = [float(each.sum()) for each in alone.values()]
+    assert not totals or np.ptp(totals) < 1e-6
+
+
+def test_additive_answers_are_those_measured_and_others_are_refused(tmp_path):
+    schema = Schema.loads(
+        'dataset = "t"\n[columns.a]\nkind = "integer"\nrange = [0, 3]\n[columns.b]\nkind = "integer"\nrange = [0, 2]\n'
+    )
+    table = pandas.DataFrame({"a": [0, 1, 2, 3] * 5, "b": [0, 1] * 10})
+    reader = ReleaseReader(
+        release(table, schema, budget=Budget(epsilon=1), workload=["marginals(a, b)"],
+                algorithms={"marginals(a, b)": "residuals"}, ledger=tmp_path / "l.db")
+    )  # fmt: skip
+    told = reader.ask("SELECT a, b, count(*) FROM t GROUP BY a, b", additive=True)
+    measured, _ = reader.noisy_table(["a", "b"])
+    assert np.allclose(told.columns[0].estimate, measured.reshape(-1))
+    assert (told.columns[0].lower < told.columns[0].estimate).all()
+    assert any("add up" in note for note in told.notes)
+    with pytest.raises(NotAnswerable, match="Only counts"):
+        reader.ask("SELECT sum(a) FROM t", additive=True)
+    alone = ReleaseReader(
+        release(table, schema, budget=Budget(epsilon=1), workload=["marginals(a)"], ledger=tmp_path / "m.db")
+    )  # fmt: skip
+    with pytest.raises(NotAnswerable, match="would have needed"):
+        alone.ask("SELECT b, count(*) FROM t GROUP BY b", additive=True)
+
+
+def complete_schema(adjacency, rows=1):
+    unit = f'[unit]\nidentifier = "id"\nmax_rows = {rows}\n' if rows > 1 else ""
+    return Schema.loads(
+        f'dataset = "t"\nadjacency = "{adjacency}"\n{unit}'
+        + "".join(f'[columns.{n}]\nkind = "boolean"\nnulls = "exclude"\n' for n in "abc")
+    )
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
+@given(
+    counts=st.lists(st.integers(0, 5), min_size=8, max_size=8),
+    place=st.integers(0, 8),
+    other=st.integers(0, 8),
+)
+def test_neighbours_move_a_table_of_complete_rows_by_at_most_its_sensitivity(
+    adjacency, counts, place, other
+):
+    """Cell 8 is none: a row that lacks a value. Every table of the class, and every move of one row."""
+    schema = complete_schema(adjacency)
+    before = np.array(counts, dtype=np.int64)
+    if adjacency == "change-one":
+        before[place % 8] += place < 8
+    after = before.copy()
+    if adjacency == "change-one" and place < 8:
+        after[place] -= 1
+    if other < 8:
+        after[other] += 1
+    for kept in (("a", "b"), ("a",), ("b", "c"), ("a", "b", "c")):
+        query = CompleteTable(("a", "b", "c"), kept)
+        moved = query.evaluate(after.reshape(2, 2, 2)) - query.evaluate(before.reshape(2, 2, 2))
+        bound = query.sensitivity(schema)
+        assert np.abs(moved).sum() <= bound.l1 and (moved**2).sum() <= bound.l2_squared
+        assert query.size(schema) == moved.size == 2 ** len(kept)
+
+
+def test_a_table_of_complete_rows_reads_and_writes_itself_and_refuses_nonsense():
+    query = CompleteTable(("a", "b", "c"), ("a", "c"))
+    assert CompleteTable.from_dict(query.to_dict()) == query
+    schema = complete_schema("add-remove")
+    assert schema.adjacency is Adjacency.ADD_REMOVE
+    for columns_, kept in ((("a", "a"), ("a",)), (("a", "b"), ("b", "a")), (("a",), ("b",))):
+        with pytest.raises(BadInput):
+            CompleteTable(columns_, kept)
+
+
+def test_direct_tables_of_booleans_that_leave_rows_out_are_about_the_complete_rows(tmp_path):
+    """Of 400 rows, 100 lack a, and 100 others lack b. False alarm 1e-9."""
+    table = pandas.DataFrame(
+        {
+            "a": pandas.array([None] * 100 + [True] * 300, dtype="boolean"),
+            "b": pandas.array([True] * 100 + [None] * 100 + [True] * 200, dtype="boolean"),
+            "c": pandas.array([False] * 400, dtype="boolean"),
+        }
+    )
+    found = release(
+        table, complete_schema("add-remove"), budget=Budget(epsilon=5), workload=[WORKLOAD],
+        algorithms={WORKLOAD: "direct"}, ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    reader = ReleaseReader(found)
+    for condition in ("a AND NOT c", "a", "NOT c", "b"):
+        told = reader.ask(f"SELECT count(*) FROM t WHERE {condition}", confidence=1 - 1e-9).only
+        assert told.lower <= 200 <= told.upper < 300
+    notes = reader.ask("SELECT count(*) FROM t WHERE a").notes
+    assert any("a, b, c" in note and "in no answer" in note for note in notes)
+
+
+def test_tables_that_leave_out_different_rows_are_not_averaged(tmp_path):
+    """400 rows have a, 100 of them b. One table counts those with both, another one those with a. False alarm 1e-9."""
+    schema = complete_schema("add-remove")
+    table = pandas.DataFrame(
+        {
+            "a": pandas.array([True] * 400, dtype="boolean"),
+            "b": pandas.array([True] * 100 + [None] * 300, dtype="boolean"),
+            "c": pandas.array([True] * 400, dtype="boolean"),
+        }
+    )
+    found = release(
+        table, schema, budget=Budget(epsilon=10), workload=["marginals(a, b)", "marginals(a)"],
+        algorithms={"marginals(a, b)": "all-cells"}, ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    reader = ReleaseReader(found)
+    for condition, rows in (("a", 400), ("a AND b", 100)):
+        told = reader.ask(f"SELECT count(*) FROM t WHERE {condition}", confidence=1 - 1e-9)
+        assert told.only.lower <= rows <= told.only.upper < rows + 100
+        assert any("in no answer" in note for note in told.notes) == (rows == 100)
