@@ -402,6 +402,17 @@ def test_an_aggregate_of_no_rows_is_unknown_and_never_a_bound(
     assert np.isnan(found.estimate).any()
 
 
+def test_a_note_says_that_a_filter_took_groups_out_of_the_result(
+    exact_release: Callable[[str], Answers],
+) -> None:
+    by_town = (
+        "SELECT town, count(*) AS n, count(*) FILTER (WHERE {}) AS some FROM people GROUP BY town"
+    )
+    for condition, is_said in (("town = 'oak'", True), ("sex = 'f'", False)):
+        notes = exact_release(by_town.format(condition)).notes
+        assert any("rules out are left out" in note for note in notes) == is_said
+
+
 SMALL = """
 dataset = "small"
 [columns.town]

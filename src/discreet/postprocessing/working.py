@@ -61,6 +61,11 @@ DRAW = -2
 MOST_NAMED = 3
 """Groups that a note names."""
 
+RULED_OUT = (
+    "Groups that a condition inside one of the aggregates (FILTER or CASE) rules out are left out of the whole result. Ask "
+    "for the other aggregates alone to see them."
+)
+
 
 @dataclass(slots=True, eq=False)
 class Result:
@@ -204,6 +209,13 @@ class Work:
             place = joined_places(first, codes, own, other, other.codes[:, theirs], theirs, axes)
             places.append(place)
         there = np.all([each >= 0 for each in places], axis=0)
+        whole = [
+            len(self._answered(question, 0))
+            for question, own in zip(source.questions, source.axes, strict=True)
+            if len(own) == len(source.keys)
+        ]
+        if there.sum() < max(whole, default=0):
+            notes[RULED_OUT] = None
         places = [each[there] for each in places]
         codes = codes[there]
         measures = {
