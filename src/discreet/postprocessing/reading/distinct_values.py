@@ -36,7 +36,9 @@ def of_distinct_values(
     if kind == "Mode":
         return Across("mode", name, weight=counted)
     if kind == "Count":
-        return Across("present", counted)
+        # Of a column whose values a release names, there may be values that nobody named.
+        is_open = getattr(column, "is_open", False)
+        return Across("present or more" if is_open else "present", counted)
     if kind not in ("Sum", "Avg", *_SPREADS):
         raise BadQuestion("DISTINCT stands in count, sum, avg, variance and stddev only.")
     if column.kind not in SUMMED_KINDS:

@@ -17,6 +17,7 @@ from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Floats
 from discreet.artifacts.answers import SharedDraws
 from discreet.privacy.laws import NoiseLaw
+from discreet.questions.cells.impossible import declares_empty_cells
 
 MOST_WEIGHTS = 1 << 21
 """Weights that are worked out for one question; beyond, its numbers are combined by the union bound."""
@@ -32,7 +33,7 @@ def cell_draws(
     rows were spread over cells, or there are too many weights.
     """
     table = library.table(selection.names)
-    if table.is_model or table.whole is not None or library.schema.impossible:
+    if table.is_model or table.whole is not None or declares_empty_cells(library.schema):
         return None
     if selection.loses_rows and library.spreads_evenly:
         return None
