@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from discreet.errors import BadInput, BadSchema
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget
+from discreet.questions.derived import schema_mistakes
 from discreet.schema import (
     CategoryColumn,
     DateColumn,
     IntegerColumn,
     NumberColumn,
     Schema,
-    check,
 )
 from discreet.schema.drafting import draft
 
@@ -126,8 +126,8 @@ MISTAKES = {
 
 @pytest.mark.parametrize("text", MISTAKES, ids=range(len(MISTAKES)))
 def test_a_mistake_is_told_once_in_a_sentence_with_its_fix(text: str) -> None:
-    told = [mistake for mistake in check(text) if MISTAKES[text] in mistake]
-    assert len(told) == 1, check(text)
+    told = [mistake for mistake in schema_mistakes(text) if MISTAKES[text] in mistake]
+    assert len(told) == 1, schema_mistakes(text)
     assert told[0].endswith((".", "?"))
 
 
@@ -135,11 +135,11 @@ def test_a_mistake_is_told_once_in_a_sentence_with_its_fix(text: str) -> None:
     "text", [text for text in MISTAKES if text and "no key 'bounds'" not in MISTAKES[text]]
 )
 def test_one_mistake_gives_one_sentence(text: str) -> None:
-    assert len(check(text)) == 1
+    assert len(schema_mistakes(text)) == 1
 
 
 def test_all_mistakes_are_told_at_once() -> None:
-    found = check(
+    found = schema_mistakes(
         'dataset = ""\npeople = -3\ntypo = 1\n[unit]\nmax_rows = 0\n[cap]\nepsilon = "-1"\n'
         '[csv]\ndelimiter = ""\n[columns.a]\nkind = "integer"\nrange = [3, 1]\nwidth = 0\nwdth = 1\n'
         '[columns.b]\nkind = "number"\nbounds = [0, 1]\noutside = "no"\n[columns.A]\nkind = "category"\nvalues = []\n'
@@ -152,13 +152,13 @@ def test_all_mistakes_are_told_at_once() -> None:
 
 
 def test_an_uncut_number_is_refused_in_two_sentences() -> None:
-    (mistake,) = check(column("kind = 'number'; bounds = [0, 1]"))
+    (mistake,) = schema_mistakes(column("kind = 'number'; bounds = [0, 1]"))
     assert len(re.findall(r"[.](?= [A-Z]|$)", mistake)) == 2
 
 
 def test_a_good_schema_has_no_mistakes() -> None:
-    assert check(GOOD) == []
-    assert check("\ufeff" + GOOD) == []
+    assert schema_mistakes(GOOD) == []
+    assert schema_mistakes("\ufeff" + GOOD) == []
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_good_schema_has_no_mistakes() -> None:
     ids=range(14),
 )
 def test_hostile_text_is_refused_like_any_other_mistake(text: str) -> None:
-    assert check(text)
+    assert schema_mistakes(text)
 
 
 toml_values = st.recursive(
@@ -244,12 +244,12 @@ def test_wrong_types_anywhere_give_sentences_and_never_a_traceback(
         kind, fields = parts[table]
         lines += [table, kind if "." in table and "kind" not in fields else ""]
         lines += [f"{key} = {value}" for key, value in fields.items()]
-    assert all(isinstance(mistake, str) for mistake in check("\n".join(lines)))
+    assert all(isinstance(mistake, str) for mistake in schema_mistakes("\n".join(lines)))
 
 
 @given(st.text())
 def test_any_text_is_checked_without_a_traceback(text: str) -> None:
-    check(text)
+    schema_mistakes(text)
 
 
 def test_a_file_that_is_missing_a_folder_or_not_utf8_is_refused_in_a_sentence(
@@ -326,7 +326,7 @@ def test_a_draft_holds_names_and_kinds_and_says_what_to_fill_in() -> None:
     }  # fmt: skip
     text = draft(names, types)
     assert "secret" not in text
-    found = check(text)
+    found = schema_mistakes(text)
     for name in ("age", "income", "born", "seen", "sex", "odd"):
         assert any(mistake.startswith(f"Column {name!r}: ") for mistake in found), name
     assert all("still says FILL IN; give " in mistake for mistake in found), found
@@ -341,7 +341,7 @@ def test_a_draft_of_any_names_is_toml_that_only_wants_filling_in(
     names: list[str], type_name: str | None
 ) -> None:
     text = draft(names, None if type_name is None else dict.fromkeys(names, type_name))
-    for mistake in check(text):
+    for mistake in schema_mistakes(text):
         assert "still says FILL IN" in mistake or "There are no columns" in mistake
 
 

@@ -38,6 +38,8 @@ from discreet.schema.columns.values import day_of
 
 MOST_CELLS = 1 << 16
 """Cells of a column that others are derived from."""
+Rows = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
+"""Codes of cells, one row a row."""
 ANY = -1
 """Where a cell leaves the derived column open."""
 
@@ -237,10 +239,8 @@ def _replaced(expression: Expression, by: dict[str, Expression]) -> Expression:
 
 
 def computed(
-    names: Sequence[str],
-    codes: npt.NDArray[np.int64] | npt.NDArray[np.uint64],
-    schema: Schema,
-) -> tuple[tuple[str, ...], npt.NDArray[np.int64] | npt.NDArray[np.uint64], tuple[str, ...]]:
+    names: Sequence[str], codes: Rows, schema: Schema
+) -> tuple[tuple[str, ...], Rows, tuple[str, ...]]:
     """Rows of codes that obey the declarations, and the columns that were computed.
 
     A derived column is computed wherever the column that it is derived from is there, drawn or not.
@@ -260,9 +260,7 @@ def computed(
     if not done:
         return tuple(names), codes, ()
     ordered = tuple(column.name for column in schema.columns if column.name in columns)
-    made: npt.NDArray[Any] = np.stack(
-        [columns[name].astype(codes.dtype) for name in ordered], axis=1
-    )
+    made: Any = np.stack([columns[name].astype(codes.dtype) for name in ordered], axis=1)
     return ordered, made, tuple(done)
 
 
