@@ -19,8 +19,9 @@ from discreet.questions.cells.impossible import (
     impossible_rows,
     rules_over,
 )
+from discreet.questions.derived import schema_mistakes
 from discreet.releases.verifying import verify
-from discreet.schema import Schema, check
+from discreet.schema import Schema
 from tests.releasing import release
 
 SCHEMA = """
@@ -101,17 +102,17 @@ def test_a_declaration_is_kept_by_the_file_and_changes_the_digest(schema):
 )
 def test_a_declaration_that_makes_no_sense_is_refused_in_one_sentence(old, new, said):
     assert SCHEMA.count(old) == 1
-    mistakes = check(SCHEMA.replace(old, new))
+    mistakes = schema_mistakes(SCHEMA.replace(old, new))
     assert any(said in mistake for mistake in mistakes), mistakes
 
 
 def test_a_declaration_that_leaves_no_row_is_refused():
     every = '[[impossible]]\n"âge" = { "is not null" = true, "!=" = 99 }\nstatus = { "=" = "married" }\n'
-    assert check(SCHEMA + every) == []
+    assert schema_mistakes(SCHEMA + every) == []
     alone = "dataset = 'd'\n[columns.a]\nkind = 'boolean'\nnulls = 'exclude'\n"
     alone += "[columns.b]\nkind = 'boolean'\nnulls = 'exclude'\n"
     alone += "[[impossible]]\na = { in = [true, false] }\nb = { in = [true, false] }\n"
-    assert "rules every row out" in check(alone)[0]
+    assert "rules every row out" in schema_mistakes(alone)[0]
 
 
 @pytest.mark.parametrize("algorithm", ["direct", "residuals", "adaptive"])
@@ -215,5 +216,5 @@ def test_boxes_of_a_release_of_rectangles_are_0_where_nothing_can_be(tmp_path):
 
 def test_a_value_that_its_column_does_not_declare_is_refused_as_a_slip():
     every = '[[impossible]]\n"âge" = { "<" = 10 }\nstatus = "maried"\n'
-    (mistake,) = check(SCHEMA + every)
+    (mistake,) = schema_mistakes(SCHEMA + every)
     assert "'maried' is none of the values that column 'status' declares" in mistake

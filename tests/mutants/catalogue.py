@@ -13,11 +13,13 @@ from tests.mutants.bugs.counting import COUNTING
 from tests.mutants.bugs.csv_files import CSV_FILES
 from tests.mutants.bugs.curator import CURATOR
 from tests.mutants.bugs.data_dependence import DATA_DEPENDENCE
+from tests.mutants.bugs.derived import DERIVED
 from tests.mutants.bugs.engines import ENGINES
 from tests.mutants.bugs.files import FILES_AND_SIGNATURES
 from tests.mutants.bugs.groups import GROUPS
 from tests.mutants.bugs.halfspaces import HALFSPACES
 from tests.mutants.bugs.joint_answers import JOINT_ANSWERS
+from tests.mutants.bugs.keys import KEYS
 from tests.mutants.bugs.local_model import LOCAL_MODEL
 from tests.mutants.bugs.marginals import MARGINALS
 from tests.mutants.bugs.numerics import NUMERICS
@@ -53,6 +55,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *GROUPS,
     *CURATOR,
     *JOINT_ANSWERS,
+    *KEYS,
+    *DERIVED,
     *VALUES,
     *CONCURRENCY,
     *STATEMENTS,

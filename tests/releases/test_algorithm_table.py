@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.artifacts.measurement import Measurement
+from discreet.audits.guessing.suite import OPEN_SCHEMAS
 from discreet.core.mechanisms import DiscreteGaussian, RoundedGaussian
 from discreet.core.noise import DrawnNoise
 from discreet.core.vault import Grant
@@ -60,8 +61,10 @@ CASES = [
     (name, algorithm, example)
     for name, algorithms in all_algorithms().items()
     for algorithm in algorithms
-    for example in EXAMPLES[name]
+    for example in EXAMPLES.get(name, [])
 ]
+OPEN = examples_by_class(OPEN_SCHEMAS[0])
+"""Classes about values that nobody declares: tests/keys holds the same contract of them."""
 SITUATIONS = [
     ("add-remove", False),
     ("change-one", False),
@@ -90,7 +93,8 @@ def shares_of(budget: Budget) -> list[tuple[Budget, Accounting]]:
 
 
 def test_every_class_that_can_be_asked_for_has_an_algorithm_and_examples():
-    assert set(all_algorithms()) == set(EXAMPLES)
+    assert set(all_algorithms()) == set(EXAMPLES) | set(OPEN)
+    assert set(OPEN) - set(EXAMPLES) == {"keys"}
     for algorithms in all_algorithms().values():
         names = [algorithm.name for algorithm in algorithms]
         assert len(set(names)) == len(names)

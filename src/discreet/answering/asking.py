@@ -7,7 +7,8 @@ nothing else in the batch. No source is named here: see `registry` for what ther
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from dataclasses import replace
+from functools import partial, reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +25,13 @@ from discreet.answering.regions.region import (
     Region,
     plain_groups,
 )
-from discreet.answering.source import Found, Refusal, Source
+from discreet.answering.source import NOT_MINE, Found, Refusal, Source
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
 from discreet.privacy.exact import confidence_level
 from discreet.questions.counted_rows import counted_rows_note
+from discreet.questions.derived import derived_note, through_sources
 from discreet.questions.keys import ComputedKey, Key, key_label, key_name, key_value
 from discreet.questions.notes import divided_cells, undeclared_values
 from discreet.questions.question import Question
@@ -46,7 +48,8 @@ class Asking:
     """The sources of one release."""
 
     def __init__(self, library: Library, sources: Sequence[Source]) -> None:
-        self._schema, self._rows = library.schema, library.release.public_rows
+        self._schema, self._rows = library.published, library.release.public_rows
+        self._named = frozenset(library.named)
         self._sources = tuple(sources)
 
     def answers(
@@ -66,7 +69,7 @@ class Asking:
         distinct = list(
             dict.fromkeys(region for one in asked for row in one.regions for region in row)
         )
-        read = [source.read(distinct, confidence) for source in self._sources]
+        read = [self._read(source, distinct, confidence) for source in self._sources]
         found: dict[Region, Estimates | NotAnswerable] = {}
         for place, region in enumerate(distinct):
             try:
@@ -75,7 +78,39 @@ class Asking:
                 found[region] = refusal
                 continue
             found[region] = settle if as_measured else settle.plausible(self._rows, whole=whole)
-        return [self._answer(each, found, confidence) for each in asked]
+        again = partial(self.answers, confidence=confidence, whole=whole, as_measured=as_measured)
+        return [self._answer_or_through(each, found, confidence, again) for each in asked]
+
+    def _answer_or_through(
+        self,
+        asked: Asked,
+        found: Mapping[Region, Estimates | NotAnswerable],
+        confidence: float,
+        again: Callable[[Sequence[Question]], list[Answers]],
+    ) -> Answers:
+        """The answer; where there is none about a derived column, that about what it is derived from."""
+        try:
+            return self._answer(asked, found, confidence)
+        except NotAnswerable as error:
+            refusal = error
+        other = through_sources(asked.question, self._schema)
+        if other is None:
+            raise refusal
+        try:
+            (answer,) = again([other])
+        except NotAnswerable:
+            raise refusal from None
+        note = derived_note(asked.question, self._schema)
+        return replace(answer, notes=(*answer.notes, note))
+
+    def _read(self, source: Source, regions: Sequence[Region], confidence: float) -> list[Found]:
+        """What a source says; nothing of groups that are values published by name, unless it knows them."""
+        if source.reads_names or not self._named:
+            return source.read(regions, confidence)
+        known = [self._named.isdisjoint(region.groups) for region in regions]
+        asked = [region for region, is_known in zip(regions, known, strict=True) if is_known]
+        found = iter(source.read(asked, confidence))
+        return [next(found) if is_known else NOT_MINE for is_known in known]
 
     def _answer(
         self, asked: Asked, found: Mapping[Region, Estimates | NotAnswerable], confidence: float

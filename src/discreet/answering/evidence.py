@@ -27,6 +27,7 @@ from discreet.schema import Schema
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
 
+    from discreet.answering.named_values import NamedValues
     from discreet.answering.source import Source
     from discreet.families.ranges.answer.buckets import BucketSource
     from discreet.families.ranges.answer.ranges import RangeSource
@@ -115,6 +116,8 @@ class Evidence:
     """What answers for itself, without the evidence of other parts."""
     drawn: list[DrawsRows] = field(default_factory=list)
     """What synthetic rows are drawn from, beside tables and ranges."""
+    named: list[NamedValues] = field(default_factory=list)
+    """Values that are published by name, of columns that declare none."""
     spreads_evenly: bool = False
 
     @property
@@ -132,6 +135,7 @@ class Evidence:
         self.grids += other.grids
         self.sources += other.sources
         self.drawn += other.drawn
+        self.named += other.named
         self.spreads_evenly |= other.spreads_evenly
 
 

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from discreet.answering.evidence import Evidence, NoisyTable, Numbers, reduced
+from discreet.answering.named_values import published_schema
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Release
 from discreet.errors import NotAnswerable
@@ -28,6 +29,7 @@ from discreet.families.tables.estimate.whole_tables import WholeCounts
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.registry import loaded, merged
+from discreet.questions.cells.impossible import declares_empty_cells
 from discreet.schema import keeps_every_row
 
 MOST_KEPT = 64
@@ -52,6 +54,9 @@ class Library:
         self.ranges, self.grids, self.own_sources = found.ranges, found.grids, found.sources
         self.models = {model.columns: model for model in found.models}
         self.spreads_evenly, self.drawn = found.spreads_evenly, found.drawn
+        self.named = {each.column: each for each in found.named}
+        self.published = published_schema(release.schema, found.named)
+        """The schema as questions see it: with the values that are published by name."""
         self._whole = found.whole
         self.table_parts = frozenset(table_parts)
         """The places of the parts whose noise is in tables."""
@@ -100,7 +105,7 @@ class Library:
         impossible is not known to it: answers are then combinations of what was measured.
         """
         others = self.ranges or self.own_sources or self.grids or len(self.table_parts) > 1
-        if others or len(self._whole) != 1 or self.schema.impossible:
+        if others or len(self._whole) != 1 or declares_empty_cells(self.schema):
             return None
         return self._whole[0]
 

@@ -49,6 +49,7 @@ class ReleaseReader:
     def __init__(self, release: Release) -> None:
         self.release = release
         self._library = Library(release)
+        self._published = self._library.published
         self._asking = Asking(self._library, sources_of(self._library))
         self._halfspaces = HalfspaceSource(self._library)
 
@@ -87,7 +88,7 @@ class ReleaseReader:
     ) -> list[Answers]:
         """The answers to many questions, each as if it were asked alone."""
         statements = [
-            read_statement(each, self.schema, ReleaseDialect(self.schema, each))
+            read_statement(each, self._published, ReleaseDialect(self._published, each))
             if isinstance(each, str)
             else plain_statement(each)
             for each in questions
@@ -127,7 +128,7 @@ class ReleaseReader:
                 return answers[question]
             return answered([statement.questions[question]], float(level))[0]
 
-        return worked(statement, at_level, self.schema, confidence=confidence)
+        return worked(statement, at_level, self._published, confidence=confidence)
 
     def count_many(
         self,
@@ -254,7 +255,9 @@ class ReleaseReader:
         the table, where it is known and not in the release.
         """
         level = float(confidence_level(confidence))
-        statement = read_statement(question, self.schema, ReleaseDialect(self.schema, question))
+        statement = read_statement(
+            question, self._published, ReleaseDialect(self._published, question)
+        )
         asked = statement.questions[0]
         if not statement.is_plain or any(each.kind != "count" for each in asked.aggregates):
             raise NotAnswerable(

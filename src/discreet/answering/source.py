@@ -40,6 +40,8 @@ class Source(ABC):
     rank: int = 2
     """How much the reasons of this source tell. A source that lacks a table knows less of the question
     than one that has what was asked for, but cannot tell some rows apart."""
+    reads_names: bool = False
+    """Whether it can group by values that the release publishes by name; others know declared cells only."""
     is_first: bool = False
     """Whether it is asked before other sources, since it puts their numbers together with its own."""
 

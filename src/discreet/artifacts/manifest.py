@@ -21,7 +21,8 @@ from discreet.artifacts.measurement import (
     TreeLevel,
     TreeMeasurement,
 )
-from discreet.artifacts.release import ErrorClaim, Part, Release
+from discreet.artifacts.naming import Naming
+from discreet.artifacts.release import ErrorClaim, Measured, Part, Release
 from discreet.artifacts.statement import privacy_statement
 from discreet.errors import BadRelease
 from discreet.privacy.adjacency import Sensitivity
@@ -130,7 +131,7 @@ class _Reader:
             raise BadRelease("an array is not of the type that its place needs.")
         return array
 
-    def measured(self, data: Mapping[str, Any]) -> Measurement | TreeMeasurement | Selection:
+    def measured(self, data: Mapping[str, Any]) -> Measured:
         match data["type"]:
             case "noise":
                 query = query_from_dict(_of_whole_numbers(data["query"]))
@@ -150,6 +151,13 @@ class _Reader:
                     candidates=_whole(data["candidates"]),
                     sensitivity=_whole(data["sensitivity"]),
                     cost=_cost(data["cost"]),
+                )
+            case "naming":
+                return Naming(
+                    columns=tuple(map(_text, _list(data["columns"]))),
+                    keys=tuple(tuple(map(_text, _list(key))) for key in _list(data["keys"])),
+                    touched=_whole(data["touched"]),
+                    cost=_cost(data["paid"]),
                 )
             case "tree":
                 tree = Tree.from_dict(_of_whole_numbers(data["tree"]))

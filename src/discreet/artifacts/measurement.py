@@ -150,7 +150,3 @@ class TreeMeasurement:
             "path_epsilon": str(self.path_epsilon),
             "numbers": sum(len(level.values) for level in self.levels),
         }
-
-
-Measured = Measurement | TreeMeasurement | Selection
-"""What a part of a release is made of."""

@@ -9,12 +9,15 @@ from typing import Any
 import numpy.typing as npt
 
 import discreet
-from discreet.artifacts.measurement import Measured, Measurement, TreeMeasurement
+from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
+from discreet.artifacts.naming import Naming
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
+Measured = Measurement | TreeMeasurement | Selection | Naming
+"""What a part of a release is made of."""
 FORMAT_VERSION = 1
 SOFTWARE = f"discreet {discreet.__version__}"
 """What a release that is made now says of its origin."""
@@ -53,6 +56,11 @@ class Part:
     def noisy(self) -> list[Measurement]:
         """Its measurements by added noise, in order."""
         return [each for each in self.measurements if isinstance(each, Measurement)]
+
+    @property
+    def namings(self) -> list[Naming]:
+        """The keys that it published by name, in order."""
+        return [each for each in self.measurements if isinstance(each, Naming)]
 
     @property
     def trees(self) -> list[TreeMeasurement]:

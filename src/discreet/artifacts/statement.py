@@ -45,8 +45,10 @@ def privacy_statement(release: Release) -> Statement:
         _who(release),
         _how_much(release),
         "Every published number about rows is a whole number to which random noise was added before "
-        "it was published. Everything else in the file was public before, or is computed from those "
+        f"it was published. Everything else in the file{_but_names(release)} was public before, or is computed from those "
         "numbers. " + _noise(release),
+        *_names(release),
+        *_declared(release),
         "Questions are answered from these numbers alone. So any number of questions reveals nothing more.",
         "The promise does not hide facts about people in general: a finding that would be the same without "
         "one person's data is not that person's secret. Other releases about the same people add to the "
@@ -115,6 +117,36 @@ def _mechanisms(release: Release) -> list[dict[str, Any]]:
             entry = {"class": part.query_class.text, "cost": each.cost.to_dict()}
             found.append(entry | each.described())
     return found
+
+
+def _but_names(release: Release) -> str:
+    return ", but the values that are named," if any(part.namings for part in release.parts) else ""
+
+
+def _names(release: Release) -> list[str]:
+    """What is said of values that were published by name, one paragraph for all of them."""
+    namings = [each for part in release.parts for each in part.namings]
+    if not namings:
+        return []
+    columns = ", ".join(repr(name) for each in namings for name in each.columns)
+    chance = max(each.cost.delta for each in namings)
+    whom = "one row" if release.schema.unit.identifier is None else "one person"
+    return [
+        f"The values of {columns} were not public. Some are published by name: a random choice, made for each value, "
+        f"publishes those that many hold. A value that only {whom} holds is published with a probability of "
+        f"at most {float(chance):.3g}."
+    ]
+
+
+def _declared(release: Release) -> list[str]:
+    """What becomes of rows that break what the schema declares of combinations."""
+    if not release.schema.impossible and not release.schema.derived:
+        return []
+    return [
+        "The schema declares that some combinations of values cannot be. Rows that have one all the same were counted "
+        "like any other row before the noise was added, so the promise does not rest on the declaration. Answers take "
+        "such combinations to be empty: they are about the rows that fit it."
+    ]
 
 
 def _noise(release: Release) -> str:

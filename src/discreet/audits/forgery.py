@@ -31,7 +31,7 @@ from discreet.artifacts.files import (
     release_members,
     write_release,
 )
-from discreet.audits.guessing.suite import BUDGETS, RANDOM_SCHEMAS, SCHEMAS
+from discreet.audits.guessing.suite import BUDGETS, OPEN_SCHEMAS, RANDOM_SCHEMAS, SCHEMAS
 from discreet.audits.material.alterations import Alteration, Members, alterations
 from discreet.audits.material.tables import GeneratedTable, random_table, written
 from discreet.audits.material.workloads import Job, possible
@@ -77,6 +77,9 @@ ONLY_COMPUTED_AGAIN: Mapping[str, str] = {
     "parts/*/measurements/*/query*": "what was measured, as long as its sensitivity is as recorded",
     "parts/*/measurements/*/tree/columns": "which axis of a tree is which column: its sensitivity is the same",
     "parts/*/measurements/*/chosen": "which candidate was chosen",
+    "parts/*/measurements/*/columns*": "of which columns keys were named",
+    "parts/*/measurements/*/paid*": "what names cost, which follows from no noisy number, as long as all fits the budget",
+    "parts/*/measurements/*/keys*": "which keys were named, as long as they are in their order",
     "parts/*/measurements/*/levels/*": "where a tree stopped, and how a path's epsilon is spread over it",
     "privacy/words*": "the words of the statement, which another version may have chosen differently",
 }
@@ -154,6 +157,7 @@ def registered() -> set[tuple[str, str]]:
 
 def _schemas() -> Iterator[Schema]:
     yield from SCHEMAS
+    yield from OPEN_SCHEMAS
     public = generator(0)
     for _ in range(RANDOM_SCHEMAS):
         yield random_table(public).schema

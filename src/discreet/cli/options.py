@@ -65,7 +65,7 @@ workload_option = click.option(
     help="What the release must be good for: 'histogram(a)', 'marginals(a, b)', 'marginals(2)', 'means(a)', "
     "'sums(a)', 'means(a by b)', 'sums(a by b, c)', 'intervals(a)', 'intervals(a by b)', 'quantiles(a)', "
     "'quantiles(a by b)', 'rectangles(a, b)', 'unions(a, 3)', 'halfspaces(a, b)', 'parities(2)', "
-    "'predicates(\"a >= 65\")'; repeatable. Add '* 3' to give a class three times the weight.",
+    "'predicates(\"a >= 65\")', 'keys(a)' of a column that is declared `undeclared = true` (needs --delta); repeatable. Add '* 3' to give a class three times the weight.",
 )
 
 

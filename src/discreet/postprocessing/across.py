@@ -38,6 +38,10 @@ def across(
         return Numbers.exact([len(each) for each in groups], len(levels))
     if function == "present":
         return _present(numbers_of(value, levels), groups, levels, tag)
+    if function == "present or more":
+        known = _present(numbers_of(value, levels), groups, levels, tag)
+        unbounded = np.full_like(known.upper, np.inf)
+        return replace(known, upper=unbounded, std=np.full_like(known.std, np.inf))
     if function == "count":
         present = ~value.is_null
         return Numbers.exact([int(present[each].sum()) for each in groups], len(levels))

@@ -51,6 +51,7 @@ from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value
 from discreet.postprocessing.windows import over
 from discreet.questions.cells.values import cell_value
 from discreet.schema import Schema
+from discreet.schema.columns.column import NULL_LABEL
 
 EMPTY_GROUPS = "Every group that the schema declares is a row of the subquery, also one that no row of the table is in."
 MOST_DECLARED = 1_000_000
@@ -59,6 +60,11 @@ DRAW = -2
 """Marks the origin of a draw of noise, of which several questions may share one."""
 MOST_NAMED = 3
 """Groups that a note names."""
+
+RULED_OUT = (
+    "Groups that a condition inside one of the aggregates (FILTER or CASE) rules out are left out of the whole result. Ask "
+    "for the other aggregates alone to see them."
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -203,6 +209,13 @@ class Work:
             place = joined_places(first, codes, own, other, other.codes[:, theirs], theirs, axes)
             places.append(place)
         there = np.all([each >= 0 for each in places], axis=0)
+        whole = [
+            len(self._answered(question, 0))
+            for question, own in zip(source.questions, source.axes, strict=True)
+            if len(own) == len(source.keys)
+        ]
+        if there.sum() < max(whole, default=0):
+            notes[RULED_OUT] = None
         places = [each[there] for each in places]
         codes = codes[there]
         measures = {
@@ -457,6 +470,15 @@ def _named(frame: _Frame, places: Places) -> str:
     labels = [each for each in [*frame.keys, *frame.fields] if isinstance(each, Labels)]
     if not labels:
         return ""
-    shown = [", ".join(str(each.values[place]) for each in labels) for place in places[:MOST_NAMED]]
+    shown = [
+        ", ".join(_key_text(each.values[place]) for each in labels) for place in places[:MOST_NAMED]
+    ]
     more = " ..." if len(places) > MOST_NAMED else ""
     return f" ({'; '.join(shown)}{more})"
+
+
+def _key_text(value: object) -> str:
+    """A group's key as the answer's table writes it."""
+    if value is None:
+        return NULL_LABEL
+    return str(value).lower() if isinstance(value, bool) else str(value)

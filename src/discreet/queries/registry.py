@@ -27,6 +27,7 @@ BUILT_IN = (
     "discreet.families.groups.family:FAMILY",
     "discreet.families.halfspaces.family:FAMILY",
     "discreet.families.predicates.family:FAMILY",
+    "discreet.families.keys.family:FAMILY",
     "discreet.reference.family:FAMILY",
 )
 """Where the families stand, in the order in which people see them."""

@@ -15,6 +15,7 @@ from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, accountings, allowance
 from discreet.queries.classes import QueryClass, parse_class
+from discreet.questions.derived import derived_columns
 from discreet.releases.algorithms import algorithm_for
 from discreet.schema import Schema
 
@@ -78,6 +79,7 @@ def prepare(
         raise BadInput(f"The schema must be a Schema, not {type(schema).__name__}.")
     if not isinstance(budget, Budget):
         raise BadInput(f"The budget must be a Budget, not {type(budget).__name__}.")
+    derived_columns(schema)  # refuses an expression that is no function of cells
     classes = read_workload(workload, schema)
     named = {_class_text(text): name for text, name in (algorithms or {}).items()}
     strangers = set(named) - {each.text for each in classes}
@@ -89,11 +91,21 @@ def prepare(
     allowed = accountings(budget, notion=None if schema.cap is None else schema.cap.notion)
     if accounting is not None and accounting not in allowed:
         raise BadInput(f"A budget of {budget} cannot be counted by {accounting.value} accounting.")
-    prospects = [
-        _under(each, schema, budget, classes, named)
-        for each in (allowed if accounting is None else [accounting])
-    ]
+    options = list(allowed) if accounting is None else [accounting]
+    counted = [each for each in options if _serves(each, schema, classes, named)]
+    prospects = [_under(each, schema, budget, classes, named) for each in counted or options]
     return min(prospects, key=_score)
+
+
+def _serves(
+    accounting: Accounting,
+    schema: Schema,
+    classes: tuple[QueryClass, ...],
+    named: Mapping[str, str],
+) -> bool:
+    """Whether every algorithm has a cost in this accounting; one that says nothing has one in all of them."""
+    chosen = (algorithm_for(each, schema, named=named.get(each.text)) for each in classes)
+    return all(accounting in getattr(each, "accountings", Accounting) for each in chosen)
 
 
 def _class_text(text: str) -> str:

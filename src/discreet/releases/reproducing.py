@@ -17,8 +17,9 @@ import numpy as np
 
 from discreet.arrays import Bools
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
+from discreet.artifacts.naming import Naming
 from discreet.artifacts.release import ErrorClaim, Part, Release
-from discreet.core.mechanisms import Exponential
+from discreet.core.mechanisms import Exponential, PartitionSelection
 from discreet.core.refining import LevelView, Schedule, refine
 from discreet.core.vault import Request
 from discreet.errors import BadRelease
@@ -26,11 +27,13 @@ from discreet.families.shared.release.trivial_claims import no_more_than_all_row
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.measurable import Counts
 from discreet.queries.scores import Score
+from discreet.queries.tallies import Key
 from discreet.queries.tree import Nodes, Tree
+from discreet.questions.expressions import Expression
 from discreet.releases.preparing import prepare
 from discreet.schema import Schema
 
-Kind = TypeVar("Kind", Measurement, Selection, TreeMeasurement)
+Kind = TypeVar("Kind", Measurement, Selection, TreeMeasurement, Naming)
 USUAL_CONFIDENCE = 0.95
 """For a release without claims, in which no confidence plays a part."""
 
@@ -115,6 +118,15 @@ class Record:
             sensitivity=score.sensitivity(self._schema),
             cost=mechanism.cost(),
         )
+
+    def find_keys(
+        self, columns: Sequence[str], condition: Expression, mechanism: PartitionSelection
+    ) -> tuple[Key, ...]:
+        """The recorded names. What they cost, and that they are in order, is checked with the costs."""
+        recorded = self._next(Naming)
+        if recorded.columns != tuple(columns):
+            raise BadRelease("it named keys of other columns than its algorithm does.")
+        return recorded.keys
 
     def refine(
         self,

@@ -10,7 +10,7 @@ from discreet.schema.columns.ordered import OrderedColumn
 from discreet.schema.columns.temporal import DateColumn, DatetimeColumn
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.impossible import Impossible
-from discreet.schema.schema import Schema, check
+from discreet.schema.schema import Schema
 
 __all__ = [
     "BooleanColumn",
@@ -26,6 +26,5 @@ __all__ = [
     "NumberColumn",
     "OrderedColumn",
     "Schema",
-    "check",
     "keeps_every_row",
 ]

@@ -30,6 +30,8 @@ from discreet.schema.views import View
 MOST_BYTES = 64 * 2**20
 """A schema longer than this is a mistake, or an attack on the parser."""
 MOST_COLUMNS = 10_000
+_FACTS = ("dataset", "people", "adjacency", "unit", "cap", "csv", "view")
+_DECLARED = ("columns", "impossible", "derived")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,6 +49,7 @@ class Parts:
     columns: list[Column] = field(default_factory=list)
     csv: CsvOptions = field(default_factory=CsvOptions)
     impossible: list[Impossible] = field(default_factory=list)
+    derived: list[tuple[str, str]] = field(default_factory=list)
     view: View | None = None
     mistakes: list[str] = field(default_factory=list)
 
@@ -69,9 +72,7 @@ def read(text: str) -> Parts:
         parts.mistakes.append(f"it is not TOML: {error}.")
         return parts
     top = Table(data, "At the top", parts.mistakes)
-    top.only(
-        "dataset", "people", "adjacency", "unit", "cap", "csv", "view", "columns", "impossible"
-    )
+    top.only(*_FACTS, *_DECLARED)
     # a name of the wrong type has its mistake already; the stand-in avoids a second one
     parts.dataset = top.text("dataset", "?" if "dataset" in data else "", hint="the dataset's name")
     parts.people = top.whole("people", None, hint="roughly how many people the table is about")
@@ -86,6 +87,9 @@ def read(text: str) -> Parts:
         _columns(columns.data, parts)
     if "impossible" in data:
         parts.impossible = read_impossible(data["impossible"], parts.mistakes)
+    if (derived := top.table("derived")) is not None:
+        hint = "an expression of another column"
+        parts.derived = [(name, derived.text(name, "", hint=hint)) for name in derived.data]
     return parts
 
 

@@ -41,6 +41,8 @@ class Schema:
     csv: CsvOptions = field(default_factory=CsvOptions)
     impossible: tuple[Impossible, ...] = ()
     """Combinations that no row can have: their cells are empty by declaration."""
+    derived: tuple[tuple[str, str], ...] = ()
+    """Columns, each with the expression of another column that it is by declaration: see `questions.derived`."""
     view: View | None = None
     """The join that the table is, where it is one."""
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -58,6 +60,7 @@ class Schema:
             csv=self.csv,
             columns=list(self.columns),
             impossible=list(self.impossible),
+            derived=list(self.derived),
             view=self.view,
         )
         if found := joint_mistakes(parts):
@@ -106,6 +109,7 @@ class Schema:
             columns=tuple(parts.columns),
             csv=parts.csv,
             impossible=tuple(parts.impossible),
+            derived=tuple(parts.derived),
             view=parts.view,
         )
 
@@ -207,15 +211,8 @@ def joint_mistakes(parts: Parts) -> list[str]:
         found.append(f"[cap]: a number is longer than {LONGEST} characters; round it.")
     if parts.cap is not None and parts.cap.number is None:
         found.append("[cap]: mu is not a fraction; give one, such as 0.5.")
+    strangers = [name for name, _ in parts.derived if name not in parts.names]
+    found += [f"[derived]: there is no column {name[:80]!r}." for name in strangers]
     declared = {column.name: column for column in parts.columns}
     found += impossible_mistakes(parts.impossible, declared, set(parts.names) - set(declared))
     return found
-
-
-def check(text: str) -> list[str]:
-    """Every mistake in a TOML text, one sentence each; empty when `Schema.loads` would accept it."""
-    try:
-        Schema.loads(text)
-    except BadSchema as error:
-        return list(error.mistakes)
-    return []

@@ -64,6 +64,8 @@ def write(schema: Schema) -> str:
         lines.append(line("nulls", column.nulls))
     for rule in schema.impossible:
         lines += ["", "[[impossible]]", *_tests(rule)]
+    if schema.derived:
+        lines += ["", "[derived]", *(line(key(name), text) for name, text in schema.derived)]
     return "\n".join(lines) + "\n"
 
 

@@ -12,10 +12,10 @@ from discreet.answering import sign_release
 from discreet.errors import BadInput
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
+from discreet.questions.derived import schema_mistakes
 from discreet.releases import Plan, plan, release_to_file
 from discreet.releases.drafting import draft_schema
 from discreet.schema import Schema
-from discreet.schema.schema import check
 from discreet.service.house import House
 from discreet.service.limits.refusals import NotFound
 
@@ -112,7 +112,7 @@ class Workshop:
         self._drafts.mkdir(exist_ok=True, mode=0o700)
         kept = self._drafts / f"{self.table(name).name}.toml"
         kept.write_text(text.replace("\r\n", "\n"), encoding="utf-8")
-        return check(text)
+        return schema_mistakes(text)
 
     def schema(self, name: str) -> Schema:
         """The schema, without mistakes."""

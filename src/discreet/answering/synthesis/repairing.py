@@ -1,7 +1,7 @@
 """Synthetic rows that the schema declares impossible, put right.
 
 A row that cannot be changes a value with another row, such that both can be: every column keeps its
-counts. Where no partner is found the row becomes a copy of one that can be.
+counts. Columns that are derived from one another change together. Where no partner is found the row becomes a copy of one that can be.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
-from discreet.questions.cells.impossible import impossible_rows, rules_over
+from discreet.questions.cells.impossible import derived_over, impossible_rows, rules_over
+from discreet.questions.derived import Derived
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
@@ -25,20 +26,23 @@ EXCHANGES, DRAWS = 60, 10_000
 
 def possible_rows(codes: Codes, schema: Schema, names: Sequence[str], source: Generator) -> Codes:
     """The same rows, with those that a declaration rules out put right."""
-    rules = rules_over(schema, names)
-    wrong = np.flatnonzero(impossible_rows(schema, names, codes)) if rules else np.zeros(0, int)
+    rules, derived = rules_over(schema, names), derived_over(schema, names)
+    if not rules and not derived:
+        return codes
+    wrong = np.flatnonzero(impossible_rows(schema, names, codes))
     if not len(wrong):
         return codes
     codes = codes.copy()
-    declared = sorted({list(names).index(name) for rule in rules for name in rule})
+    named = {name for rule in rules for name in rule} | {each.column for each in derived}
+    declared = _together(named, derived, names)
     for _ in range(EXCHANGES):
         partners, first = np.unique(source.integers(0, len(codes), len(wrong)), return_index=True)
         mine = wrong[first]
         apart = ~np.isin(partners, wrong)
         mine, partners = mine[apart], partners[apart]
-        column = source.choice(declared)
+        columns = declared[int(source.integers(len(declared)))]
         one, other = codes[mine].copy(), codes[partners].copy()
-        one[:, column], other[:, column] = codes[partners, column], codes[mine, column]
+        one[:, columns], other[:, columns] = other[:, columns], one[:, columns].copy()
         fits = ~impossible_rows(schema, names, one) & ~impossible_rows(schema, names, other)
         codes[mine[fits]], codes[partners[fits]] = one[fits], other[fits]
         wrong = np.setdiff1d(wrong, mine[fits], assume_unique=True)
@@ -57,3 +61,13 @@ def possible_rows(codes: Codes, schema: Schema, names: Sequence[str], source: Ge
         )
     codes[wrong] = drawn[source.integers(0, len(drawn), len(wrong))]
     return codes
+
+
+def _together(named: set[str], derived: Sequence[Derived], names: Sequence[str]) -> list[list[int]]:
+    """The places of the columns in declarations, those that are derived from one another in one list."""
+    groups = {name: {name} for name in names}
+    for each in derived:
+        joined = groups[each.column] | groups[each.source]
+        groups |= dict.fromkeys(joined, joined)
+    found = {frozenset(groups[name]) for name in named}
+    return sorted(sorted(list(names).index(name) for name in group) for group in found)

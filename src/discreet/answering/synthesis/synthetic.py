@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.library import Library
+from discreet.answering.named_values import published_codes
 from discreet.answering.synthesis.repairing import possible_rows
 from discreet.artifacts.answer import Answer
 from discreet.errors import BadInput, NotAnswerable
@@ -31,6 +32,7 @@ from discreet.families.tables.estimate.clique_tree import most_even_rows
 from discreet.families.tables.estimate.fitting import RowModel
 from discreet.families.tables.estimate.mixture import Mixture
 from discreet.families.tables.estimate.settling import settle, tables_side_by_side, wanted_pairs
+from discreet.questions.derived import computed
 from discreet.schema import Column, IntegerColumn, Schema
 
 if TYPE_CHECKING:
@@ -166,11 +168,12 @@ def synthesize(
         nulls = round(many * share_of_nulls(each, counted))
         drawn.append((list(each.columns), drawn_codes(each, many, public, nulls=nulls)))
     drawn += [(list(each.columns), each.draw(many, public)) for each in others]
-    names, codes = _beside(library.schema, drawn)
+    names, codes, derived = computed(*_beside(library.schema, drawn), library.schema)
     codes = possible_rows(codes, library.schema, names, public)
+    codes = published_codes(codes, names, list(library.named.values()), public)
     places = public.integers(0, PLACES, codes.shape)
-    notes = _notes(library, drawn, ranges, counted)
-    return SyntheticTable(library.schema, names, codes, places, notes)
+    notes = _notes(library, drawn, ranges, counted, derived)
+    return SyntheticTable(library.published, names, codes, places, notes)
 
 
 def _settled(
@@ -219,8 +222,11 @@ def _notes(
     drawn: list[tuple[list[str], Codes]],
     ranges: list[RangeSource | BucketSource],
     counted: Answer | None,
+    derived: tuple[str, ...],
 ) -> tuple[str, ...]:
     found = []
+    if derived:
+        found.append(f"Computed from other columns, as the schema declares: {', '.join(derived)}.")
     if len(drawn) > 1:
         groups = "; ".join(", ".join(names) for names, _ in drawn)
         found.append(
@@ -240,7 +246,7 @@ def _notes(
     left = [
         column.name
         for column in library.schema.columns
-        if all(column.name not in names for names, _ in drawn)
+        if column.name not in derived and all(column.name not in names for names, _ in drawn)
     ]
     if left:
         found.append(f"Not in the release, so not drawn: {', '.join(left)}.")

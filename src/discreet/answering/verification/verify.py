@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,14 @@ from discreet.artifacts.files import (
     release_from_members,
 )
 from discreet.artifacts.manifest import manifest_of
-from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
-from discreet.artifacts.release import FORMAT_VERSION, SOFTWARE, Part, Release
+from discreet.artifacts.measurement import Selection, TreeMeasurement
+from discreet.artifacts.naming import Naming
+from discreet.artifacts.release import FORMAT_VERSION, SOFTWARE, Measured, Part, Release
 from discreet.errors import BadBudget, BadInput, BadRelease, DiscreetError
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance
 from discreet.queries.registry import loaded, merged
+from discreet.queries.tallies import keys_touched
 from discreet.schema import Schema
 
 LIMITS = (
@@ -213,13 +216,13 @@ def _counted(cost: Cost, accounting: Accounting) -> Budget:
     return cost.under(accounting)
 
 
-def _recomputed(
-    each: Measurement | TreeMeasurement | Selection, part: Part, schema: Schema
-) -> Cost:
+def _recomputed(each: Measured, part: Part, schema: Schema) -> Cost:
     if isinstance(each, TreeMeasurement):
         return _agreeing(Cost.pure(tree_epsilon(each, schema, _Mismatch)), each.cost)
     if isinstance(each, Selection):
         return _selected(each, part, schema)
+    if isinstance(each, Naming):
+        return _named(each, schema)
     moved = each.query.sensitivity(schema)
     if moved != each.sensitivity:
         raise _Mismatch(
@@ -249,6 +252,25 @@ def _selected(each: Selection, part: Part, schema: Schema) -> Cost:
             f"it records a choice of number {each.chosen} among {each.candidates}, and there are {candidates}."
         )
     return _agreeing(Cost.bounded_range(_epsilon(each.cost)), each.cost)
+
+
+def _named(each: Naming, schema: Schema) -> Cost:
+    """Names cost their epsilon and delta only if these were shared by as many keys as a unit can touch."""
+    touched = keys_touched(schema)
+    if each.touched != touched:
+        raise _Mismatch(
+            f"it records that a unit can touch {each.touched} keys, and under its schema it can touch {touched}."
+        )
+    columns = [schema.column(name) for name in each.columns]
+    if not columns or any(column.kind != "category" for column in columns):
+        raise _Mismatch("it names keys of columns that are not categories.")
+    misshapen = any(len(key) != len(columns) for key in each.keys)
+    if misshapen or any(key >= following for key, following in pairwise(each.keys)):
+        raise _Mismatch("its keys are not in their order, or one is there twice.")
+    if not 0 < each.cost.delta < 1:
+        raise _Mismatch("it states no delta for names, which need one.")
+    found = Cost.approximate(epsilon=_epsilon(each.cost), delta=each.cost.delta)
+    return _agreeing(found, each.cost)
 
 
 def _epsilon(cost: Cost) -> Fraction:

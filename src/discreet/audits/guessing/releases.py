@@ -13,6 +13,7 @@ guessing game cannot see, the replay and the test of each recorded noise law do.
 from __future__ import annotations
 
 import copy
+import math
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -54,6 +55,8 @@ RUNS = 5_000
 FAST_RUNS = 1_000
 RHO_DELTA = Fraction(1, 10**6)
 """A budget in rho is audited as the epsilon that it gives at this delta."""
+IMPOSSIBLE = -1e6
+"""Instead of ln 0, so that what both tables rule out stays comparable."""
 PILOT, LEAST = 20, 100
 """Runs after which the pace is known, and the fewest runs that are made at any pace."""
 
@@ -291,6 +294,8 @@ def llr(zero: Tape, one: Tape, release: Release) -> float:
             alert = [(a, b)]
         elif a.name.endswith("above"):
             alert.append((a, b))
+        elif a.keeping is not None:
+            total += _naming(b) - _naming(a)
         elif a.unit is not None:
             total += _choice(b) - _choice(a)
         elif len(a.laws) > 1 or a.name.endswith("refine"):
@@ -316,6 +321,15 @@ def _choice(step: Step) -> float:
     assert step.unit is not None
     weights = step.exact.astype(np.float64) * float(step.unit)
     return float(weights[int(step.output[0])] - np.logaddexp.reduce(weights))
+
+
+def _naming(step: Step) -> float:
+    """ln of the probability of the published names: a key that no unit holds is never named."""
+    assert step.keeping is not None
+    held, named = dict(zip(step.keys, step.exact.tolist(), strict=True)), set(step.named)
+    chances = [(step.keeping.chance(held.get(key, 0)), key in named) for key in held.keys() | named]
+    each = [float(chance if is_named else 1 - chance) for chance, is_named in chances]
+    return sum(math.log(one) if one else IMPOSSIBLE for one in each)
 
 
 def _alert_ratio(pairs: Sequence[tuple[Step, Step]]) -> float:

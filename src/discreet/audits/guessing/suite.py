@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 
 from discreet.audits.guessing import releases as empirical_releases
 from discreet.audits.guessing import subjects
@@ -51,6 +52,18 @@ SCHEMAS = tuple(
         ("add-remove", '[unit]\nidentifier = "person"\nmax_rows = 2'),
     )
 )
+
+OPEN_SCHEMAS = tuple(
+    Schema.loads(
+        f'dataset = "audit"\npeople = 100\nadjacency = "{adjacency}"\n{unit}\n'
+        '[columns.town]\nkind = "category"\nundeclared = true\n'
+    )
+    for adjacency, unit in (
+        ("add-remove", ""),
+        ("change-one", '[unit]\nidentifier = "person"\nmax_rows = 3\nmax_groups = 2'),
+    )
+)
+"""For classes about values that nobody declares."""
 
 BUDGETS = (Budget(epsilon=1), Budget(rho="1/10"), Budget(epsilon=1, delta="1e-6"))
 RANDOM_SCHEMAS = 60
@@ -109,10 +122,10 @@ def release_jobs() -> Iterator[tuple[Schema, Job]]:
             reached |= set(job.algorithms.values())
             yield schema, job
     public = generator(0)
-    for _ in range(RANDOM_SCHEMAS):
+    others = (random_table(public).schema for _ in range(RANDOM_SCHEMAS))
+    for schema in chain(OPEN_SCHEMAS, others):
         if reached >= registered_algorithms():
             return
-        schema = random_table(public).schema
         for job in _jobs(schema, BUDGETS):
             if not reached >= set(job.algorithms.values()):
                 reached |= set(job.algorithms.values())

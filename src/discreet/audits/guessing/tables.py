@@ -92,6 +92,8 @@ def _text_in(column: Column, code: int) -> str:
 
 def ends_of(column: Column) -> tuple[str, str]:
     """Texts of two values in the column's first and last cell, at its bounds where it has some."""
+    if not column.value_cells:  # a category without declared values: any two texts
+        return "one", "other"
     texts = []
     for end, code in ((0, 0), (1, column.value_cells - 1)):
         value = column.value_in(code, Fraction(0))

@@ -180,10 +180,12 @@ def check(ctx: click.Context, schema_path: Path, table: str | None, as_json: boo
     """
     from discreet.cli.output import print_json, print_table
     from discreet.errors import BadSchema
+    from discreet.questions.derived import derived_columns
     from discreet.schema import Schema
 
     try:
         schema = Schema.load(schema_path)
+        derived_columns(schema)
     except BadSchema as error:
         if not as_json:
             raise

@@ -6,6 +6,7 @@ A value counts where some row holds it. A noisy count leaves that open for a val
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from discreet.errors import BadQuestion
@@ -35,7 +36,9 @@ def of_distinct_values(
     if kind == "Mode":
         return Across("mode", name, weight=counted)
     if kind == "Count":
-        return Across("present", counted)
+        # Of a column whose values a release names, there may be values that nobody named.
+        is_open = getattr(column, "is_open", False)
+        return Across("present or more" if is_open else "present", counted)
     if kind not in ("Sum", "Avg", *_SPREADS):
         raise BadQuestion("DISTINCT stands in count, sum, avg, variance and stddev only.")
     if column.kind not in SUMMED_KINDS:
@@ -55,5 +58,5 @@ def of_distinct_values(
     squares = Across("sum", Call("*", (present, Call("square", (moved,)))))
     spread = Call("-", (squares, Call("/", (Call("square", (total,)), many))))
     divisor = many if kind.endswith("Pop") else Call("-", (many, Literal(1)))
-    variance = Call("greatest", (Call("/", (spread, divisor)), Literal(0)))
+    variance = Call("within", (Call("/", (spread, divisor)), Literal(0), Literal(math.inf)))
     return variance if kind.startswith("Variance") else Call("sqrt", (variance,))

@@ -1,6 +1,7 @@
 """Which cells of a table are empty by declaration, and which rows of codes no row can be.
 
-A cell over some columns is impossible if one declaration about no other columns names it.
+A cell over some columns is impossible if one declaration about no other columns names it, or if a column in it is
+declared to be derived from another one, which says otherwise.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from discreet.questions.derived import ANY, Derived, derived_columns
 from discreet.schema import Schema
 from discreet.schema.columns.column import Range
 
@@ -25,10 +27,22 @@ def rules_over(schema: Schema, names: Sequence[str]) -> list[Rule]:
     return [each.cells(columns) for each in schema.impossible if set(each.columns) <= set(names)]
 
 
+def declares_empty_cells(schema: Schema) -> bool:
+    """Whether the schema declares that some combinations have no rows."""
+    return bool(schema.impossible or schema.derived)
+
+
+def derived_over(schema: Schema, names: Sequence[str]) -> list[Derived]:
+    """The declarations of derived columns that are about these columns alone."""
+    return [
+        each for each in derived_columns(schema) if each.column in names and each.source in names
+    ]
+
+
 def impossible_cells(schema: Schema, names: Sequence[str]) -> Bools | None:
     """For each cell of the table over `names`, whether it is impossible; `None` if none is declared."""
-    rules = rules_over(schema, names)
-    if not rules:
+    rules, derived = rules_over(schema, names), derived_over(schema, names)
+    if not rules and not derived:
         return None
     shape = [schema.column(name).cells for name in names]
     found = np.zeros(shape, dtype=np.bool_)
@@ -41,6 +55,13 @@ def impossible_cells(schema: Schema, names: Sequence[str]) -> Bools | None:
                     [-1 if place == axis else 1 for place in range(len(names))]
                 )
         found |= held
+    for each in derived:
+        codes = np.indices((len(each.cells), schema.column(each.column).cells))
+        differs = _differs(each, codes[0], codes[1])
+        pair = [list(names).index(each.source), list(names).index(each.column)]
+        if pair[0] > pair[1]:
+            differs = differs.T
+        found |= differs.reshape([shape[axis] if axis in pair else 1 for axis in range(len(names))])
     return found
 
 
@@ -52,7 +73,16 @@ def impossible_rows(schema: Schema, names: Sequence[str], codes: Codes) -> Bools
         for name, ranges in rule.items():
             held &= _chosen(codes[:, list(names).index(name)], ranges)
         found |= held
+    for each in derived_over(schema, names):
+        source, own = (list(names).index(name) for name in (each.source, each.column))
+        found |= _differs(each, codes[:, source], codes[:, own])
     return found
+
+
+def _differs(derived: Derived, source: Codes, column: Codes) -> Bools:
+    """Whether a derived column is not what its declaration says."""
+    wanted = derived.cells[source.astype(np.int64)]
+    return np.asarray((wanted != ANY) & (wanted != column.astype(np.int64)))
 
 
 def covers_box(rules: Sequence[Rule], box: dict[str, Range]) -> bool:

@@ -11,7 +11,7 @@ from discreet.answering.regions.selecting import select
 from discreet.arrays import Bools, Integers
 from discreet.errors import NotAnswerable
 from discreet.families.tables.answer.counting import DECLARED_NOTE
-from discreet.questions.cells.impossible import impossible_cells
+from discreet.questions.cells.impossible import declares_empty_cells, impossible_cells
 from discreet.questions.conditions import columns_named
 from discreet.questions.expressions import Expression
 from discreet.schema import Schema, keeps_every_row
@@ -42,7 +42,7 @@ class TakenGroups:
         self.axes = tuple(groups.index(name) for name in asked)
         self.notes: list[str] = []
         mask = outer
-        if schema.impossible:
+        if declares_empty_cells(schema):
             nothing = impossible_cells(schema, groups)
             if nothing is not None and (mask & nothing).any():
                 mask = mask & ~nothing

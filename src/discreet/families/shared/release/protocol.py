@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from discreet.arrays import Bools
 from discreet.artifacts.measurement import Measurement, Selection, TreeMeasurement
-from discreet.artifacts.release import ErrorClaim, Part
-from discreet.core.mechanisms import Exponential
+from discreet.artifacts.release import ErrorClaim, Measured, Part
+from discreet.core.mechanisms import Exponential, PartitionSelection
 from discreet.core.refining import LevelView, Schedule
 from discreet.core.vault import Request
 from discreet.errors import BadInput
@@ -26,7 +26,9 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.queries.classes import QueryClass
 from discreet.queries.scores import Score
+from discreet.queries.tallies import Key
 from discreet.queries.tree import Tree
+from discreet.questions.expressions import Expression
 from discreet.schema import Schema
 
 Class = TypeVar("Class", bound=QueryClass)
@@ -80,6 +82,10 @@ class Verbs(Protocol):
     def measure(self, requests: Sequence[Request]) -> tuple[Measurement, ...]: ...
 
     def select(self, score: Score, mechanism: Exponential) -> Selection: ...
+
+    def find_keys(
+        self, columns: Sequence[str], condition: Expression, mechanism: PartitionSelection
+    ) -> tuple[Key, ...]: ...
 
     def refine(
         self,
@@ -159,7 +165,7 @@ class PreparedClass:
 
     def part(
         self,
-        measured: Sequence[Measurement | TreeMeasurement | Selection],
+        measured: Sequence[Measured],
         *,
         estimates: Mapping[str, npt.NDArray[Any]],
         facts: dict[str, Any],

@@ -17,6 +17,7 @@ from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Floats
 from discreet.artifacts.answers import SharedDraws
 from discreet.privacy.laws import NoiseLaw
+from discreet.questions.cells.impossible import declares_empty_cells
 
 MOST_WEIGHTS = 1 << 21
 """Weights that are worked out for one question; beyond, its numbers are combined by the union bound."""
@@ -32,7 +33,7 @@ def cell_draws(
     rows were spread over cells, or there are too many weights.
     """
     table = library.table(selection.names)
-    if table.is_model or table.whole is not None or library.schema.impossible:
+    if table.is_model or table.whole is not None or declares_empty_cells(library.schema):
         return None
     if selection.loses_rows and library.spreads_evenly:
         return None
@@ -51,13 +52,14 @@ def cell_draws(
     values = (rows * table.counts).reshape(many, -1).sum(axis=1)
     if table.has_own_draws and not selection.loses_rows:
         values, rows = weights_counted_down(library.tabled_rows, table.counts, values, rows)
-    found: dict[Hashable, tuple[NoiseLaw, list[Floats]]] = {}
+    # A group without a draw of some measurement, such as one that the condition rules out, keeps zeros there.
+    found: dict[Hashable, tuple[NoiseLaw, Floats]] = {}
     for at in range(many):
         drawn = table.draws(rows[at, ...])
         if drawn is None:
             return None
         for key, law, each in drawn:
-            found.setdefault(key, (law, []))[1].append(each)
-    return SharedDraws(
-        values, tuple((key, law, np.array(each)) for key, (law, each) in found.items())
-    )
+            if key not in found:
+                found[key] = law, np.zeros((many, len(each)))
+            found[key][1][at] += each
+    return SharedDraws(values, tuple((key, law, each) for key, (law, each) in found.items()))

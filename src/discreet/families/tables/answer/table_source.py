@@ -46,7 +46,7 @@ from discreet.families.tables.answer.table_readings import (
     count_reading,
     table_reading,
 )
-from discreet.questions.cells.impossible import impossible_cells
+from discreet.questions.cells.impossible import declares_empty_cells, impossible_cells
 from discreet.questions.expressions import TRUE, columns_of
 from discreet.questions.inequality import NUMERIC_KINDS, is_of_halfspaces
 from discreet.schema import keeps_every_row
@@ -230,7 +230,7 @@ class TableSource(Source):
 
     def _impossible(self, selection: Selection) -> Bools | None:
         """The cells of the selection's columns that are empty by declaration, if they can be listed."""
-        if not self._schema.impossible or prod(selection.shape) > MOST_CELLS:
+        if not declares_empty_cells(self._schema) or prod(selection.shape) > MOST_CELLS:
             return None
         return impossible_cells(self._schema, selection.names)
 

@@ -1,0 +1,1 @@
+"""Answers and synthetic values from published names and their counts."""

@@ -1,0 +1,1 @@
+"""What is measured of undeclared values, and the class that people name."""

@@ -1,0 +1,1 @@
+"""How undeclared values are named and counted. It reaches the core."""
