@@ -405,6 +405,17 @@ def test_an_aggregate_of_no_rows_is_unknown_and_never_a_bound(
     assert np.isnan(found.estimate).any()
 
 
+@pytest.mark.parametrize(
+    "aggregate", ["variance(age)", "power(count(*), 2)", "round(avg(age), 1)", "log(2, count(*))"]
+)
+def test_a_condition_that_no_row_can_meet_leaves_no_groups(
+    aggregate: str, exact_release: Callable[[str], Answers]
+) -> None:
+    """A number that stands in no row was once taken for none."""
+    sql = f"SELECT town, {aggregate} AS x FROM people WHERE town = 'ash' AND town = 'oak' GROUP BY town"
+    assert len(exact_release(sql)) == 0
+
+
 @pytest.mark.parametrize("which", ["exact_release", "exact_curator"])
 def test_a_condition_inside_an_aggregate_takes_no_group_out_of_the_result(
     which: str, request: pytest.FixtureRequest
