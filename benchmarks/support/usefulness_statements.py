@@ -225,6 +225,11 @@ def _intervals() -> tuple[np.ndarray, np.ndarray]:
 
 def _of_intervals(reader: ReleaseReader, asked: str, table: pandas.DataFrame) -> float:
     low, high = _intervals()
+    width = VALUES // reader.schema.column("x").value_cells
+    along = (low % width == 0) & (
+        (high + 1) % width == 0
+    )  # the queries of the class are ranges of cells
+    low, high = low[along], high[along]
     found = reader.count_many("x", low, high).estimate
     up_to = np.append(0, np.cumsum(np.bincount(table.x, minlength=VALUES)))
     return float(np.abs(found - (up_to[high + 1] - up_to[low])).max())

@@ -61,7 +61,8 @@ def test_it_becomes_a_data_frame_and_an_arrow_table() -> None:
 
 def test_its_dict_is_plain_json() -> None:
     data = json.loads(json.dumps(grouped().to_dict()))
-    assert data["rows"][0]["group"] == {"sex": "F"}
+    assert data["rows"][0]["group"] == data["rows"][0]["values"] == {"sex": "F"}
+    assert data["rows"][3]["values"] == {"sex": None}, "null is no text"
     assert data["rows"][0]["answers"]["n"]["estimate"] == 7
 
 

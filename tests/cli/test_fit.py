@@ -43,6 +43,7 @@ def test_rows_that_do_not_fit_are_counted(table: Path) -> None:
     assert found["age"].treatment == "counted at the nearest bound"
     assert found["day"].treatment == found["town"].treatment == "counted as (other)"
     assert "do the values read as boolean" in found["ok"].warning
+    assert 'declare kind = "category"' in found["ok"].warning
     assert not found["town"].warning
 
 

@@ -140,6 +140,7 @@ def test_a_killed_executor_changes_no_number_and_draws_no_noise_twice(tmp_path: 
 
 CONNECT = """
 import pyarrow as pa
+from pyspark.sql.connect.client.retries import DefaultPolicy
 from tests import spark_session
 from tests.harness import battery
 
@@ -214,6 +215,7 @@ views_left = [one.name for one in spark.catalog.listTables() if one.name.startsw
 lost = ""
 with open_engine("spark:people", schema) as engine:
     assert engine.row_count() == 4
+    spark.client.set_retry_policies([DefaultPolicy(max_retries=2, initial_backoff=50)])  # else it tries for minutes
     server.stop()
     try:
         engine.row_count()

@@ -214,6 +214,25 @@ CORPUS: dict[str, list[str]] = {
         "SELECT month(day) AS m, sex, count(*) FROM people GROUP BY m, sex",
         "SELECT age > 5 AS is_old, count(*) FROM people GROUP BY is_old",
         "SELECT floor(sqrt(age)) AS root, count(*) FROM people WHERE age IS NOT NULL GROUP BY 1",
+        "SELECT strftime(day, '%Y-%m') AS month, count(*) FROM people GROUP BY month ORDER BY month",
+        "SELECT strftime(day, '%m/%Y, %b 100%%') AS d, count(*) FROM people WHERE sex = 'f' GROUP BY d",
+        "SELECT dayname(day) AS weekday, count(*) FROM people GROUP BY weekday",
+        "SELECT monthname(day) AS month, avg(age) FROM people GROUP BY 1",
+    ],
+    "analysts' idioms": [
+        "SELECT dayname(day) AS d, count(*) AS n FROM people WHERE day IS NOT NULL GROUP BY d ORDER BY n DESC",
+        "SELECT count(*) FROM people WHERE strftime(day, '%Y-%m-%d') = '2020-02-03'",
+        "SELECT count(*) FROM people WHERE dayname(day) IN ('Saturday', 'Sunday')",
+        "SELECT sum(CASE WHEN dayname(day) = 'Monday' THEN 1 ELSE 0 END) * 100.0 / count(*) AS pct FROM people",
+        "WITH m AS (SELECT month(day) AS m, count(*) AS n FROM people WHERE day IS NOT NULL GROUP BY 1) "
+        "SELECT m, n, n - lag(n) OVER (ORDER BY m) AS diff FROM m ORDER BY m",
+        "WITH m AS (SELECT month(day) AS m, count(*) AS n FROM people GROUP BY 1) "
+        "SELECT max(CASE WHEN m = 2 THEN n END) - max(CASE WHEN m = 1 THEN n END) AS change FROM m",
+        "SELECT count(*) - count(age) AS missing FROM people",
+        "SELECT town, 100.0 * count(*) / sum(count(*)) OVER () AS pct FROM people WHERE town IN ('elm', 'oak') GROUP BY town",
+        "SELECT sex, town, count(*) * 2 FROM people WHERE sex = 'm' GROUP BY sex, town",
+        "SELECT avg(age) FILTER (WHERE sex = 'f') / avg(age) FILTER (WHERE sex = 'm') AS gap FROM people",
+        "SELECT sex, avg(member::int) AS rate FROM people WHERE sex IN ('f', 'm') GROUP BY sex ORDER BY rate DESC",
     ],
     "values of a column": [
         "SELECT count(DISTINCT score) FROM people",

@@ -82,3 +82,15 @@ def test_no_draws_have_no_width_and_rare_misses_are_not_for_arrays() -> None:
     assert nothing.tolist() == [0.0]
     with pytest.raises(BadInput):
         weighted_half_widths([laplace(3)], np.array([[2.0]]), np.array([[1]]), 1e-4)
+
+
+def test_noise_that_is_hardly_ever_there_has_no_width_and_takes_no_time() -> None:
+    """Large budgets: once the number of terms overflowed, and a width was 0 by luck or took minutes."""
+    for scale in (Fraction(1, 15), Fraction(1, 50), Fraction(1, 250), Fraction(1, 700)):
+        laws = [laplace(scale), laplace(scale / 2)]
+        found = fourier_half_widths(laws, np.array([[1.0, 0.03]]), np.array([[6, 2]]), 0.05)
+        assert found.tolist() == [0.0]
+    # A draw that is not 0 more often than may be missed counts.
+    seldom = laplace(Fraction(3, 10))
+    assert 1 - float(seldom.pmf(np.zeros(1))[0]) > 0.05
+    assert fourier_half_widths([seldom], np.array([[4.0]]), np.array([[1]]), 0.05)[0] >= 4

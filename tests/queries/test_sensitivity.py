@@ -17,6 +17,7 @@ from discreet.errors import BadInput
 from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.families.tables.queries.cell_count import CellCount
+from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.families.tables.queries.parities import Parity
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.ledger import Ledger
@@ -97,6 +98,7 @@ def evaluated(schema):
         Residual(("x",), (tuple(cell // 3 for cell in range(16)),)),
         ModelDistance.to(("x",), small),
         Parity(("p", "q")),
+        CompleteTable(("p", "q"), ("q",)),
         StrategyCounts.of(schema, conditions),
         CellStrategy("x", ((3,) * 15, (*range(-7, 8),))),
         InequalityCounts(("x",), ((1,), (3,)), (4, 11), (tuple(range(-8, 22, 2)),)),
@@ -111,6 +113,7 @@ TIGHT = (
     Residual,
     ModelDistance,
     Parity,
+    CompleteTable,
     CellStrategy,
 )
 """Whose stated sensitivity some pair of rows reaches; the others state a bound that holds for any conditions."""

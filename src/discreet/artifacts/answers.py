@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from html import escape
 from typing import Any
 
@@ -233,16 +234,24 @@ class Answers:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON: numbers, texts, `None` for what is unbounded."""
+        """Plain JSON: numbers, texts, `None` for what is unbounded.
+
+        `group` has the names of the groups, as a table shows them. `values` has what they are: numbers, truth
+        values, `None` for null, dates as texts, and the first and last value of a cell of several.
+        """
         return {
             "question": self.question,
             "confidence": self.confidence,
             "rows": [
                 {
                     "group": dict(row.group),
+                    "values": {
+                        name: _json_value(self.value(axis, int(self.codes[place, axis])))
+                        for axis, name in enumerate(self.groups)
+                    },
                     "answers": {name: answer.to_dict() for name, answer in row.answers.items()},
                 }
-                for row in self
+                for place, row in enumerate(self)
             ],
             "notes": list(self.notes),
         }
@@ -338,3 +347,9 @@ class Answers:
             f"<table><thead><tr>{cells(header, 'th')}</tr></thead><tbody>{body}</tbody></table>"
             + "".join(f"<p>{escape(note)}</p>" for note in notes)
         )
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, Span):
+        return {"first": _json_value(value.first), "last": _json_value(value.last)}
+    return value.isoformat() if isinstance(value, date) else value

@@ -208,7 +208,7 @@ class Curator:
 
         if plan.is_plain:
             return answered(0, confidence)
-        return worked(plan, answered, self.schema, confidence=confidence)
+        return worked(plan, answered, self.schema, confidence=confidence, discovered=undeclared)
 
     def cost(self, sql: str, *, accuracy: str | float, confidence: float = 0.95) -> Budget:
         """What a question would cost at an accuracy. Nothing is read, charged or recorded."""

@@ -42,9 +42,14 @@ class ColumnFit:
     def warning(self) -> str:
         """What is most likely wrong; empty where nothing is."""
         if self.rows and self.nulls >= MANY * self.rows:
+            found = (
+                f"{self.nulls:,} of {self.rows:,} rows are null: do the values read as {self.kind}?"
+            )
+            if self.kind != "boolean":
+                return found
             return (
-                f"{self.nulls:,} of {self.rows:,} rows are null: do the values read as {self.kind}? "
-                "Truth values are written true/false, yes/no or 1/0."
+                f"{found} Truth values are written true/false, yes/no or 1/0. If the column has other words, "
+                'declare kind = "category" with these words as its values.'
             )
         if self.rows and self.outside >= MANY * self.rows:
             return f"{self.outside:,} of {self.rows:,} rows are outside of what is declared."

@@ -250,9 +250,17 @@ def _unsure_choice(
     return found
 
 
+OF_NO_ROWS = 2.0
+"""An exponent, a base and a number of digits: what is worked out for no rows is nothing."""
+
+
 def constant_of(value: Numbers) -> float | None:
-    """The number that stands in every row, exactly; `None` where there is none."""
-    if not len(value) or not value.is_exact or np.isnan(value.estimate[0]):
+    """The number that stands in every row, exactly; `None` where there is none. Without rows any number does."""
+    if not value.is_exact:
+        return None
+    if not len(value):
+        return OF_NO_ROWS
+    if np.isnan(value.estimate[0]):
         return None
     first = value.estimate[0]
     return float(first) if bool((value.estimate == first).all()) else None

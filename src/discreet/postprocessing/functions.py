@@ -181,6 +181,19 @@ def _extreme(greatest: bool) -> Work:
     return applied
 
 
+def _kept_within(arguments: Sequence[Value], levels: Levels) -> Value:
+    """A number kept between two bounds. Null stays null: greatest and least would give a bound instead."""
+    number, low, high = (numbers_of(each, levels) for each in arguments)
+    below = arithmetic.extreme([number, high], greatest=False, levels=levels)
+    found = arithmetic.extreme([below, low], greatest=True, levels=levels)
+    return replace(
+        found,
+        estimate=np.where(np.isnan(number.estimate), np.nan, found.estimate),
+        lower=np.where(np.isnan(number.lower), np.nan, found.lower),
+        upper=np.where(np.isnan(number.upper), np.nan, found.upper),
+    )
+
+
 def _texts(function: Callable[..., Any]) -> Work:
     """A function of texts (and of exact numbers beside them). Of values that no one declared it is unknown."""
 
@@ -281,6 +294,7 @@ FUNCTIONS: dict[str, Work] = {
     "nullif": _nulled,
     "greatest": _extreme(True),
     "least": _extreme(False),
+    "within": _kept_within,
     "upper": _texts(str.upper),
     "lower": _texts(str.lower),
     "trim": _texts(str.strip),

@@ -90,14 +90,18 @@ def _ends(top: Noise, bottom: Noise, row: int, confidence: Fraction) -> tuple[fl
         slack = top.slack + ratio * bottom.slack
         return _joint_width(above, below, _rounded_up(ratio), confidence) + slack
 
-    high = _upper(x, y, width)
     at_zero = width(0.0)
+    both = 1 - (1 - confidence) / 2
+    least = y - bottom.width(both) if x <= at_zero else y
+    # From 0 with a noise that is nearly always 0, no step leads on: there the union bound gives the end above, too.
+    if x + at_zero > 0:
+        high = _upper(x, y, width)
+    else:
+        high = top.width(both) / least if least > 0 else np.inf
     if x > at_zero:
         low = _lower(x, y, width)
     else:
-        both = 1 - (1 - confidence) / 2
-        most, least = x - top.width(both), y - bottom.width(both)
-        low = most / least if least > 0 else -np.inf
+        low = (x - top.width(both)) / least if least > 0 else -np.inf
     return (low, high) if sign > 0 else (-high, -low)
 
 

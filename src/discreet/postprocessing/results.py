@@ -6,7 +6,7 @@ on; the second time every such number is taken at a confidence at which all of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import Any
 
@@ -28,8 +28,12 @@ def worked(
     schema: Schema,
     *,
     confidence: float,
+    discovered: Collection[str] = (),
 ) -> Answers:
-    """The result of a statement; `answered(question, confidence)` answers one of its questions."""
+    """The result of a statement; `answered(question, confidence)` answers one of its questions.
+
+    `discovered` are columns whose groups are those that the rows were found to hold.
+    """
     kept: dict[tuple[int, Fraction], Answers] = {}
 
     def remembered(question: int, level: Fraction) -> Answers:
@@ -42,7 +46,7 @@ def worked(
         with np.errstate(
             all="ignore"
         ):  # numbers beyond doubles are infinite, and what has none is null
-            work = Work(lambda q, level: remembered(q, at[level]), schema, levels)
+            work = Work(lambda q, level: remembered(q, at[level]), schema, levels, discovered)
             return work.result(statement.table)
 
     stated = Levels(exact(confidence, name="confidence"))

@@ -6,7 +6,7 @@ a row lies, or which of two rows comes first, a note says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -51,6 +51,7 @@ from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value
 from discreet.postprocessing.windows import over
 from discreet.questions.cells.values import cell_value
 from discreet.schema import Schema
+from discreet.schema.columns.column import NULL_LABEL
 
 EMPTY_GROUPS = "Every group that the schema declares is a row of the subquery, also one that no row of the table is in."
 MOST_DECLARED = 1_000_000
@@ -59,6 +60,10 @@ DRAW = -2
 """Marks the origin of a draw of noise, of which several questions may share one."""
 MOST_NAMED = 3
 """Groups that a note names."""
+
+NOT_FOUND = "Groups that were not found by every one of the questions behind this result are left out of it."
+ADDED_UP = ("count", "sum(")
+"""Aggregates that are 0 in a group where the schema rules out every row; the others have no value there."""
 
 
 @dataclass(slots=True, eq=False)
@@ -100,10 +105,19 @@ class Work:
     """The work on one statement's answers, at some levels of confidence."""
 
     def __init__(
-        self, answered: Callable[[int, int], Answers], schema: Schema, levels: Levels
+        self,
+        answered: Callable[[int, int], Answers],
+        schema: Schema,
+        levels: Levels,
+        discovered: Collection[str] = (),
     ) -> None:
-        """`answered(question, level)` gives the answer to a question at a level."""
+        """`answered(question, level)` gives the answer to a question at a level. `discovered` are columns whose groups
+        are those that the rows were found to hold, beside columns whose values the schema does not declare."""
         self._answered, self._schema, self._levels = answered, schema, levels
+        self._discovered = {
+            each.name for each in schema.columns if getattr(each, "undeclared", False)
+        }
+        self._discovered.update(discovered)
         self._scalars: dict[int, Value] = {}
         self._tables: dict[int, Result] = {}
 
@@ -191,20 +205,26 @@ class Work:
         return _Frame(len(rows), keys, {}, [])
 
     def _measured(self, source: Measured, notes: dict[str, None]) -> _Frame:
-        first = self._answered(source.questions[0], 0)
-        notes |= dict.fromkeys(first.notes)
-        axes = [first.groups.index(name) for name in source.keys]
-        codes, kept = first.codes[:, axes], np.arange(len(first))
-        places: list[Places] = [kept]
-        for question, own in zip(source.questions[1:], source.axes[1:], strict=True):
+        # All questions have the statement's WHERE; a condition inside an aggregate only takes groups away.
+        base = max(
+            (at for at, own in enumerate(source.axes) if len(own) == len(source.keys)),
+            key=lambda at: len(self._answered(source.questions[at], 0)),
+        )
+        first = self._answered(source.questions[base], 0)
+        axes = [first.groups.index(source.keys[axis]) for axis in source.axes[base]]
+        codes = first.codes[:, axes]
+        places: list[Places] = []
+        for question, own in zip(source.questions, source.axes, strict=True):
             other = self._answered(question, 0)
             notes |= dict.fromkeys(other.notes)
             theirs = [other.groups.index(source.keys[axis]) for axis in own]
-            place = joined_places(first, codes, own, other, other.codes[:, theirs], theirs, axes)
-            places.append(place)
+            places.append(
+                joined_places(first, codes, own, other, other.codes[:, theirs], theirs, axes)
+            )
         there = np.all([each >= 0 for each in places], axis=0)
-        places = [each[there] for each in places]
-        codes = codes[there]
+        if not there.all() and not self._discovered.isdisjoint(source.keys):
+            notes[NOT_FOUND] = None
+            codes, places = codes[there], [each[there] for each in places]
         measures = {
             (question, at): self._numbers(question, at, place)
             for question, place in zip(source.questions, places, strict=True)
@@ -219,7 +239,12 @@ class Work:
         return _Frame(len(codes), keys, measures, [])
 
     def _numbers(self, question: int, place: int, rows: Places) -> Numbers:
-        """An aggregate's answers at every level; estimates are those of the first."""
+        """An aggregate's answers at every level; estimates are those of the first.
+
+        A place below 0 is a group that the aggregate's own condition (FILTER or CASE) rules out by the schema.
+        """
+        if (rows < 0).any():
+            return self._with_ruled_out(question, place, rows)
         columns = [
             self._answered(question, level).columns[place] for level in range(len(self._levels))
         ]
@@ -242,6 +267,17 @@ class Work:
             {(question, -1 - place, ""): 1},
             noise,
         )
+
+    def _with_ruled_out(self, question: int, place: int, rows: Places) -> Numbers:
+        name = self._answered(question, 0).columns[place].name.lower()
+        nothing = 0.0 if name.startswith(ADDED_UP) else np.nan
+        there = np.flatnonzero(rows >= 0)
+        known = self._numbers(question, place, rows[there])
+        estimate, std = np.full(len(rows), nothing), np.zeros(len(rows))
+        lower, upper = (np.full((len(self._levels), len(rows)), nothing) for _ in range(2))
+        estimate[there], std[there] = known.estimate, known.std
+        lower[:, there], upper[:, there] = known.lower, known.upper
+        return replace(known, estimate=estimate, lower=lower, upper=upper, std=std, noise=None)
 
     def _grouped(self, frame: _Frame, keys: Sequence[Expression]) -> _Frame:
         """The rows of a result, put into groups; without keys they are one group."""
@@ -457,6 +493,15 @@ def _named(frame: _Frame, places: Places) -> str:
     labels = [each for each in [*frame.keys, *frame.fields] if isinstance(each, Labels)]
     if not labels:
         return ""
-    shown = [", ".join(str(each.values[place]) for each in labels) for place in places[:MOST_NAMED]]
+    shown = [
+        ", ".join(_key_text(each.values[place]) for each in labels) for place in places[:MOST_NAMED]
+    ]
     more = " ..." if len(places) > MOST_NAMED else ""
     return f" ({'; '.join(shown)}{more})"
+
+
+def _key_text(value: object) -> str:
+    """A group's key as the answer's table writes it."""
+    if value is None:
+        return NULL_LABEL
+    return str(value).lower() if isinstance(value, bool) else str(value)

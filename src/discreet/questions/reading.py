@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from discreet.errors import BadQuestion
+from discreet.questions.calendar_texts import day_name, formatted, month_name
 from discreet.questions.dialects.statement import bare, column_name, construct, number, unrolled
 from discreet.questions.expressions import (
     DATE_PARTS,
@@ -66,8 +67,8 @@ _CLOCKS = ("CurrentDate", "CurrentTimestamp", "CurrentTime", "CurrentDatetime", 
 _CLOCK_NAMES = ("now", "today", "getdate", "sysdate")
 _USED = (
     "Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, + - * / %, abs, floor, ceil, round, "
-    "sqrt, ln, log, power, lower, upper, trim, substr, length, concat, coalesce, nullif, greatest, least, CAST, extract and "
-    "date_trunc."
+    "sqrt, ln, log, power, lower, upper, trim, substr, length, concat, coalesce, nullif, greatest, least, CAST, extract, "
+    "date_trunc, strftime, dayname and monthname."
 )
 _PART_NAMES = {"dow": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "weekofyear": "week"}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -148,6 +149,10 @@ class ExpressionReader:
             exp.Extract: self._extract,
             exp.DateTrunc: self._truncated,
             exp.TimestampTrunc: self._truncated,
+            exp.Dayname: lambda node, depth: day_name(self._moment("dayname", node.this, depth)),
+            exp.Monthname: lambda node, depth: month_name(
+                self._moment("monthname", node.this, depth)
+            ),
             exp.Anonymous: self._named,
             **dict.fromkeys(self.comparisons, self._comparison),
             **dict.fromkeys(self.arithmetic, self._arithmetic),
@@ -199,6 +204,11 @@ class ExpressionReader:
                 "An INTERVAL is added to a literal date only, as in DATE '2020-01-31' + INTERVAL '1 month'. "
                 "Move it to that side of the comparison."
             )
+        if name == "ToChar" or asked in ("date_format", "format_date"):
+            raise BadQuestion(
+                f"{self.clause} takes no {asked or 'to_char'}(). Write a date as a text with strftime(d, '%Y-%m'), or "
+                "group by date_trunc('month', d)."
+            )
         if isinstance(node, self.exp.AggFunc):
             raise BadQuestion(f"{self.clause} takes no aggregate; compare aggregates in HAVING.")
         raise BadQuestion(f"{self.clause} takes no {construct(node)}. {_USED}")
@@ -208,6 +218,8 @@ class ExpressionReader:
         name, inside = str(node.this).lower(), node.expressions
         if name in ("date_part", "datepart") and len(inside) == 2:
             return self._dated(text_of(inside[0]), self.read(inside[1], depth))
+        if name == "strftime":
+            return self._formatted(inside, depth)
         if name in ("weekday", "isodow") and len(inside) == 1:
             part = "dayofweek" if name == "weekday" else name
             return self._dated(part, self.read(inside[0], depth))
@@ -590,10 +602,23 @@ class ExpressionReader:
         unit = str(getattr(node.args.get("unit"), "name", "")).lower()
         if unit not in TRUNCATED or node.args.get("zone"):
             raise BadQuestion(f"date_trunc() takes one of {', '.join(TRUNCATED)} in quotes, first.")
-        value = as_moment(self.read(node.this, depth))
-        if value.type not in (*TEMPORAL, "null"):
-            raise BadQuestion(f"date_trunc() takes a date, and {described(value)} is not one.")
+        value = self._moment("date_trunc", node.this, depth)
         return Call("date_trunc", (Constant(unit, "text"), value), value.type)
+
+    def _formatted(self, inside: Sequence[Any], depth: int) -> Expression:
+        """strftime(d, '%Y-%m'), or the other way round, as in SQLite."""
+        patterns = [each for each in inside if type(each) is self.exp.Literal and each.is_string]
+        moments = [each for each in inside if each not in patterns]
+        if len(patterns) != 1 or len(moments) != 1:
+            raise BadQuestion("strftime() takes a date and a pattern in quotes, such as '%Y-%m'.")
+        moment = self._moment("strftime", moments[0], depth)
+        return formatted(str(patterns[0].this), moment)
+
+    def _moment(self, name: str, node: Any, depth: int) -> Expression:
+        value = as_moment(self.read(node, depth))
+        if value.type not in (*TEMPORAL, "null"):
+            raise BadQuestion(f"{name}() takes a date, and {described(value)} is not one.")
+        return value
 
     def _dated_cast(self, node: Any, depth: int) -> Expression:
         self._plain(node, "this")

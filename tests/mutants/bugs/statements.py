@@ -179,4 +179,30 @@ STATEMENTS = (
         new="np.where(fewer, 1.0 - weights, weights)",
         tests=(f"{JOINT}::test_more_than_half_of_a_public_total_is_counted_by_the_other_cells",),
     ),
+    Mutant(
+        name="a-mean-of-no-rows-is-its-bound",
+        trap=42,
+        file="src/discreet/postprocessing/functions.py",
+        old="        estimate=np.where(np.isnan(number.estimate), np.nan, found.estimate),\n",
+        new="        estimate=found.estimate,\n",
+        tests=(f"{WORK}::test_an_aggregate_of_no_rows_is_unknown_and_never_a_bound",),
+    ),
+    Mutant(
+        name="the-draws-of-a-group-are-put-beside-another",
+        trap=42,
+        file="src/discreet/families/tables/answer/shared_draws.py",
+        old="            found[key][1][at] += each\n",
+        new="            found[key][1][at - 1] += each\n",
+        tests=(f"{WORK}::test_groups_that_where_rules_out_have_no_draws_of_their_own",),
+    ),
+    Mutant(
+        name="noise-that-is-there-more-often-than-may-be-missed-has-no-width",
+        trap=42,
+        file="src/discreet/privacy/laws/fourier.py",
+        old="    some = np.flatnonzero((variance > 0) & (nonzero > miss))\n",
+        new="    some = np.flatnonzero((variance > 0) & (nonzero > 4 * miss))\n",
+        tests=(
+            "tests/privacy/test_laws_fourier.py::test_noise_that_is_hardly_ever_there_has_no_width_and_takes_no_time",
+        ),
+    ),
 )

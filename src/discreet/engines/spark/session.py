@@ -107,12 +107,12 @@ class Session:
 
     def close(self) -> None:
         """Drops what was given to the session; later queries are refused."""
-        if self._closed or os.getpid() != self._owner:
+        if os.getpid() != self._owner:
             return
-        self._closed = True
-        for view in self._views:
+        self._closed = True  # or already, by Ctrl-C
+        while self._views:
             with suppress(Exception):  # the session may be stopped, and its views with it
-                self.spark.catalog.dropTempView(view)
+                self.spark.catalog.dropTempView(self._views.pop())
 
     def _work(self, job: Callable[[], T]) -> T:
         if os.getpid() != self._owner:

@@ -6,6 +6,7 @@ of x plus 3. Nothing is estimated here: each rewriting is an identity of SQL.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -290,9 +291,7 @@ class AggregateRewriter:
             this=exp.Paren(this=node.copy()), expression=exp.Literal.number(repr(middle))
         )
         mean = Call("+", (Call("/", (measured(TOTAL, moved), rows)), Literal(middle)))
-        return Call(
-            "greatest", (Call("least", (mean, Literal(float(ends[1])))), Literal(float(ends[0])))
-        )
+        return Call("within", (mean, *(Literal(float(end)) for end in ends)))
 
     def _bounds(self, node: Any) -> tuple[Fraction, Fraction] | None:
         """Between which numbers an expression lies by the schema, where that gives any."""
@@ -324,7 +323,7 @@ class AggregateRewriter:
 
     def _variance(self, node: Any, condition: Any, *, sample: bool) -> Expression:
         found = self._moments([bare(node.this)], condition)
-        spread = Call("greatest", (found.joint(0, 0), Literal(0)))
+        spread = Call("within", (found.joint(0, 0), Literal(0), Literal(math.inf)))
         return found.of_sample(spread) if sample else spread
 
     def _covariance(self, node: Any, condition: Any, *, sample: bool) -> Expression:
@@ -336,7 +335,7 @@ class AggregateRewriter:
         found = self._moments([bare(node.this), bare(node.expression)], condition)
         spreads = Call("*", (found.joint(0, 0), found.joint(1, 1)))
         ratio = Call("/", (found.joint(0, 1), _root(spreads)))
-        return Call("least", (Call("greatest", (ratio, Literal(-1))), Literal(1)))
+        return Call("within", (ratio, Literal(-1), Literal(1)))
 
     def _slope(self, node: Any, condition: Any) -> Expression:
         """regr_slope(y, x)."""

@@ -6,6 +6,7 @@ A value counts where some row holds it. A noisy count leaves that open for a val
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from discreet.errors import BadQuestion
@@ -57,5 +58,5 @@ def of_distinct_values(
     squares = Across("sum", Call("*", (present, Call("square", (moved,)))))
     spread = Call("-", (squares, Call("/", (Call("square", (total,)), many))))
     divisor = many if kind.endswith("Pop") else Call("-", (many, Literal(1)))
-    variance = Call("greatest", (Call("/", (spread, divisor)), Literal(0)))
+    variance = Call("within", (Call("/", (spread, divisor)), Literal(0), Literal(math.inf)))
     return variance if kind.startswith("Variance") else Call("sqrt", (variance,))

@@ -10,7 +10,7 @@ from discreet.postprocessing.plan import Expression, Field, OneRow, Output, Sele
 from discreet.postprocessing.reading.expressions import ExpressionReader
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Scope
-from discreet.postprocessing.reading.syntax import canonical
+from discreet.postprocessing.reading.syntax import canonical, written
 from discreet.questions.dialects.statement import bare, number
 from discreet.schema.columns.column import folded
 
@@ -138,7 +138,7 @@ class ResultSelectReader(ExpressionReader):
     def _shown(self, node: Any) -> str:
         if type(bare(node)) is self.exp.Column:
             return str(bare(node).name)
-        return str(node.sql(normalize_functions="lower", comments=False))
+        return written(node)
 
 
 def names_of(table: Table) -> tuple[str, ...]:

@@ -205,6 +205,15 @@ class _Reader(RowSelectReader):
         """What stands in FROM, and the names that its columns may stand behind."""
         exp, source = self.exp, select.args.get("from_")
         if select.args.get("joins") or select.args.get("laterals"):
+            joined = [each.this for each in select.args.get("joins") or ()]
+            if source is not None and all(
+                type(each) is exp.Subquery for each in (source.this, *joined)
+            ):
+                raise BadQuestion(
+                    "FROM takes one subquery. Write a subquery of one row as a number: SELECT (SELECT count(*) "
+                    "FROM t WHERE ...) / (SELECT count(*) FROM t). To compare groups, use FILTER (WHERE ...), or "
+                    "lag() OVER (ORDER BY ...)."
+                )
             raise BadQuestion(
                 "JOIN is not answered: a question is about one dataset. To join tables, declare a view "
                 "over them in the schema."

@@ -62,7 +62,15 @@ def canonical(node: Any) -> str:
             return exp.to_identifier(folded(each.name), quoted=True)
         return each
 
-    return str(bare(node).transform(plain).sql(normalize_functions="lower", comments=False))
+    return written(bare(node).transform(plain))
+
+
+def written(node: Any) -> str:
+    """The expression as SQL. The parser's own warnings, about dialects that nobody asked for, are not printed."""
+    from sqlglot import ErrorLevel
+
+    quiet = ErrorLevel.IGNORE
+    return str(node.sql(normalize_functions="lower", comments=False, unsupported_level=quiet))
 
 
 def without_alias(node: Any) -> Any:

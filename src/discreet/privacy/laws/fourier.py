@@ -54,7 +54,9 @@ def fourier_half_widths(
     sizes = np.where(counts > 0, np.abs(weights), 0.0)
     variance = np.sum(counts * sizes**2 * [law.variance for law in laws], axis=1)
     found = np.zeros(len(weights))
-    some = np.flatnonzero(variance > 0)
+    # A draw is whole, so P(draw != 0) <= its variance: where these add to no more than `miss`, the sum is 0.
+    nonzero = np.sum(np.where(sizes > 0, counts, 0) * [law.variance for law in laws], axis=1)
+    some = np.flatnonzero((variance > 0) & (nonzero > miss))
     if not len(some):
         return found
     sizes, counts, std = sizes[some], counts[some], np.sqrt(variance[some])

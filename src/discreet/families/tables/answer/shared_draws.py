@@ -52,13 +52,14 @@ def cell_draws(
     values = (rows * table.counts).reshape(many, -1).sum(axis=1)
     if table.has_own_draws and not selection.loses_rows:
         values, rows = weights_counted_down(library.tabled_rows, table.counts, values, rows)
-    found: dict[Hashable, tuple[NoiseLaw, list[Floats]]] = {}
+    # A group without a draw of some measurement, such as one that the condition rules out, keeps zeros there.
+    found: dict[Hashable, tuple[NoiseLaw, Floats]] = {}
     for at in range(many):
         drawn = table.draws(rows[at, ...])
         if drawn is None:
             return None
         for key, law, each in drawn:
-            found.setdefault(key, (law, []))[1].append(each)
-    return SharedDraws(
-        values, tuple((key, law, np.array(each)) for key, (law, each) in found.items())
-    )
+            if key not in found:
+                found[key] = law, np.zeros((many, len(each)))
+            found[key][1][at] += each
+    return SharedDraws(values, tuple((key, law, each) for key, (law, each) in found.items()))
