@@ -161,10 +161,14 @@ STATED = {
 }
 
 
+ELSEWHERE = {"keys"}
+"""The invented rows have no undeclared column; `tests/keys` shows that the claims about one hold."""
+
+
 def not_stated() -> Iterator[str]:
     """Classes with a bound, and algorithms that release them, that no statement is about."""
     found = {(each.class_name, each.algorithm) for each in STATED.values()}
-    for name in merged("usefulness"):
+    for name in set(merged("usefulness")) - ELSEWHERE:
         if name not in {own for own, _ in found}:
             yield name
         for each in algorithms_of(name):

@@ -51,6 +51,10 @@ def run_of(schema, workload, budget=None):
     return run
 
 
+OF_UNDECLARED = {"named-keys"}
+"""Releases of columns whose values no schema declares. The random tables have none; tests/keys replays them."""
+
+
 def test_random_releases_of_random_tables_never_give_a_neighbour_away():
     audited = audit_pairs(120, fresh())
     assert audited.pairs == 120
@@ -61,7 +65,7 @@ def test_random_releases_of_random_tables_never_give_a_neighbour_away():
 def test_ten_thousand_pairs_of_neighbours():
     audited = audit_pairs(10_000, fresh(), per_table=8)
     every = {algorithm.name for options in all_algorithms().values() for algorithm in options}
-    assert set(audited.algorithms) == every, "each registered algorithm took part"
+    assert set(audited.algorithms) == every - OF_UNDECLARED, "each registered algorithm took part"
 
 
 def test_every_registered_algorithm_is_reached_by_the_audit():
@@ -69,9 +73,8 @@ def test_every_registered_algorithm_is_reached_by_the_audit():
     generator = fresh()
     for _ in range(60):
         seen |= {name for _, name in possible(random_table(generator).schema)}
-    assert seen == {
-        algorithm.name for options in all_algorithms().values() for algorithm in options
-    }
+    every = {algorithm.name for options in all_algorithms().values() for algorithm in options}
+    assert seen == every - OF_UNDECLARED
 
 
 def test_the_loss_of_one_added_row_is_exactly_what_was_charged():

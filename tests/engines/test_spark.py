@@ -417,7 +417,8 @@ def test_ctrl_c_cancels_the_jobs(spark: Any) -> None:
         until(lambda: running(spark) == 0)
         with pytest.raises(EngineFailed, match="closed"):
             engine.row_count()
-    assert not [one.name for one in spark.catalog.listTables() if one.name.startswith("discreet_")]
+    tables = [row.tableName for row in spark.sql("SHOW TABLES").collect()]
+    assert not [name for name in tables if name.startswith("discreet_")]
 
 
 def test_a_job_that_somebody_cancels_ends_in_one_sentence_and_the_engine_goes_on(

@@ -120,8 +120,9 @@ TIGHT = (
 
 
 def test_every_registered_query_is_asked_here():
+    """But for counts of undeclared values, whose sensitivity tests/keys/test_named_and_counted.py reaches."""
     asked = (*ASKED, *evaluated(schema_of()), *BY_GROUP)
-    assert {query.kind for query in asked} == set(query_types())
+    assert {query.kind for query in asked} == set(query_types()) - {"key-counts"}
 
 
 @pytest.mark.parametrize("rows", [1, 3])

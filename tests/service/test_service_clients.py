@@ -102,6 +102,7 @@ def test_dates_and_unbounded_ends_survive_the_way() -> None:
         "rows": [
             {
                 "group": {"g": "a"},
+                "values": {"g": "a"},
                 "answers": {
                     "median": {
                         **answer,

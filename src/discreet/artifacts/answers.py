@@ -246,7 +246,7 @@ class Answers:
                 {
                     "group": dict(row.group),
                     "values": {
-                        name: _json_value(self.value(axis, int(self.codes[place, axis])))
+                        name: json_value(self.value(axis, int(self.codes[place, axis])))
                         for axis, name in enumerate(self.groups)
                     },
                     "answers": {name: answer.to_dict() for name, answer in row.answers.items()},
@@ -349,7 +349,8 @@ class Answers:
         )
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """What a group stands for, as JSON has it: dates as texts, a cell of several values by its first and last."""
     if isinstance(value, Span):
-        return {"first": _json_value(value.first), "last": _json_value(value.last)}
+        return {"first": json_value(value.first), "last": json_value(value.last)}
     return value.isoformat() if isinstance(value, date) else value

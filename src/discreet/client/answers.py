@@ -11,6 +11,7 @@ import numpy as np
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import BadInput
+from discreet.questions.cells.values import Span
 
 DAY, ORIGIN = date(1970, 1, 1), datetime(1970, 1, 1)
 
@@ -57,9 +58,15 @@ def _typed(told: Mapping[str, Any]) -> dict[str, object]:
     read: Any = {"date": date.fromisoformat, "datetime": datetime.fromisoformat}.get(
         told.get("type", ""), lambda value: value
     )
+
+    def single(value: Any) -> Any:
+        return read(value) if isinstance(value, str) and told["type"] != "plain" else value
+
     values: Mapping[str, Any] = told.get("values", {})
     return {
-        label: read(value) if isinstance(value, str) and told["type"] != "plain" else value
+        label: Span(single(value["first"]), single(value["last"]), label)
+        if isinstance(value, dict)
+        else single(value)
         for label, value in values.items()
     }
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.artifacts.answers import Answers
+from discreet.artifacts.answers import Answers, json_value
+from discreet.questions.cells.values import Span
 
 
 def answer_shape(answers: Answers) -> dict[str, Any]:
@@ -24,10 +25,11 @@ def _values(answers: Answers, axis: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for code in np.unique(answers.codes[:, axis]).tolist():
         label, value = answers.label(axis, code), answers.value(axis, code)
-        if isinstance(value, datetime):
-            kind, found[label] = "datetime", value.isoformat()
-        elif isinstance(value, date):
-            kind, found[label] = "date", value.isoformat()
-        elif value is None or isinstance(value, (bool, int, float, str)):
-            found[label] = value  # a cell of several values keeps its label
+        if isinstance(value, Span):
+            found[label] = {"first": json_value(value.first), "last": json_value(value.last)}
+            value = value.first
+        else:
+            found[label] = json_value(value)
+        if isinstance(value, date):
+            kind = "datetime" if isinstance(value, datetime) else "date"
     return {"type": kind, "values": found}
