@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -165,7 +166,7 @@ def opened(*parts: Part, public_rows: int | None = None) -> ReleaseReader:
 
 
 def sums(law: NoiseLaw, column: str = "kids") -> Part:
-    values = [row[column] for row in ROWS if row[column] is not None]
+    values: list[Any] = [row[column] for row in ROWS if row[column] is not None]
     total = measured(SCHEMA, ClampedSum(column), [sum(values) + noise(law, 1)[0]], law)
     many = measured(SCHEMA, PresentCount(column), [len(values) + noise(law, 1)[0]], law)
     return part_of(Sums(column), total, many)

@@ -185,7 +185,8 @@ def _call(name: str, value: Any, *, wide: bool = False) -> list[str]:
 
 
 def _parameter(each: inspect.Parameter) -> str:
-    stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+    kinds: dict[object, str] = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}
+    stars = kinds.get(each.kind, "")
     text = f"{stars}{each.name}"
     if each.annotation is not each.empty:
         text += f": {_annotation(each.annotation)}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -92,8 +93,8 @@ class Statement:
         return reader.usefulness(self.asked, delta=delta, gamma=self.gamma)
 
 
-_CLOSE = {"adjacency": "change-one", "gamma": "0.3"}
-_LITERAL = {"adjacency": "change-one"}
+_CLOSE: dict[str, Any] = {"adjacency": "change-one", "gamma": "0.3"}
+_LITERAL: dict[str, Any] = {"adjacency": "change-one"}
 STATED = {
     "tables, noise on each": Statement("marginals(a, b; x)", "direct"),
     "tables of booleans, noise on each": Statement("marginals(a, b; b, c; a, d)", "direct"),
@@ -335,10 +336,11 @@ def _of_halfspaces(reader: ReleaseReader, asked: str, table: pandas.DataFrame) -
     points = table[["x", "y"]].to_numpy()
     part = reader.release.parts[0]
     if part.kind == "halfspace-net":
-        (measured,) = part.measurements
+        (measured,) = part.noisy
+        query: Any = measured.query
         counts = np.zeros((VALUES + 1, VALUES + 1), dtype=np.int64)  # a cell for nulls too
         np.add.at(counts, tuple(points.T), 1)
-        return float(np.abs(measured.values - measured.query.evaluate(counts)).max())
+        return float(np.abs(measured.values - query.evaluate(counts)).max())
     normals, bounds = random_halfspaces(np.zeros(2), np.full(2, VALUES - 1.0), 1000, seed=SEED)
     found = reader.count_halfspaces(["x", "y"], normals, bounds).estimate
     return float(np.abs(found - (points @ normals.T >= bounds).sum(axis=0)).max())

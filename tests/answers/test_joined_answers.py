@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,9 +63,9 @@ def test_a_range_that_leaves_make_up_gets_the_inverse_variance_combination(of) -
     """No chance is involved: tree and table alone are asked beside it."""
     tree, other = whole_tree(NARROW), of(WIDE)
     both, alone = opened(tree, other), opened(tree)
-    tables = opened(other)._library.table(("age",))
+    tables: Any = opened(other)._library.table(("age",))
     found, own = joint(both).fitted(*boxes()), joint(alone).fitted(*boxes())
-    assert found.sources is not None and (found.sources == 2).all()
+    assert isinstance(found, JoinedEstimates) and (found.sources == 2).all()
     for place, (low, high) in enumerate(EVERY):
         weights = np.zeros(CELLS + 1)
         weights[low : high + 1] = 1.0
@@ -320,7 +321,8 @@ def test_a_grid_of_single_cells_and_a_table_of_them_are_one_grid_of_less_noise()
     question = "SELECT count(*) FROM people WHERE age + 2 * kids >= 9"
     slope = ("age + 2 * kids >= 9", "age + 2 * kids < 9")
     counts = StrategyCounts.of(SCHEMA, slope)
-    truth = sum(r["age"] is not None and r["age"] + 2 * r["kids"] >= 9 for r in ROWS)
+    rows: Any = ROWS
+    truth = sum(r["age"] is not None and r["age"] + 2 * r["kids"] >= 9 for r in rows)
     exact = np.array([truth, AGES.sum() - truth]) + noise(WIDE, 2)
     declared = part_of(Predicates(slope), measured(SCHEMA, counts, exact, WIDE), kind="predicates")
     parts = [grid(WIDE), table(NARROW, ("age", "kids")), declared]
@@ -339,7 +341,7 @@ def test_rows_that_only_one_source_counts_are_not_combined_away() -> None:
     """Where outside values have a cell of their own a condition may take it, and no tree has it."""
     columns = (IntegerColumn("age", 0, CELLS - 1, 1, outside="other"), *SCHEMA.columns[1:])
     schema = Schema(dataset="people", columns=columns)
-    rows = [*ROWS, *({"age": 99, "kids": 1, "sex": "F"},) * 50]
+    rows: list[Any] = [*ROWS, *({"age": 99, "kids": 1, "sex": "F"},) * 50]
     release = release_of_tables(schema, [["age"]], rows, parts=[whole_tree(WIDE)])
     reader = ReleaseReader(release)
     found = reader.ask("SELECT count(*) FROM people WHERE age >= 8")

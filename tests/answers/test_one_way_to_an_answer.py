@@ -241,7 +241,7 @@ class Toy(Source):
     """Counts of kids from a table of their own, as a package outside this one might read them."""
 
     def __init__(self, part: Part, schema: Schema) -> None:
-        (self._measured,), self._schema = part.measurements, schema
+        (self._measured,), self._schema = part.noisy, schema
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
         if not region.is_one_count or region.has_inequality or region.names != {"kids"}:

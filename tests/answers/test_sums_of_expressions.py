@@ -60,6 +60,7 @@ def true_sum(text: str, condition: str, table) -> float:
         database.execute("CREATE TABLE t (x INTEGER, y DOUBLE, g VARCHAR)")
         database.executemany("INSERT INTO t VALUES (?, ?, ?)", table)
         found = database.execute(f"SELECT sum({text}) FROM t WHERE {condition}").fetchone()
+    assert found is not None
     return float(found[0])
 
 

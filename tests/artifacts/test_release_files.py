@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum
 from tests.releases_by_hand import measured, part_of, people, release_of_tables, small_tree
 
-ROWS = [{"age": 3, "sex": "F"}, {"age": 17, "sex": None}]
+ROWS: list[dict[str, Any]] = [{"age": 3, "sex": "F"}, {"age": 17, "sex": None}]
 
 
 def rich_release() -> Release:

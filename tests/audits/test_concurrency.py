@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 import mpmath
@@ -261,7 +262,7 @@ def test_what_is_kept_is_made_once_and_the_oldest_goes_first() -> None:
         return 10 * key
 
     for key in (1, 1, 2, 3, 2, 1):
-        assert kept.get(key, lambda key=key: make(key)) == 10 * key
+        assert kept.get(key, partial(make, key)) == 10 * key
     assert made == [1, 2, 3, 1]
 
 

@@ -121,6 +121,7 @@ def test_what_the_command_line_says_of_two_tables_that_differ_is_a_finding(
     spoken = release.command.callback
 
     def loud(**options: object) -> None:
+        assert spoken is not None
         spoken(**options)
         click.echo(Path(str(options["table"])).stat().st_size)
 

@@ -6,6 +6,7 @@ import csv
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def test_the_people_are_the_same_at_every_run() -> None:
 
 
 def test_the_people_correlate_and_some_are_incomplete() -> None:
-    people = make_people()
+    people: dict[str, Any] = make_people()
     age, education = people["age"], people["education"]
     income = people["income"].astype(np.float64)
     assert len(age) == PEOPLE

@@ -128,7 +128,7 @@ def test_a_table_without_rows_is_published_like_any_other(discreet: Run, tmp_pat
     assert discreet("release", "none.parquet", *RELEASE).code == 0
 
 
-SLIPS = {
+SLIPS: dict[tuple[str, ...], str] = {
     ("ask", "people.csv", "SELECT count(*) FROM people"): "is not a release, or it was damaged",
     ("ask", "nowhere.release", "SELECT 1"): "No such file",
     ("ask", "p.release", ""): "The question is empty",

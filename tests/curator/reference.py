@@ -20,7 +20,7 @@ from discreet.schema.columns.values import (
 )
 
 
-def _whole(value: int) -> int | None:
+def _whole(value: Any) -> int | None:
     return value if -(2**63) <= value < 2**63 else None
 
 
@@ -130,7 +130,7 @@ def _call(node: Call, values: list[Any]) -> Any:
         case "round":
             return values[0] if node.type == "integer" else _round(*values)
         case "date_trunc":
-            return _truncated(*values, node.type)
+            return _truncated(values[0], values[1], node.type)
         case "length":
             return len(values[0])
         case "sqrt" | "ln":

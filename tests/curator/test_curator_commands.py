@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import discreet as dc
 from discreet.cli.application import application
 from discreet.curator import learn_schema
-from discreet.curator.learning import LearntValues
+from discreet.curator.learning import LearntBounds, LearntValues
 from discreet.privacy.adjacency import PrivacyUnit
 from tests.curator.conftest import SCHEMA
 
@@ -66,6 +66,7 @@ def test_bounds_are_learnt_for_the_stated_budget(tmp_path: Path) -> None:
             confidence=1 - 1e-9,
         )
         assert ledger.spent("people") == dc.Budget(epsilon=1)
+    assert isinstance(pay, LearntBounds) and isinstance(none, LearntBounds)
     assert (pay.low, pay.high) == (-32, 1024)
     assert not none.found
 

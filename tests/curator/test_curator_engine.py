@@ -20,6 +20,7 @@ from discreet.queries.tallies import (
     Rows,
     Squares,
     Tally,
+    Term,
     Total,
     Valued,
     steps_of,
@@ -111,7 +112,7 @@ def test_tallies_of_one_scan_add_up_what_the_rows_say(
     schema, rows = schema_of(), rows_of(200)
     text = "SELECT count(*) FROM people WHERE age IS NOT NULL OR member"
     condition = parse_curator_question(text, schema).condition
-    terms = [
+    terms: list[Term] = [
         Rows(), Present("sex"), Valued("income"), Total("age", 2, 119), Total("income", 8, 0),
         Squares("age", 2, 119, 0), Squares("age", 2, 119, 5), Cells("age", 3), Cells("age", 0),
         Cells("born"), Total("member", 2, 1),

@@ -27,6 +27,7 @@ from discreet.queries.tallies import (
     Present,
     Squares,
     Tally,
+    Term,
     Total,
     Valued,
     is_whole,
@@ -203,7 +204,11 @@ def test_a_row_adds_no_more_than_the_bounds_even_where_doubles_round_beyond_them
     assert expression is not None
     assert expression_bounds(expression, ROUNDED) == (0, 2)
     frame = pd.DataFrame({"y": [0.2, 9.0, 0.1], "g": [0, 1, 2]})
-    terms = [Total(expression, 1, 0), Total(expression, 4, 4, 3), Squares(expression, 2, 2, 0)]
+    terms: list[Term] = [
+        Total(expression, 1, 0),
+        Total(expression, 4, 4, 3),
+        Squares(expression, 2, 2, 0),
+    ]
     with open_engine(frame, ROUNDED) as engine:
         found = engine.tally([Tally(term, ("g",)) for term in terms])
     for term, numbers in zip(terms, found, strict=True):

@@ -20,7 +20,7 @@ from discreet.errors import BudgetExceeded
 from discreet.ledger import EntryState, Ledger
 from discreet.privacy.adjacency import Adjacency
 from discreet.queries.group_choices import CellScores
-from discreet.queries.tallies import Cells, Present, Rows, Squares, Tally, Total, Valued
+from discreet.queries.tallies import Cells, Present, Rows, Squares, Tally, Term, Total, Valued
 from tests.curator.conftest import Opener, schema_of
 
 HALF = DiscreteLaplace(epsilon=Fraction(1, 2))
@@ -31,7 +31,8 @@ class Watching:
     """An engine that answers zeros, and notes how far the entry had come when it was asked."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self.ledger, self.seen = ledger, []
+        self.ledger = ledger
+        self.seen: list[Any] = []
 
     def tally(self, tallies: list[Tally]) -> list[np.ndarray]:
         self.seen.append([entry.state for entry in self.ledger.entries()])
@@ -109,7 +110,7 @@ values = ["a", "b"]
 other = false
 nulls = "exclude"
 """
-TERMS = [
+TERMS: list[Term] = [
     Rows(), Present("x"), Valued("x"), Total("x", 2, 0), Total("x", 2, 6), Squares("x", 2, 6, 1),
     Cells("x"), Cells("x", 2),
 ]  # fmt: skip

@@ -156,10 +156,10 @@ def test_no_value_stops_a_view(tmp_path: Path) -> None:
     folder = written(found, tmp_path / "care")
     with dc.Curator(folder, schema_of(), ledger=tmp_path / "l.db", cap=BUDGET) as curator:
         answers = curator.ask("SELECT sex, avg(cost) FROM care GROUP BY sex", budget=BUDGET)
-        (found,) = answers.columns
-        assert len(found.estimate) == schema_of().column("sex").cells
+        (means,) = answers.columns
+        assert len(means.estimate) == schema_of().column("sex").cells
         assert all(
-            0 <= low <= high <= 99 for low, high in zip(found.lower, found.upper, strict=True)
+            0 <= low <= high <= 99 for low, high in zip(means.lower, means.upper, strict=True)
         )
 
 

@@ -8,6 +8,7 @@ said that a column has no null.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -64,7 +65,7 @@ FAR = 4611686018427387050
 
 def written(path: Path, *, with_the_row: bool) -> str:
     rows = 60
-    columns = {
+    columns: dict[str, list[Any]] = {
         "age": [k % 50 for k in range(rows)],
         "x": [0.5] * rows,
         "m": ["F"] * rows,

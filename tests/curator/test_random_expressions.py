@@ -14,7 +14,7 @@ from discreet.errors import BadQuestion
 from discreet.queries.tallies import Rows, Tally
 from discreet.questions.cells.reach import Reach, numbers, reach_of, value_of
 from discreet.questions.dialects.curator_sql import parse_curator_question
-from discreet.questions.expressions import Expression
+from discreet.questions.expressions import ColumnValue, Constant, Expression
 from tests.curator.random_sql import Conditions
 from tests.curator.reference import column_value, evaluate
 
@@ -90,8 +90,10 @@ def check_reach(seed: int, count: int, rows: int) -> None:
 def evaluate_read(condition: Expression, row: dict[str, Any]) -> Any:
     from tests.curator import reference
 
-    if not hasattr(condition, "arguments"):
-        return row[condition.column] if hasattr(condition, "column") else condition.value
+    if isinstance(condition, ColumnValue):
+        return row[condition.column]
+    if isinstance(condition, Constant):
+        return condition.value
     return reference._call(condition, [evaluate_read(one, row) for one in condition.arguments])
 
 

@@ -91,7 +91,7 @@ class ReferenceEngine:
                 code is not None and code < one.value_cells
                 for code, one in zip(cell, chosen, strict=True)
             ):
-                node = tuple(code >> shift for code, shift in zip(cell, shifts, strict=True))
+                node = tuple(int(code or 0) >> s for code, s in zip(cell, shifts, strict=True))
                 tally[node] = tally.get(node, 0) + 1
         return np.array([tally.get(tuple(map(int, node)), 0) for node in nodes], dtype=np.int64)
 
@@ -168,7 +168,8 @@ def _arrow(table: Table | pa.Table, schema: Schema, place: Path) -> Engine:
 
 def _reference(table: Table | pa.Table, schema: Schema, place: Path) -> Engine:
     rows = table.to_pydict() if isinstance(table, pa.Table) else table
-    return ReferenceEngine(rows, schema)
+    reference: Any = ReferenceEngine(rows, schema)  # it counts marginals, nodes and sums alone
+    return reference
 
 
 def _postgres(table: Table | pa.Table, schema: Schema, place: Path) -> Engine:

@@ -15,6 +15,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from discreet import postgres_addresses
 from discreet.engines.postgres import session as postgres_session
 from discreet.errors import EngineFailed
 from discreet.ledger import Ledger
@@ -107,7 +108,12 @@ def waiting(postgres: Server) -> bool:
 
 def after(condition: Callable[[], bool], act: Callable[[], object]) -> threading.Thread:
     """Does something in a thread, once a condition holds."""
-    thread = threading.Thread(target=lambda: (until(condition), act()))
+
+    def waits_and_acts() -> None:
+        until(condition)
+        act()
+
+    thread = threading.Thread(target=waits_and_acts)
     thread.start()
     return thread
 
@@ -159,7 +165,7 @@ def test_a_full_disk_of_postgresql_leaves_the_charge_and_no_file(
     files = data / "base" / "pgsql_tmp"
     files.mkdir(exist_ok=True)
     os.chown(files, data.stat().st_uid, data.stat().st_gid)
-    connected = postgres_session.connected
+    connected = postgres_addresses.connected
 
     def on_a_full_disk(address: Any) -> Any:
         connection = connected(address)

@@ -21,7 +21,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference import ReferenceEngine
 
 from discreet.engines import SumRequest, open_engine
 from discreet.schema import (
@@ -33,8 +32,10 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
+from discreet.schema.columns.column import Outside
 from discreet.schema.columns.temporal import DATE_GRANULARITIES, DATETIME_GRANULARITIES
 from discreet.schema.columns.values import INSTANT_PATTERN, NUMBER_PATTERN, WHITESPACE
+from tests.engines.reference import ReferenceEngine
 from tests.harness.material.engine_rows import encoded_rows
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
@@ -57,6 +58,8 @@ WORDS = (
 )
 MANY_CUTS = tuple(float(n) * 1.1 for n in range(-9, 30))
 
+GUESSED = NumberColumn("guessed", -1.5, 8.1, bits=6, outside="other")
+BEYOND: tuple[Outside, ...] = ("edge", "other", "edge", "exclude", "other")
 COLUMNS = (
     CategoryColumn("category", WORDS),
     CategoryColumn("strict category", WORDS, other=False, nulls="exclude"),
@@ -68,7 +71,7 @@ COLUMNS = (
     IntegerColumn("whole integer", -(2**60), 2**60 - 1, width=8, outside="exclude"),
     IntegerColumn("exact integer", 2**53 - 50, 2**53 + 49),
     NumberColumn("one bit", -1.5, 8.0, bits=1),
-    NumberColumn("guessed", -1.5, 8.1, bits=6, outside="other"),
+    GUESSED,
     NumberColumn("guessed right", -1.5, 8.1, bits=7, closed="right", outside="exclude"),
     NumberColumn("formula", -1e6, 1e6, bits=40, nulls="exclude"),
     NumberColumn("formula right", -0.1, 0.7, bits=20, closed="right"),
@@ -78,9 +81,7 @@ COLUMNS = (
         DateColumn(
             f"date {size}", date(1960, 2, 29), date(2031, 5, 3), granularity=size, outside=outside
         )
-        for size, outside in zip(
-            DATE_GRANULARITIES, ("edge", "other", "edge", "exclude", "other"), strict=True
-        )
+        for size, outside in zip(DATE_GRANULARITIES, BEYOND, strict=True)
     ),
     *(
         DatetimeColumn(
@@ -125,7 +126,7 @@ texts = st.one_of(
         st.text(WHITESPACE, max_size=2), st.integers(-9, 30), st.text(WHITESPACE, max_size=2)
     ).map(lambda parts: f"{parts[0]}{parts[1]}{parts[2]}"),
 )
-edges = [-1.5, 8.1, 8.0, -0.1, 0.7, *MANY_CUTS, *(SCHEMA.column("guessed").inner_edges or ())]
+edges = [-1.5, 8.1, 8.0, -0.1, 0.7, *MANY_CUTS, *(GUESSED.inner_edges or ())]
 EXTREMES = [2.0**63, -(2.0**63), 2.0**53 + 2, 1e30, -1e300, 5e-324, -0.0]
 floats = st.one_of(
     st.floats(),
@@ -153,10 +154,11 @@ def moments(unit: str) -> st.SearchStrategy[np.datetime64]:
     per = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
     reach = min(2**63 // per, 2**63 // 10**6) * per - 10**9
     near = st.integers(-(10**7), 10**7).map(lambda n: n * per // 10**4)
+    make: Any = np.datetime64
     now = st.integers(-(5 * 10**8), 2 * 10**9).flatmap(
         lambda s: st.integers(0, per - 1).map(lambda rest: s * per + rest)
     )
-    return st.one_of(st.integers(-reach, reach), near, now).map(lambda n: np.datetime64(n, unit))
+    return st.one_of(st.integers(-reach, reach), near, now).map(lambda n: make(n, unit))
 
 
 def clocked(unit: str, zone: str | None) -> Any:

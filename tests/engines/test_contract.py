@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from reference import OPENERS
 
 from discreet.engines import Engine, SumRequest
 from discreet.engines.passes import MOST_JOINT_CELLS, groupings
@@ -26,9 +25,10 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
+from tests.engines.reference import OPENERS
 from tests.harness.material.engine_rows import encoded_rows
 
-Open = Callable[[Any, Schema], Engine]
+Open = Callable[..., Engine]
 
 PEOPLE = Schema(
     dataset="people",
@@ -39,7 +39,7 @@ PEOPLE = Schema(
         BooleanColumn("here", nulls="exclude"),
     ),
 )
-ROWS = {
+ROWS: dict[str, list[Any]] = {
     "age": [3, 3, -5, 99, None, 9, 0, 3],
     "sex": ["F", "M", "F", "X", None, "M", "F", "F"],
     "pay": [0.5, 7.5, 8.0, 9.0, None, 1.0, float("nan"), 0.25],
@@ -304,7 +304,11 @@ def test_every_verb_sees_at_most_max_rows_of_a_person(open_: Open, max_rows: int
 def test_one_person_more_moves_each_answer_by_at_most_max_rows(open_: Open, max_rows: int) -> None:
     schema = owned_by(max_rows)
     data = visits(seed=5)
-    more = {"person": ["new"] * 8, "age": [4, 4, 4, 5, 6, 7, 8, None], "pay": [8.0] * 8}
+    more: dict[str, list[Any]] = {
+        "person": ["new"] * 8,
+        "age": [4, 4, 4, 5, 6, 7, 8, None],
+        "pay": [8.0] * 8,
+    }
     both = {name: [*more[name][:3], *values, *more[name][3:]] for name, values in data.items()}
     before, after = open_(data, schema), open_(both, schema)
     for left, right in zip(

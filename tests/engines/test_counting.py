@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from reference import OPENERS
 
 from discreet.engines import Engine, sorted_codes
 from discreet.engines.duckdb import dialect as duckdb_dialect
@@ -33,6 +32,7 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
+from tests.engines.reference import OPENERS
 from tests.harness.material.engine_rows import encoded_rows
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
@@ -120,7 +120,7 @@ def asked(
             code is not None and code < one.value_cells
             for code, one in zip(codes, columns, strict=True)
         ):
-            found.append([code >> shift for code, shift in zip(codes, shifts, strict=True)])
+            found.append([int(code or 0) >> s for code, s in zip(codes, shifts, strict=True)])
     nodes = np.array([*found, [0] * len(names), [2**64 - 1] * len(names)], dtype=np.uint64)
     beside = nodes + random.integers(0, 2, nodes.shape, dtype=np.uint64)
     return random.permutation(np.concatenate([nodes, beside]))
@@ -197,9 +197,12 @@ def test_a_deep_tree_is_counted_from_one_scan(
     """What a scan is: a query whose result is fetched as arrays."""
     scans = []
     fetch = Session.arrays
-    monkeypatch.setattr(
-        Session, "arrays", lambda self, query: (scans.append(query), fetch(self, query))[1]
-    )
+
+    def noted(self: Session, query: Any) -> Any:
+        scans.append(query)
+        return fetch(self, query)
+
+    monkeypatch.setattr(Session, "arrays", noted)
     declared, data = schema(), rows(seed=5)
     with opened("duckdb-parquet", data, declared, tmp_path) as engine:
         for many, names in enumerate((("id",), ("near", "pay"), ("small",)), start=1):

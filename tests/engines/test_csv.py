@@ -143,7 +143,7 @@ def test_a_malformed_line_neither_stops_the_engine_nor_shows(
 ) -> None:
     line = MALFORMED[kind]
     before = b"age,city\n" + b"1,Ulm\n2,Ulm\n"
-    bad = line if isinstance(line, bytes) else line.encode()
+    bad = line if isinstance(line, bytes) else str(line).encode()
     rows = bad.count(b"\n")
     with open_engine(written(tmp_path, before + bad), schema()) as engine:
         assert engine.row_count() == 2 + rows

@@ -28,6 +28,14 @@ from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import IntegerColumn, Schema
 
 CANARY = "CANARY-7719"
+
+
+def written(query: str, path: Path) -> None:
+    relation = duckdb.sql(query)
+    assert relation is not None
+    relation.write_parquet(str(path))
+
+
 SCHEMA = Schema(dataset="s", columns=(IntegerColumn("a", 0, 9),))
 TABLE = pa.table({"a": [1, 2, None]})
 
@@ -122,7 +130,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_what_a_killed_process_spilled_is_removed_by_the_next_one(place: Path) -> None:
     path = place.parent / "t.parquet"
-    duckdb.sql("SELECT range AS p, range % 10 AS a FROM range(1500000)").write_parquet(str(path))
+    written("SELECT range AS p, range % 10 AS a FROM range(1500000)", path)
     run = subprocess.run(
         [sys.executable, "-c", KILLED, str(place), str(path)],
         env={"PYTHONPATH": "src"},
@@ -183,9 +191,7 @@ except KeyboardInterrupt:
 
 def test_control_c_stops_the_query_and_leaves_no_file(place: Path) -> None:
     path = place.parent / "t.parquet"
-    duckdb.sql("SELECT hash(range) AS p, hash(range) % 10 AS a FROM range(6000000)").write_parquet(
-        str(path)
-    )
+    written("SELECT hash(range) AS p, hash(range) % 10 AS a FROM range(6000000)", path)
     run = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, str(place), str(path)],
         env={"PYTHONPATH": "src"},
@@ -203,9 +209,7 @@ def test_control_c_stops_the_query_and_leaves_no_file(place: Path) -> None:
 
 def test_progress_is_reported_and_a_callback_can_stop_the_engine(place: Path) -> None:
     path = place.parent / "t.parquet"
-    duckdb.sql("SELECT hash(range) AS p, hash(range) % 10 AS a FROM range(3000000)").write_parquet(
-        str(path)
-    )
+    written("SELECT hash(range) AS p, hash(range) % 10 AS a FROM range(3000000)", path)
     schema = Schema(dataset="s", unit=PrivacyUnit("p", 2), columns=SCHEMA.columns)
     seen: list[float] = []
     with open_engine(path, schema, threads=1, progress=seen.append) as engine:
@@ -281,7 +285,8 @@ class _Noted:
     """A connection that notes what it is asked."""
 
     def __init__(self, connection: Any, asked: list[list[str]]) -> None:
-        self._connection, self._all, self._own = connection, asked, []
+        self._connection, self._all = connection, asked
+        self._own: list[str] = []
         asked.append(self._own)
 
     def execute(self, text: str) -> Any:

@@ -79,7 +79,7 @@ def test_every_kind_of_source_gives_the_same_counts(tmp_path: Path) -> None:
         ds.dataset(TABLE),
         TABLE.to_pandas(),
         pl.from_arrow(TABLE),
-        pl.from_arrow(TABLE).lazy(),
+        pl.DataFrame(TABLE).lazy(),
         TABLE.to_pandas(types_mapper=pd.ArrowDtype),
         TABLE.to_pandas().convert_dtypes(),
         TABLE.to_pandas().astype({"b": "category"}),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,7 +31,7 @@ from discreet.schema.columns.column import Column
 from discreet.schema.columns.values import boolean_of
 
 Row = dict[str, Any]
-COMPARED = {
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
     ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -110,7 +110,7 @@ class ListEngine:
             if place is None or not added or not self._holds(tally.condition, row):
                 continue
             if isinstance(tally.term, Persons):
-                key = (*place, row[self._schema.unit.identifier])
+                key = (*place, row[str(self._schema.unit.identifier)])
                 added = 0 if key in seen else 1
                 seen.add(key)
             counts[place] += added
@@ -119,7 +119,7 @@ class ListEngine:
         return np.array(clamped, dtype=np.int64)
 
     def _place(self, tally: Tally, row: Row) -> tuple[int, ...] | None:
-        names = list(tally.groups)
+        names = [str(name) for name in tally.groups]
         codes: list[int | None] = []
         if tally.found is not None:
             key = tuple(str(row.get(name)) for name in tally.found.columns)
@@ -161,7 +161,7 @@ class ListEngine:
                 column = self._schema.column(left.column)
                 if isinstance(column, OrderedColumn):
                     value = column.unit_of(row.get(column.name))
-                    return value is not None and bool(COMPARED[condition.name](value, right.value))
+                    return value is not None and COMPARED[condition.name](value, right.value)
         raise BadQuestion("The engine of lists knows comparisons with constants, joined by AND.")
 
     def held_keys(

@@ -41,7 +41,11 @@ def walked(way: Way, folder: Path) -> ReleaseReader:
 
     False alarm: 1e-7 at the interval, 1e-6 at the audit.
     """
-    asked = {"budget": BUDGET, "workload": way.workload, "algorithms": way.algorithms}
+    asked: dict[str, Any] = {
+        "budget": BUDGET,
+        "workload": way.workload,
+        "algorithms": way.algorithms,
+    }
     planned = dc.plan(way.schema, rows=1000, **asked).to_dict()["classes"]
     assert [each["class"] for each in planned] == list(way.workload)
     assert all(each["expected_error"] > 0 for each in planned)
@@ -74,7 +78,7 @@ def _replayed(way: Way, asked: dict[str, Any]) -> None:
 
     neighbours = [replace(table, rows=rows[:-1]), replace(table, rows=(*rows, rows[0]))]
     for losses in check_neighbours(table, neighbours, run):
-        assert 0 < sum(loss.epsilon for loss in losses) <= BUDGET.epsilon
+        assert 0 < sum(loss.epsilon or 0 for loss in losses) <= (BUDGET.epsilon or 0)
 
 
 def _audited(way: Way, asked: dict[str, Any]) -> None:

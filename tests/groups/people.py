@@ -75,18 +75,19 @@ def tallied(tally: Tally, rows: Sequence[Row], schema: Schema) -> np.ndarray:
     """What an engine would return, by the schema's own encoder."""
     names = ("region", "sex", "income", "age")
     found = np.zeros(tally.shape(schema), dtype=np.int64)
-    term = tally.term
+    term: Any = tally.term
     column = schema.column(term.column if isinstance(term, Cells) else term.of)
     for row in rows:
-        values = dict(zip(names, row, strict=True))
-        group = tuple(schema.column(name).code_of(values[name]) for name in tally.groups)
+        values: dict[str, Any] = dict(zip(names, row, strict=True))
+        codes = [schema.column(str(name)).code_of(values[str(name)]) for name in tally.groups]
+        group: Any = tuple(each for each in codes if each is not None)
         code = column.code_of(values[column.name])
-        if None in (code, *group) or code >= column.value_cells:
+        if code is None or len(group) < len(codes) or code >= column.value_cells:
             continue
         if isinstance(term, Cells):
-            found[(*group, code >> term.shift)] += 1
+            found[(*group, code >> (term.shift or 0))] += 1
         elif isinstance(term, Total):
-            low, high = column.value_bounds
+            low, high = column.value_bounds or (0, 0)
             value = min(max(float(values[column.name]), float(low)), float(high))
             found[group] += round(value * term.grid) - term.center
         else:

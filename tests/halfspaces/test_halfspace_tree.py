@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from discreet import plan, release
 from discreet.artifacts.files import read_release, write_release
+from discreet.artifacts.measurement import TreeMeasurement
 from discreet.artifacts.release import Part
 from discreet.core.noise import DrawnNoise
 from discreet.core.refining import refine
@@ -29,6 +30,7 @@ from discreet.privacy.cost import Accounting
 from discreet.questions.cells.pieces import extents
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
+from discreet.schema.columns.ordered import OrderedColumn
 
 SQUARE = """
 dataset = "square"
@@ -97,8 +99,9 @@ def measured(schema: Schema, rows: np.ndarray, epsilon: str = "1") -> Part:
 
 def cells_of(part: Part, schema: Schema) -> tuple[PrunedTree, TreeCells]:
     (tree,) = part.measurements
+    assert isinstance(tree, TreeMeasurement)
     pruned = PrunedTree(layers_of(tree), columns=("a", "b"), schema=schema)
-    sides = [extents(schema.column(name)) for name in ("a", "b")]
+    sides = [extents(column) for column in schema.columns if isinstance(column, OrderedColumn)]
     return pruned, TreeCells(pruned, part.estimates["leaves"], sides)
 
 

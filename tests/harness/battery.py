@@ -269,8 +269,8 @@ def made_up(number: int, seed: int) -> Iterator[Values]:
         ("moments", "TIMESTAMP", "timestamp", moment),
     )
     for place in range(number // 60):
-        name, *types, make = makers[place % len(makers)]
-        yield Values(f"made-up {name} {place}", *types, tuple(make() for _ in range(60)))
+        name, there, here, make = makers[place % len(makers)]
+        yield Values(f"made-up {name} {place}", there, here, tuple(make() for _ in range(60)))
 
 
 def in_duckdb(values: Values, folder: Path) -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_samplers_goodness_of_fit import fit
 
 import discreet
 from discreet import samplers
@@ -28,6 +27,7 @@ from discreet.core.test_door import (
 )
 from discreet.samplers import entropy as entropy_module
 from discreet.samplers.entropy import Entropy, current_entropy, entropy_is_injected, system_entropy
+from tests.kernel.test_samplers_goodness_of_fit import fit
 
 SOURCES = Path(discreet.__file__).parent
 

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,7 @@ def together(
 
 
 def charges(ledger: Ledger, many: int, cost: str = "1/10") -> list[Callable[[], object]]:
-    return [
-        lambda number=number: pay(ledger, Budget(epsilon=cost), f"q{number}")
-        for number in range(many)
-    ]
+    return [partial(pay, ledger, Budget(epsilon=cost), f"q{number}") for number in range(many)]
 
 
 @pytest.fixture

@@ -8,10 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
-from test_samplers_goodness_of_fit import DRAWS, FALSE_ALARM, fit, fit_of_draws, laplace_cdf
 
 from discreet.errors import BadInput
 from discreet.samplers import bernoulli_exp, noise_chain, select_exponential
+from tests.kernel.test_samplers_goodness_of_fit import (
+    DRAWS,
+    FALSE_ALARM,
+    fit,
+    fit_of_draws,
+    laplace_cdf,
+)
 
 
 @pytest.mark.parametrize("unit", [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(7, 3)])

@@ -11,16 +11,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
-from test_samplers_goodness_of_fit import (
-    DRAWS,
-    FALSE_ALARM,
-    discrete_gaussian_cdf,
-    fit,
-    fit_of_draws,
-    geometric_cdf,
-    laplace_cdf,
-    rounded_gaussian_cdf,
-)
 
 from discreet.errors import BadInput
 from discreet.samplers import (
@@ -29,6 +19,16 @@ from discreet.samplers import (
     geometric,
     rounded_gaussian,
     uniform_below,
+)
+from tests.kernel.test_samplers_goodness_of_fit import (
+    DRAWS,
+    FALSE_ALARM,
+    discrete_gaussian_cdf,
+    fit,
+    fit_of_draws,
+    geometric_cdf,
+    laplace_cdf,
+    rounded_gaussian_cdf,
 )
 
 SCALES = [Fraction(s) for s in ("1/100", "1/3", "1", "5/2", "10", "1000", "1000000000")]

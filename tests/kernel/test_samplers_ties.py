@@ -14,15 +14,6 @@ import mpmath
 import numpy as np
 import pytest
 from scipy import stats
-from test_samplers_goodness_of_fit import (
-    FALSE_ALARM,
-    discrete_gaussian_cdf,
-    fit,
-    fit_of_draws,
-    geometric_cdf,
-    laplace_cdf,
-    rounded_gaussian_cdf,
-)
 
 from discreet.core.test_door import ConstantEntropy, ReplayedEntropy
 from discreet.samplers import discrete_laplace, gaussian, geometric
@@ -37,6 +28,15 @@ from discreet.samplers.gaussian import (
 )
 from discreet.samplers.laplace import GeometricSampler, signed_sampler, unsigned_sampler
 from discreet.samplers.table import DigitTable, Widths
+from tests.kernel.test_samplers_goodness_of_fit import (
+    FALSE_ALARM,
+    discrete_gaussian_cdf,
+    fit,
+    fit_of_draws,
+    geometric_cdf,
+    laplace_cdf,
+    rounded_gaussian_cdf,
+)
 
 NARROW = {"widths": Widths(2, 4), "digit_bits": 2, "table_scales": 1}
 

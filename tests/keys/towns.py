@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -38,7 +39,7 @@ def schema_of(
     return dc.Schema.loads(SCHEMA.format(adjacency=adjacency, unit=unit, nulls=nulls) + more)
 
 
-def frame_of(towns: list[str | None], **columns: list[Any]) -> pd.DataFrame:
+def frame_of(towns: Sequence[str | None], **columns: list[Any]) -> pd.DataFrame:
     """One person a row, unless said otherwise."""
     sexes = ["F" if place % 2 else "M" for place in range(len(towns))]
     given = {"person": range(len(towns)), "town": towns, "sex": sexes, **columns}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -263,7 +264,7 @@ def test_one_charge_pays_for_all_questions_of_a_statement(path, schema, tmp_path
 
 
 def test_values_of_a_column_by_group_come_with_intervals_that_hold(
-    exact_release: Callable[[str], Answers], truth: Callable[[str], list[tuple[object, ...]]]
+    exact_release: Callable[[str], Answers], truth: Callable[[str], list[tuple[Any, ...]]]
 ) -> None:
     """The noise is off, so the true number is surely between the ends, and the mode is the true one."""
     counted = exact_release("SELECT sex, count(DISTINCT score) AS n FROM people GROUP BY sex")

@@ -256,7 +256,7 @@ def test_groups_that_the_condition_rules_out_are_left_out() -> None:
     found = reader.ask(
         "SELECT month(d) AS m, b, count(*) FROM t WHERE d >= '2012-02-06' GROUP BY m, b"
     )
-    assert sorted({found.value(0, int(code)) for code in found.codes[:, 0]}) == [2, 3]
+    assert {found.value(0, int(code)) for code in found.codes[:, 0]} == {2, 3}
     assert [found.value(1, code) for code in range(3)] == [False, True, None]
     assert found.groups == ("m", "b")
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,14 +31,8 @@ nulls = "exclude"
 """
 )
 LEVELS = [Fraction(1, 2), Fraction(1, 10), Fraction(9, 10), Fraction(2, 3)]
-SCORES = [
-    make(Tally(Cells("x", 0), groups))
-    for groups in ((), ("g",))
-    for make in (
-        *(lambda tally, level=level: RankScores(tally, level) for level in LEVELS),
-        CellScores,
-    )
-]
+MAKERS: list[Any] = [*(partial(RankScores, level=level) for level in LEVELS), CellScores]
+SCORES = [make(Tally(Cells("x", 0), groups)) for groups in ((), ("g",)) for make in MAKERS]
 
 
 def tables(groups: int) -> Iterator[np.ndarray]:

@@ -59,7 +59,8 @@ class TableEngine:
     """The protocol's verbs over a list of rows, by the schema's own reference encoder."""
 
     def __init__(self, rows: Sequence[Row], schema: Schema, *, broken: BaseException | None = None):
-        self.schema, self.broken, self.calls, self.closed = schema, broken, [], False
+        self.schema, self.broken, self.closed = schema, broken, False
+        self.calls: list[str] = []
         self.rows = self._bounded(list(rows))
 
     def _bounded(self, rows: list[Row]) -> list[Row]:
@@ -106,7 +107,7 @@ class TableEngine:
         return [self._sum(request) for request in requests]
 
     def _sum(self, request: SumRequest) -> int:
-        column = checked_sum(self.schema, request)
+        column: Any = checked_sum(self.schema, request)
         low, high = column.value_bounds
         total = 0
         for row in self.rows:
@@ -126,22 +127,23 @@ class TableEngine:
     def _tally(self, tally: Tally) -> np.ndarray:
         """Totals, values and cells of all rows by group: what releases ask for."""
         found = np.zeros(tally.shape(self.schema), dtype=np.int64)
-        term = tally.term
-        column = self.schema.column(term.column if isinstance(term, Cells) else term.of)
+        term: Any = tally.term
+        column: Any = self.schema.column(term.column if isinstance(term, Cells) else term.of)
         for row in self.rows:
             code = column.code_of(row[column.name])
-            group = [self.schema.column(name).code_of(row[name]) for name in tally.groups]
-            if None in (code, *group) or code >= column.value_cells:
+            codes = [self.schema.column(str(n)).code_of(row[str(n)]) for n in tally.groups]
+            group = tuple(each for each in codes if each is not None)
+            if code is None or len(group) < len(codes) or code >= column.value_cells:
                 continue
-            if isinstance(tally.term, Cells):
-                found[(*group, code >> tally.term.shift)] += 1
+            if isinstance(term, Cells):
+                found[(*group, code >> (term.shift or 0))] += 1
                 continue
             low, high = column.value_bounds
             added = 1
-            if isinstance(tally.term, Total):
+            if isinstance(term, Total):
                 value = min(max(Fraction(column.unit_of(row[column.name])), low), high)
-                added = round(value * tally.term.grid) - tally.term.center
-            found[tuple(group)] += added
+                added = round(value * term.grid) - term.center
+            found[group] += added
         return found.reshape(-1)
 
     def row_count(self) -> int:

@@ -115,7 +115,7 @@ def test_commands_refuse_in_one_sentence_and_change_nothing(
     ):
         code, printed = command(capsys, *words)
         assert code == 2 and said in printed, (words, printed)
-    assert not load_settings(place).ledger.exists()
+    assert not Path(load_settings(place).ledger).exists()
 
 
 def test_a_backup_is_put_back_and_an_old_one_is_refused_until_somebody_answers_for_it(

@@ -11,6 +11,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,9 @@ def kill_under_load(folder: Path, *, kills: int, answers_before_each: int) -> No
                     lost.add(key)
                 step.notify_all()
 
+    def reached(goal: int) -> bool:
+        return len(given) >= goal
+
     clients = [threading.Thread(target=client, args=(number,)) for number in range(4)]
     for each in clients:
         each.start()
@@ -180,7 +184,7 @@ def kill_under_load(folder: Path, *, kills: int, answers_before_each: int) -> No
         for _ in range(kills):
             with step:
                 goal = len(given) + answers_before_each
-                assert step.wait_for(lambda goal=goal: len(given) >= goal, timeout=60)
+                assert step.wait_for(partial(reached, goal), timeout=60)
             server.kill()
             server.start()
         with step:

@@ -6,6 +6,7 @@ import random
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy.stats import fisher_exact
@@ -86,7 +87,7 @@ def replies(service: Running, asked: list[str]) -> tuple[list[object], list[floa
     return found, times
 
 
-def compare(tmp_path: Path, many: int, **limits: int) -> tuple[list[float], list[float]]:
+def compare(tmp_path: Path, many: int, **limits: Any) -> tuple[list[float], list[float]]:
     asked = questions(many)
     both: list[tuple[list[object], list[float]]] = []
     with recording() as tape:

@@ -244,9 +244,9 @@ def test_a_killed_node_loses_no_charge_and_the_other_gives_its_recorded_answers(
     try:
         for _ in range(5):
             victim, shaky = node("one")
-            for place in range(6):
+            for turn in range(6):
                 number = asked = asked + 1
-                if place == 4:
+                if turn == 4:
                     threading.Timer(0.02, victim.send_signal, [signal.SIGKILL]).start()
                 sql, key = COUNT.format(number % 100), f"key-{number}"
                 try:

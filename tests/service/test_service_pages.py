@@ -7,6 +7,7 @@ import html
 import io
 import json
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -129,7 +130,7 @@ def test_a_form_without_its_key_or_from_another_site_changes_nothing(
     who = "carla" if path.startswith(("/people", "/publish")) else "ann"
     browser = Browser(service, who)
     before = service.charges, len(service.house.accounts.events())
-    fields = {
+    fields: dict[str, Any] = {
         "sql": COUNT.format(70), "epsilon": "0.01", "name": "mallory", "role": "custodian",
         "amount": "9", "dataset": "people", "schema": "x", "confirm": "yes",
         "wish": "for=marginals(1)&epsilon=1", "question": "1",
@@ -350,7 +351,9 @@ def test_the_page_explains_what_the_terminal_explains_to_everybody(service: Runn
             assert all(f">{cell}</td>" in text for cell in row), (title, row)
     assert text.count("<svg") == 3  # the mark of the site, two densities, their log-ratio
     released = html.unescape(browser.get("/explain?release=open").body.decode())
-    budget = service.house.shelf.get("open").reader.release.budget
+    shelved = service.house.shelf.get("open")
+    assert shelved is not None
+    budget = shelved.reader.release.budget
     assert lead_of(explain(budget)) in released
 
 

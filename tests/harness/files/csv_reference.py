@@ -88,7 +88,8 @@ def _field(text: str, at: int, csv: CsvOptions, ends: str = "") -> tuple[str, in
         while start < len(text) and text[start] == " ":
             start += 1
     if csv.quote and start < len(text) and text[start] == csv.quote:
-        pieces, at = [], start + 1
+        pieces: list[str] = []
+        at = start + 1
         while True:
             closing = text.find(csv.quote, at)
             if closing < 0:

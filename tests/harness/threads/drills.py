@@ -70,7 +70,7 @@ def _mixture(group: list[Drill]) -> Drill:
     )
 
 
-def compared(drill: Drill, alone: Sequence[Any], outcomes: Sequence[Outcome]) -> Iterator[str]:
+def compared(drill: Drill, alone: Any, outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Outcomes that are not what the same call came to when nobody else was there."""
     for each in outcomes:
         found, right = plain(each), alone[each.thread]
