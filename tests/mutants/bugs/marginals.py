@@ -184,8 +184,8 @@ MARGINALS = (
         name="distances-below-zero-take-the-noise-out-of-usual-errors",
         trap=42,
         file="src/discreet/families/tables/answer/models/usual_errors.py",
-        old="return cls((max(distance, 0.0) + UPPER_END * math.sqrt(variance)) / size)",
-        new="return cls(max(distance + UPPER_END * math.sqrt(variance), 0.0) / size)",
+        old="return (max(math.fsum(distances), 0.0) + UPPER_END * math.sqrt(variance)) / len(distances)",
+        new="return max(math.fsum(distances) + UPPER_END * math.sqrt(variance), 1e-9) / len(distances)",
         tests=(
             "tests/marginals/test_usual_errors.py::"
             "test_a_distance_below_zero_leaves_the_noise_in_every_interval",
@@ -203,13 +203,36 @@ MARGINALS = (
         ),
     ),
     Mutant(
-        name="the-usual-error-of-a-cell-taken-for-a-sum-of-cells",
+        name="distances-of-other-tables-stand-for-a-tables-own",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/usual_errors.py",
+        old="    middle = measured - noise * noise / mean\n",
+        new="    middle = mean - noise * noise / mean\n",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_a_table_that_a_model_gets_wrong_has_wide_intervals_beside_many_that_it_gets_right",
+        ),
+    ),
+    Mutant(
+        name="a-noisy-distance-decides-which-table-is-believed",
         trap=42,
         file="src/discreet/families/tables/answer/models/model_table.py",
-        old="single = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64) == 1",
-        new="single = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64) >= 1",
+        old="max(model.usually_off, 1.0)",
+        new="max(model.distance, 1.0)",
         tests=(
-            "tests/marginals/test_usual_errors.py::test_sums_over_cells_keep_the_bound_that_is_proved",
+            "tests/marginals/test_usual_errors.py::"
+            "test_noise_in_distances_does_not_decide_which_table_of_a_model_is_believed",
+        ),
+    ),
+    Mutant(
+        name="a-set-of-cells-is-off-by-no-more-than-one-of-them",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/model_table.py",
+        old="shares = summed(self.usual.shares, mask, others(self.counts.ndim, group_axes))",
+        new="shares = summed(self.usual.shares / self.counts.size, mask, others(self.counts.ndim, group_axes))",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_sums_over_cells_reach_no_further_than_the_bound_that_is_proved",
         ),
     ),
 )

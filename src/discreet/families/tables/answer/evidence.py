@@ -96,9 +96,9 @@ def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
     known = ResidualTables(schema, found.residuals, rows=round(rows))
     filled = [table for table in found.models if not known.determines(table.columns)]
     if filled:
-        usual = UsualErrors.of((each.counts, each.distance, each.law) for each in filled)
-        for table in filled:
-            table.usual = usual
+        usual = UsualErrors.of([(each.counts, each.distance, each.law) for each in filled])
+        for table, own in zip(filled, usual, strict=True):
+            table.usual = own
     return found
 
 

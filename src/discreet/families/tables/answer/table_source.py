@@ -58,7 +58,7 @@ MOST_LISTED = 1 << 12
 NUMBERS = ("estimate", "lower", "upper", "std")
 CELL_NOTE = "An interval that covers discretisation also allows for rows inside a cell that the condition splits. In a sum, it allows for values anywhere inside their cell."
 MODEL_NOTE = "An interval that covers a model also allows for the model's error in this table, which was measured."
-USUAL_NOTE = "The interval of a single cell reaches as far as such cells usually are off. That it holds as often as stated was measured on many tables and is not proved. Above a confidence of 99% it is proved for every cell, and far wider."
+USUAL_NOTE = "The interval reaches as far as such counts usually are off, by the measured error of the model in this table. That it holds as often as stated was measured on many tables and is not proved. Above a confidence of 99% it is proved, and far wider."
 
 
 class TableSource(Source):

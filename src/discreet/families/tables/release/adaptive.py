@@ -40,7 +40,12 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
 from discreet.families.tables.answer.models.model_table import CEILING_RISK
-from discreet.families.tables.answer.models.usual_errors import UPPER_END, factor_at
+from discreet.families.tables.answer.models.usual_errors import (
+    distance_below,
+    factor_at,
+    mean_distance,
+    shares_of_falling_counts,
+)
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
 from discreet.families.tables.estimate.fitting import target_of
 from discreet.families.tables.estimate.mixture import (
@@ -160,19 +165,22 @@ class PreparedAdaptive(PreparedClass):
         """What a model leaves is about what noise on everything would, once negative counts are gone."""
         plain = self.closed.error(rows=rows, confidence=confidence)
         people = rows or self.schema.people
-        sizes = [prod(self.schema.column(name).cells for name in each) for each in self.sets]
+        shapes = [tuple(self.schema.column(name).cells for name in each) for each in self.sets]
+        sizes = [prod(each) for each in shapes]
         factor = factor_at(at_part_of_risk(confidence, 1 - CEILING_RISK))
         if people is None or factor is None:
             return replace(plain, half_width=None, simultaneous=None, note=UNKNOWN)
-        noise = self.closed.expected()
-        lost = sum(2 * people * predicted_variation(size, noise, people) for size in sizes)
-        expected = lost / sum(sizes)
-        unseen = UPPER_END * self._audit_std() * math.sqrt(len(sizes)) / sum(sizes)
-        usual = max(math.ceil(factor * (expected + unseen)), 1)
+        noise, audit = self.closed.expected(), self._audit_std()
+        lost = [2 * people * predicted_variation(size, noise, people) for size in sizes]
+        mean = mean_distance(lost, len(lost) * audit**2)
+        usual = sum(
+            distance_below(each, audit, mean, confidence) * shares_of_falling_counts(shape, people)
+            for each, shape in zip(lost, shapes, strict=True)
+        )
         return replace(
             plain,
-            expected=expected,
-            half_width=float(usual),
+            expected=sum(lost) / sum(sizes),
+            half_width=float(max(math.ceil(factor * usual / sum(sizes)), 1)),
             simultaneous=None,
             note=FORESEEN,
             is_foreseen=True,

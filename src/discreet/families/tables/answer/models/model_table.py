@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
 from discreet.families.tables.answer.linear_tables import WeightedTable, others, summed
-from discreet.families.tables.answer.models.usual_errors import UsualErrors, sizes_of
+from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.estimate.residuals import centred
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.exact import Exactable, at_part_of_risk, exact
@@ -21,8 +20,6 @@ TOTAL_RISK = Fraction(1, 10)
 """The part of an interval's risk that goes to the total: its noise is the smaller one by far."""
 CEILING_RISK = Fraction(1, 10)
 """The part of an interval's risk that goes to the tables of single columns above it."""
-PROVED_RISK = Fraction(1, 10)
-"""The part of a single cell's risk that goes to the bound that is proved for every cell."""
 
 
 @dataclass(eq=False)
@@ -47,7 +44,7 @@ class ModelTable(WeightedTable):
     is_model: bool = field(default=True, init=False)
     margins: dict[int, WeightedTable] = field(default_factory=dict, init=False)
     usual: UsualErrors | None = field(default=None, init=False)
-    """How far single cells are usually off, where the model fills the table in."""
+    """How far counts are usually off, where the model fills the table in."""
 
     def count(
         self,
@@ -57,35 +54,35 @@ class ModelTable(WeightedTable):
         confidence: Exactable,
     ) -> tuple[Floats, Floats, Floats]:
         value, width, std = super().count(mask, group_axes, rows, confidence)
-        narrow = self._of_cells(self._sizes, confidence)
-        axes = others(self.counts.ndim, group_axes)
-        single = np.broadcast_to(mask, self.counts.shape).sum(axis=axes, dtype=np.int64) == 1
-        if narrow is None or not single.any():
+        if self.usual is None:
             return value, width, std
-        found = [summed(each, mask, axes) for each in narrow]
-        return value, np.where(single, found[0], width), np.where(single, found[1], std)
+        shares = summed(self.usual.shares, mask, others(self.counts.ndim, group_axes))
+        return value, *self._narrowed(self.usual, shares, width, std, confidence)
 
     def cell_widths(
         self, codes: Sequence[Integers], confidence: Exactable
     ) -> tuple[Floats, Floats] | None:
-        return self._of_cells(self._sizes[tuple(codes)], confidence)
-
-    @cached_property
-    def _sizes(self) -> Floats:
-        return sizes_of(self.counts)
-
-    def _of_cells(self, sizes: Floats, confidence: Exactable) -> tuple[Floats, Floats] | None:
-        """Half-widths and deviations of single cells, by their usual errors; `None` where they are not known.
-
-        The bound that is proved for every cell is kept where it is narrower, at a tenth of the risk.
-        """
-        usual = None if self.usual is None else self.usual.half_widths(sizes, confidence)
-        if self.usual is None or usual is None:
+        if self.usual is None:
             return None
         one = np.zeros(self.counts.shape)
         one[(0,) * one.ndim] = 1.0
-        proved, _ = self.reach(one, at_part_of_risk(confidence, PROVED_RISK))
-        return np.minimum(usual, proved), self.usual.deviations(sizes)
+        width, std = (np.array(each) for each in self.reach(one, confidence))
+        return self._narrowed(self.usual, self.usual.shares[tuple(codes)], width, std, confidence)
+
+    @staticmethod
+    def _narrowed(
+        usual: UsualErrors, shares: Floats, width: Floats, std: Floats, confidence: Exactable
+    ) -> tuple[Floats, Floats]:
+        """The bound that is proved for every set of cells, or how far such sets usually are off."""
+        narrow = usual.half_widths(shares, confidence)
+        if narrow is None:
+            return np.broadcast_to(width, shares.shape), np.broadcast_to(std, shares.shape)
+        return np.minimum(width, narrow), np.minimum(std, usual.deviations(shares))
+
+    @property
+    def usually_off(self) -> float:
+        """How many rows the model gets wrong in all, usually: a noisy distance alone may be far too small, or below 0."""
+        return self.distance if self.usual is None else self.usual.distance
 
     def model_level(self, confidence: Exactable) -> Fraction:
         return at_part_of_risk(confidence, 1 - CEILING_RISK if self.margins else Fraction(1))
@@ -172,5 +169,5 @@ def model_residuals(models: Iterable[ModelTable]) -> dict[tuple[str, ...], tuple
             if own not in found:
                 axes = tuple(a for a, name in enumerate(model.columns) if name not in own)
                 table = centred(np.asarray(model.counts.sum(axis=axes), dtype=np.float64))
-                found[own] = table, max(model.distance, 1.0) / max(1, table.size)
+                found[own] = table, max(model.usually_off, 1.0) / max(1, table.size)
     return found

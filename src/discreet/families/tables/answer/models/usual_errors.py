@@ -1,28 +1,38 @@
-"""How far single cells of a model are usually off, from the measured distances of all its tables together.
+"""How far counts that a model fills in are usually off, from the measured distance of their own table.
 
-With D the rows that the model gets wrong in a table, measured for each, a cell is off by D over the cells on
-average. Two things decide how that is spread. Large cells are off by more, about as (count + 1/2)^0.45. And the
-model's columns alone were measured, so that its errors add up to 0 along each: of n cells so many errors follow
-from the others, and a table of few cells is off by about as much in each. So a cell's size is a mean of its own
-(count + 1/2)^0.45 and the table's average, the latter by the share of errors that follow from the others. With S the
-sum of sizes over all tables that the model fills in, a cell is usually off by
+With D the rows that the model gets wrong in a table, a set of cells is off by its share of D, usually. Two
+questions remain.
 
-    (sum of D + 1.645 standard deviations of its noise) / S * its size
+**How large is D?** It was measured with noise, and that may be larger than D. Tables of one model are alike, so
+the others say something too: distances are taken to be exponentially distributed, with the mean of all tables (at
+the upper end of its noise). Given the measured number, D is then below
 
-What is proved: the mean error, at its upper end of 95%. What is measured, and not proved: that 95 of 100 cells
-are off by at most 2.55 times that. The factor was found on published and on generated tables, and
-`benchmarks/intervals.py` measures it on others. It grows with the confidence as tails between normal and
-exponential ones do. Beyond a confidence of 99% nothing was measured, and only the proved bound is used: it
-holds for every cell, and is many times as wide.
+    the quantile at 1 - 2 risk of a normal number around (measured - variance / mean), cut off at 0.
+
+Where noise is small, that is the measured number; where it hides everything, a few times the mean. A table
+whose columns depend on each other so gets wide intervals, however many other tables the model fits well.
+
+**How is D spread over the cells?** What noise leaves grows slowly with the count of a cell, about as (count + 1/2)^0.45.
+A dependence that the model misses grows as the count itself. A cell's share is the larger of the two. And the model's
+columns were measured, so its errors add up to 0 along each: of n cells so many errors follow from the others, and in
+a table of few cells all are off by about as much. So each share is a mean of the cell's own and of the table's
+average, the latter by the share of errors that follow from the others.
+
+A count is then within 2.55 times its share of D. **What is measured, and not proved:** that this holds as often as
+stated. The factor was found on published and on generated tables, and `benchmarks/intervals.py` measures it on others:
+over all cells, over the largest of each table, over small tables, and over sets of cells. It grows with the confidence as
+tails between normal and exponential ones do. Beyond a confidence of 99% nothing was measured, and only the proved
+bound is used.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
+from statistics import NormalDist
 
 import numpy as np
 
@@ -30,23 +40,29 @@ from discreet.arrays import Floats
 from discreet.privacy.exact import Exactable, exact
 from discreet.privacy.laws import NoiseLaw
 
-OFFSET, POWER = 0.5, 0.45
+OFFSET = 0.5
+POWERS = (0.45, 1.0)
+"""How errors grow with the count of a cell: those of noise, and those of a dependence that the model misses."""
 USUAL_MISS = 0.05
 USUAL_FACTOR = 2.55
-"""How many times its usual error 95 of 100 cells are off by at most."""
+"""How many times its share of the distance a count is off by at most, in 95 of 100."""
 TAIL_POWER = 1.25
 MOST_MEASURED = Fraction(991, 1000)
 """The largest confidence at which the factor was measured: 99%, and a tenth of the risk to other bounds."""
 UPPER_END = 1.645
-"""Standard deviations of noise that are added to the distances: they are below that with 95%."""
+"""Standard deviations of noise that are added to the mean distance: it is below that with 95%."""
 LEAST = 1.0
 """No interval is narrower than a row to either side."""
 DEVIATION = 1.25
 """A standard deviation, in mean absolute errors, of normal numbers."""
+MOST_CELLS_LOOKED_AT = 1 << 17
+"""A plan looks at the largest cells of a table; the many small ones change little."""
+FAR_BELOW = -30.0
+"""So many deviations below 0, what is left of a normal law above 0 is an exponential one."""
 
 
 def factor_at(confidence: Exactable) -> float | None:
-    """How many usual errors an interval reaches; `None` where that was not measured."""
+    """How many shares of the distance an interval reaches; `None` where that was not measured."""
     level = exact(confidence, name="confidence")
     if level > MOST_MEASURED:
         return None
@@ -54,36 +70,81 @@ def factor_at(confidence: Exactable) -> float | None:
     return USUAL_FACTOR * math.pow(grown, TAIL_POWER)
 
 
-def sizes_of(counts: Floats) -> Floats:
-    """How errors are spread over the cells of a table."""
-    own = (np.maximum(counts, 0.0) + OFFSET) ** POWER
-    free = prod(max(size - 1, 0) for size in counts.shape) / max(counts.size, 1)
-    return np.asarray(free * own + (1 - free) * own.mean())
+def shares_of(counts: Floats) -> Floats:
+    """The part of a table's distance that each cell may hold. They add up to more than 1."""
+    return _spread(counts, _free(counts.shape))
 
 
-@dataclass(frozen=True, slots=True)
+def shares_of_falling_counts(shape: tuple[int, ...], people: int) -> float:
+    """What the shares of all cells come to where counts fall as 1, 1/2, 1/3, ... (Zipf's law)."""
+    falling = 1 / np.arange(1.0, min(prod(shape), MOST_CELLS_LOOKED_AT) + 1)
+    return float(_spread(people * falling / falling.sum(), _free(shape)).sum())
+
+
+def _free(shape: tuple[int, ...]) -> float:
+    """The share of errors that do not follow from the others, given the tables of single columns."""
+    return prod(max(size - 1, 0) for size in shape) / max(prod(shape), 1)
+
+
+def _spread(counts: Floats, free: float) -> Floats:
+    largest = np.zeros(counts.shape)
+    for power in POWERS:
+        own = (np.maximum(counts, 0.0) + OFFSET) ** power
+        size = free * own + (1 - free) * own.mean()
+        np.maximum(largest, size / size.sum(), out=largest)
+    return largest
+
+
+def mean_distance(distances: Sequence[float], variance: float) -> float:
+    """Of all tables of a model, at its upper end; `variance` is that of the noise in their sum."""
+    # A sum below 0 shows nothing but its noise, which stays in.
+    return (max(math.fsum(distances), 0.0) + UPPER_END * math.sqrt(variance)) / len(distances)
+
+
+def distance_below(measured: float, noise: float, mean: float, confidence: Exactable) -> float:
+    """What a distance does not exceed, usually: the measured one, its noise, and the mean of all tables say it."""
+    level = max(1 - 2 * float(1 - exact(confidence, name="confidence")), 0.5)
+    if noise <= 0:
+        return max(measured, 0.0)
+    middle = measured - noise * noise / mean
+    if middle < FAR_BELOW * noise:
+        return noise * noise / -middle * -math.log(1 - level)
+    above = 0.5 * math.erfc(-middle / noise / math.sqrt(2)) * (1 - level)
+    return max(middle - noise * NormalDist().inv_cdf(above), 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class UsualErrors:
-    """How far the cells of one model are usually off. Thread safe: it never changes."""
+    """How far the counts of one table are usually off. Thread safe: it never changes."""
 
-    rate: float
+    shares: Floats
+    """By cell, the part of the distance that it may hold."""
+    measured: float
+    """The distance of the table, with noise."""
+    noise: float
+    """The standard deviation of that noise."""
+    mean: float
+    """The mean distance of all tables that the model fills in."""
 
     @classmethod
-    def of(cls, tables: Iterable[tuple[Floats, float, NoiseLaw]]) -> UsualErrors:
-        """From the model's tables with their noisy distances."""
-        size = distance = variance = 0.0
-        for counts, measured, law in tables:
-            size += float(sizes_of(counts).sum())
-            distance += measured
-            variance += law.variance
-        # A sum below 0 shows nothing but its noise, which stays in.
-        return cls((max(distance, 0.0) + UPPER_END * math.sqrt(variance)) / size)
+    def of(cls, tables: Sequence[tuple[Floats, float, NoiseLaw]]) -> list[UsualErrors]:
+        """For each of a model's tables, from all of them with their noisy distances."""
+        variance = math.fsum(law.variance for _, _, law in tables)
+        mean = mean_distance([distance for _, distance, _ in tables], variance)
+        return [cls(shares_of(counts), distance, law.std, mean) for counts, distance, law in tables]
 
-    def half_widths(self, sizes: Floats, confidence: Exactable) -> Floats | None:
-        """For cells of these sizes half the width of their intervals, in whole rows."""
+    def half_widths(self, shares: Floats, confidence: Exactable) -> Floats | None:
+        """For sets of cells with these shares, half the width of their intervals, in whole rows."""
         factor = factor_at(confidence)
         if factor is None:
             return None
-        return np.maximum(np.ceil(factor * self.rate * sizes), LEAST)
+        most = distance_below(self.measured, self.noise, self.mean, confidence)
+        return np.maximum(np.ceil(factor * most * shares), LEAST)
 
-    def deviations(self, sizes: Floats) -> Floats:
-        return DEVIATION * self.rate * sizes
+    @property
+    def distance(self) -> float:
+        """The distance of the table, in the middle of what is plausible."""
+        return distance_below(self.measured, self.noise, self.mean, Fraction(1, 2))
+
+    def deviations(self, shares: Floats) -> Floats:
+        return DEVIATION * self.distance * shares
