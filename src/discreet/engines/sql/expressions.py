@@ -208,16 +208,17 @@ def _pattern(any_case: bool) -> Operation:
     )
 
 
-def _joined(kind: type[exp.Binary]) -> Operation:
-    def balanced(parts: list[Sql]) -> Sql:
-        """Halves of halves, so that a thousand parts nest ten deep."""
-        if len(parts) == 1:
-            return parts[0]
-        middle = len(parts) // 2
-        return s.binary(kind, balanced(parts[:middle]), balanced(parts[middle:]))
+def _balanced(kind: type[exp.Binary], parts: Sequence[Sql]) -> Sql:
+    """Halves of halves, so that a thousand parts nest ten deep."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return s.binary(kind, _balanced(kind, parts[:middle]), _balanced(kind, parts[middle:]))
 
-    return lambda node, arguments, dialect: balanced(
-        [s.cast(argument, "BOOLEAN") for argument in arguments]
+
+def _joined(kind: type[exp.Binary]) -> Operation:
+    return lambda node, arguments, dialect: _balanced(
+        kind, [s.cast(argument, "BOOLEAN") for argument in arguments]
     )
 
 
@@ -276,10 +277,7 @@ def _substring(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
 
 
 def _concatenated(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
-    made = s.cast(arguments[0], "VARCHAR")
-    for part in arguments[1:]:
-        made = s.binary(exp.DPipe, made, s.cast(part, "VARCHAR"))
-    return made
+    return _balanced(exp.DPipe, [s.cast(part, "VARCHAR") for part in arguments])
 
 
 def _converted(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
