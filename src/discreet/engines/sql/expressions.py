@@ -156,10 +156,6 @@ def _arithmetic(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
     return dialect.calculated(kind, *_doubles(arguments))
 
 
-def _divided(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
-    return dialect.calculated(exp.Div, *_doubles(arguments))
-
-
 def _modulo(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
     if node.type == "integer":
         return dialect.whole_remainder(*arguments)
@@ -198,10 +194,6 @@ def _cased(function: str) -> Operation:
     )
 
 
-def _length(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
-    return s.call("length", s.cast(arguments[0], "VARCHAR"))
-
-
 def _pattern(any_case: bool) -> Operation:
     return lambda node, arguments, dialect: dialect.like(
         s.cast(arguments[0], "VARCHAR"), arguments[1], any_case=any_case
@@ -216,9 +208,9 @@ def _balanced(kind: type[exp.Binary], parts: Sequence[Sql]) -> Sql:
     return s.binary(kind, _balanced(kind, parts[:middle]), _balanced(kind, parts[middle:]))
 
 
-def _joined(kind: type[exp.Binary]) -> Operation:
+def _joined(kind: type[exp.Binary], type_: str) -> Operation:
     return lambda node, arguments, dialect: _balanced(
-        kind, [s.cast(argument, "BOOLEAN") for argument in arguments]
+        kind, [s.cast(argument, type_) for argument in arguments]
     )
 
 
@@ -274,10 +266,6 @@ def _trimmed(function: str) -> Operation:
 def _substring(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
     places = [int(one.value) for one in node.arguments[1:]]  # type: ignore[union-attr, arg-type]
     return s.call("substr", s.cast(arguments[0], "VARCHAR"), *map(s.whole, places))
-
-
-def _concatenated(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
-    return _balanced(exp.DPipe, [s.cast(part, "VARCHAR") for part in arguments])
 
 
 def _converted(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
@@ -359,8 +347,8 @@ def _truncated(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
 
 
 _OPERATIONS: dict[str, Operation] = {
-    "and": _joined(exp.And),
-    "or": _joined(exp.Or),
+    "and": _joined(exp.And, "BOOLEAN"),
+    "or": _joined(exp.Or, "BOOLEAN"),
     "not": lambda node, arguments, dialect: exp.Paren(
         this=exp.Not(this=s.cast(arguments[0], "BOOLEAN"))
     ),
@@ -370,7 +358,7 @@ _OPERATIONS: dict[str, Operation] = {
     "like": _pattern(any_case=False),
     "ilike": _pattern(any_case=True),
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
-    "/": _divided,
+    "/": lambda node, arguments, dialect: dialect.calculated(exp.Div, *_doubles(arguments)),
     "%": _modulo,
     "negative": _negative,
     "abs": _absolute,
@@ -378,10 +366,10 @@ _OPERATIONS: dict[str, Operation] = {
     "ln": _real("ln", SMALLEST_POSITIVE),
     **{name: _rounded(name) for name in ("floor", "ceil")},
     **{name: _cased(name) for name in ("lower", "upper")},
-    "length": _length,
+    "length": lambda node, arguments, _: s.call("length", s.cast(arguments[0], "VARCHAR")),
     **{name: _trimmed(name) for name in ("trim", "ltrim", "rtrim")},
     "substr": _substring,
-    "concat": _concatenated,
+    "concat": _joined(exp.DPipe, "VARCHAR"),
     "round": _rounded_to,
     **{name: _of_several(name) for name in ("coalesce", "greatest", "least")},
     "case": _case,
