@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines import open_engine
+from discreet.errors import BadSource
 from discreet.postprocessing.reading.statement import read_statement
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.queries.tallies import Rows, Tally
@@ -78,6 +80,40 @@ ONE_PERSON: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("kind", ONE_PERSON)
 def test_equal_identifiers_are_one_person_however_they_are_spelled(kind: str) -> None:
     assert counted(ONE_PERSON[kind]()).sum() == 1
+
+
+def nocase(folder: Path) -> str:
+    with duckdb.connect(str(folder / "people.duckdb")) as database:
+        database.execute("CREATE TABLE t (who VARCHAR COLLATE NOCASE, cell INTEGER)")
+        database.execute("INSERT INTO t VALUES ('Ann', 0), ('ann', 1)")
+    return str(folder / "people.duckdb")
+
+
+def in_postgres(type_: str, *people: str) -> object:
+    server().execute(
+        "CREATE EXTENSION IF NOT EXISTS citext",
+        "CREATE COLLATION IF NOT EXISTS any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+    )
+    return server().load(arrow(people, pa.string()), {"who": type_})
+
+
+SPELLED_ANYHOW: dict[str, Callable[[Path], object]] = {
+    "NOCASE of DuckDB": nocase,
+    "citext of PostgreSQL": lambda _: in_postgres("citext", "Ann", "ann"),
+    "a collation of PostgreSQL": lambda _: in_postgres("text COLLATE any_case", "Ann", "ann"),
+    "numbers in JSON of PostgreSQL": lambda _: in_postgres("jsonb", "1", "1.0"),
+    "a collation of Spark": lambda _: session().createDataFrame(
+        [("Ann", 0), ("ann", 1)], "who string collate UTF8_LCASE, cell int"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SPELLED_ANYHOW)
+def test_identifiers_that_their_database_takes_for_equal_are_not_told_apart_by_spelling(
+    kind: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadSource, match="'who' has a type or a collation that cannot tell people"):
+        counted(SPELLED_ANYHOW[kind](tmp_path))
 
 
 def bytes_as_text(people: Sequence[bytes]) -> pa.Table:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from discreet import local
 from discreet.errors import BadInput
 from discreet.local.clients.drawing import randomised
+from discreet.local.clients.perturbing import _points
 from discreet.local.collector.frequencies import score_interval
 from discreet.local.collector.heavy_hitters import PrefixSearch
 from discreet.local.planning import central_and_local, plan
@@ -151,6 +154,48 @@ def test_odd_numbers_stop_no_client():
     question = Question.number("n", 0, 10, epsilon=1)
     reports = local.perturb(question, ["nan", "", None, float("inf"), -(10.0**300), "7.5"])
     assert len(reports) == 6
+
+
+class Unspeakable:
+    """Neither a text nor a number."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    def __float__(self) -> float:
+        raise RuntimeError("no number")
+
+
+def test_no_answer_stops_a_client_whatever_it_is():
+    odd = [
+        10**400,
+        -(10**400),
+        Fraction(10**400),
+        Decimal("sNaN"),
+        "9" * 5_000,
+        10**5_000,
+        Unspeakable(),
+        b"x",
+        1j,
+    ]
+    assert len(local.perturb(Question.category("x", ["a", "b"], epsilon=1), odd)) == len(odd)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for low, high in (
+            (0, 10),
+            ("-1.7e308", "1.7e308"),
+            ("1e-320", "2e-320"),
+            (1, "1.00000000000000000001"),
+        ):
+            question = Question.number("n", low, high, epsilon=1)
+            assert (
+                len(local.perturb(question, [*odd, 1.7e308, -1.7e308, 0.0, 5e-324, 1]))
+                == len(odd) + 5
+            )
+    points = _points(
+        Question.number("n", 0, 10, epsilon=1), [10**400, Fraction(10**400), -(10**400)], None
+    )
+    assert points.tolist() == [1024, 1024, 0]
 
 
 def test_a_question_survives_its_file_and_refuses_what_is_none(tmp_path):

@@ -57,6 +57,11 @@ MOST_LISTED = 10_000
 DEEPEST = 40
 POWERS = range(1, 9)
 """Whole powers that are written out as products."""
+LONGEST_PATTERN, MOST_WILDCARDS = 1_000, 20
+"""Characters behind LIKE, and how many of them may be %: databases match by recursion, whose depth hangs on the text."""
+MOST_JOINED, LEAST_JOINED = 1 << 13, 64
+"""Letters of a joined text, shared out among its parts, and of each part at least: without an end, a thousand
+copies of one person's long text would fill an engine's memory."""
 LONGEST_ROUNDING = 15
 """Digits after the point that `round` keeps, or before it."""
 
@@ -324,6 +329,12 @@ class ExpressionReader:
             return pattern
         if value.type != "text" or not isinstance(pattern, Constant) or pattern.type != "text":
             raise BadQuestion("LIKE compares a text column with a text such as 'a%'.")
+        text = str(pattern.value)
+        if len(text) > LONGEST_PATTERN or text.count("%") > MOST_WILDCARDS:
+            raise BadQuestion(
+                f"A pattern of LIKE has {len(text):,} characters, {text.count('%'):,} of them %; at most "
+                f"{LONGEST_PATTERN:,} and {MOST_WILDCARDS} are matched. Write several conditions, joined by AND or OR."
+            )
         return Call(name, (value, pattern), "boolean")
 
     def _arithmetic(self, node: Any, depth: int) -> Expression:
@@ -520,11 +531,10 @@ class ExpressionReader:
         parts = [self.read(one, depth) for one in node.expressions]
         empty = Constant("", "text")
         filled = [Call("coalesce", (self._as_text(one), empty), "text") for one in parts]
-        return Call("concat", tuple(folded_constant(one) for one in filled), "text")
+        return _concatenated([folded_constant(one) for one in filled])
 
     def _joined(self, node: Any, depth: int) -> Expression:
-        parts = [self._as_text(self.read(one, depth)) for one in unrolled(node)]
-        return Call("concat", tuple(parts), "text")
+        return _concatenated([self._as_text(self.read(one, depth)) for one in unrolled(node)])
 
     def _as_text(self, value: Expression) -> Expression:
         if value.type in ("integer", "boolean", "date"):
@@ -715,6 +725,18 @@ class ExpressionReader:
             ):
                 return column.values[code]
         return f"{value:g}"
+
+
+def _concatenated(parts: Sequence[Expression]) -> Expression:
+    """The texts as one: of each as many letters as leave room for the others."""
+    ends = Constant(1, "integer"), Constant(longest_part(len(parts)), "integer")
+    cut = (folded_constant(Call("substr", (part, *ends), "text")) for part in parts)
+    return Call("concat", tuple(cut), "text")
+
+
+def longest_part(parts: int) -> int:
+    """How many letters of each of so many texts are joined."""
+    return max(LEAST_JOINED, MOST_JOINED // parts)
 
 
 def _number_in(part: Expression) -> float:

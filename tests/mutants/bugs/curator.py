@@ -13,6 +13,7 @@ GUARDS = "tests/curator/test_curator_guards.py"
 KEYS = "tests/curator/test_curator_keys.py"
 NAMING = "tests/kernel/test_partition_selection.py"
 VIEWS = "tests/curator/test_curator_views.py"
+LONG = "tests/curator/test_long_texts.py"
 COMPUTED = "tests/curator/test_computed_groups.py"
 CELLS = "tests/queries/test_expressions_on_cells.py"
 RANDOM = "tests/curator/test_random_expressions.py"
@@ -322,6 +323,24 @@ CURATOR = (
         tests=(
             f"{RANDOM}::test_random_conditions_have_the_same_truth_on_cells_and_in_python",
             f"{CELLS}::test_counts_of_random_conditions_lie_in_their_intervals",
+        ),
+    ),
+    Mutant(
+        name="a-long-text-is-joined-with-itself-without-an-end",
+        trap=33,
+        file="src/discreet/questions/reading.py",
+        old="    return max(LEAST_JOINED, MOST_JOINED // parts)\n",
+        new="    return (1 << 31) - 1\n",
+        tests=(f"{LONG}::test_no_joined_text_is_longer_than_a_few_thousand_letters",),
+    ),
+    Mutant(
+        name="a-pattern-goes-deeper-than-a-databases-stack",
+        trap=33,
+        file="src/discreet/questions/reading.py",
+        old='        if len(text) > LONGEST_PATTERN or text.count("%") > MOST_WILDCARDS:\n',
+        new="        if len(text) > 10**7:\n",
+        tests=(
+            f"{LONG}::test_a_pattern_that_matches_by_deep_recursion_is_refused_before_the_charge",
         ),
     ),
     Mutant(

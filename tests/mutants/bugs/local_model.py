@@ -91,4 +91,20 @@ LOCAL_MODEL: tuple[Mutant, ...] = (
         new="        return (1 - self.response.truth) / (self.base - 1)\n",
         tests=(f"{LAWS}::test_a_report_speaks_for_values_as_often_as_the_collector_believes",),
     ),
+    Mutant(
+        name="a-number-too-large-for-a-double-stops-a-client",
+        trap=33,
+        file="src/discreet/local/clients/perturbing.py",
+        old="    except OverflowError:\n        return math.inf if answer > 0 else -math.inf\n    except Exception:",
+        new="    except (TypeError, ValueError):",
+        tests=(f"{COLLECTING}::test_no_answer_stops_a_client_whatever_it_is",),
+    ),
+    Mutant(
+        name="bounds-too-far-apart-for-a-double-stop-a-client",
+        trap=33,
+        file="src/discreet/local/clients/perturbing.py",
+        old="    width = high / 2 - low / 2 or 1.0\n    scaled = np.clip((np.clip(numbers, low, high) / 2 - low / 2) / width * cells, 0, cells)\n",
+        new="    scaled = (np.clip(numbers, low, high) - low) / (high - low) * cells\n",
+        tests=(f"{COLLECTING}::test_no_answer_stops_a_client_whatever_it_is",),
+    ),
 )

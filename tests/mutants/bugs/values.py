@@ -115,6 +115,16 @@ VALUES = (
         tests=(f"{SAME}::test_equal_identifiers_are_one_person_however_they_are_spelled",),
     ),
     Mutant(
+        name="every-spelling-of-a-text-is-another-person",
+        trap=3,
+        file="src/discreet/engines/sql/layers.py",
+        old="_SPELLED_ANYHOW.fullmatch(fields[-1][1])",
+        new="False",
+        tests=(
+            f"{SAME}::test_identifiers_that_their_database_takes_for_equal_are_not_told_apart_by_spelling",
+        ),
+    ),
+    Mutant(
         name="every-type-of-a-number-is-another-person",
         trap=3,
         file="src/discreet/engines/pandas_columns.py",

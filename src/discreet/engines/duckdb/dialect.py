@@ -87,7 +87,7 @@ class DuckDBDialect(Dialect):
 
     def field_type(self, type_name: str) -> FieldType:
         for pattern, family in _FAMILIES:
-            if found := re.fullmatch(pattern, type_name, re.DOTALL):
+            if found := re.fullmatch(pattern, type_name.removesuffix(" COLLATE"), re.DOTALL):
                 if family == "decimal":
                     return FieldType(family, int(found[1]), scale=int(found[2]))
                 return FieldType(family, per_second=_PER_SECOND.get(type_name, 0))

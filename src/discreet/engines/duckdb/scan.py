@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from discreet.engines.csv.parts import CsvParts
 from discreet.engines.duckdb.dialect import one_of, render
@@ -318,11 +318,18 @@ def _attached(session: Session, source: Source) -> tuple[Sql, list[SourceColumn]
         )
     ]
     query = exp.select("column_name", "data_type").from_("duckdb_columns()").where(*condition)
+    collated = _collated("".join(sql or "" for *name, sql in found if tuple(name) == place))
     columns = [
-        SourceColumn(index, name, type_)
+        SourceColumn(index, name, f"{type_} COLLATE" if name in collated else type_)
         for index, (name, type_) in enumerate(session.rows(query.order_by("column_index")))
     ]
     return exp.table_(place[1], db=place[0], catalog=_ATTACHED, quoted=True), columns
+
+
+def _collated(sql: str) -> set[str]:
+    """The columns of a CREATE TABLE that have a collation."""
+    defined = parse_one(sql, dialect="duckdb").find_all(exp.ColumnDef) if "COLLATE" in sql else ()
+    return {each.name for each in defined if each.find(exp.CollateColumnConstraint)}
 
 
 def _chosen_table(

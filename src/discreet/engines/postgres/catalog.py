@@ -45,13 +45,14 @@ LEFT JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw
 """
 _COLUMNS = """
 WITH RECURSIVE base AS (
-    SELECT a.attnum, a.attname::text AS name, a.atttypid AS type, a.attgenerated::text AS generated
+    SELECT a.attnum, a.attname::text AS name, a.atttypid AS type, a.attgenerated::text AS generated,
+        EXISTS (SELECT FROM pg_collation c WHERE c.oid = a.attcollation AND NOT c.collisdeterministic) AS spelled
     FROM pg_attribute a WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
     UNION ALL
-    SELECT b.attnum, b.name, t.typbasetype, b.generated FROM base b JOIN pg_type t ON t.oid = b.type
+    SELECT b.attnum, b.name, t.typbasetype, b.generated, b.spelled FROM base b JOIN pg_type t ON t.oid = b.type
     WHERE t.typtype = 'd'
 )
-SELECT b.name, t.typname::text, t.typtype::text, t.typcategory::text, n.nspname::text, b.generated,
+SELECT b.name, t.typname::text, t.typtype::text, t.typcategory::text, n.nspname::text, b.spelled, b.generated,
     has_column_privilege(%s::oid, b.attnum, 'SELECT')
 FROM base b JOIN pg_type t ON t.oid = b.type JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typtype <> 'd' ORDER BY b.attnum
@@ -184,7 +185,10 @@ class _Part:
         return name == self.text if self.quoted else name.lower() == self.text.lower()
 
 
-def _type_name(name: str, kind: str, category: str, schema: str) -> str:
+def _type_name(name: str, kind: str, category: str, schema: str, spelled: bool) -> str:
+    """The type; with "collate" behind it where different texts are equal in the column."""
+    if spelled:
+        return f"{_type_name(name, kind, category, schema, False)} collate"
     if category == "A":
         return "array"
     if kind in _KINDS:

@@ -85,7 +85,7 @@ class PostgresDialect(Dialect):
     # -- Fields
 
     def field_type(self, type_name: str) -> FieldType:
-        name = type_name.lower()
+        name = type_name.lower().removesuffix(" collate")
         for family, names in _FAMILIES.items():
             if name in names:
                 return FieldType(family)

@@ -156,10 +156,6 @@ def _arithmetic(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
     return dialect.calculated(kind, *_doubles(arguments))
 
 
-def _divided(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
-    return dialect.calculated(exp.Div, *_doubles(arguments))
-
-
 def _modulo(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
     if node.type == "integer":
         return dialect.whole_remainder(*arguments)
@@ -198,26 +194,23 @@ def _cased(function: str) -> Operation:
     )
 
 
-def _length(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
-    return s.call("length", s.cast(arguments[0], "VARCHAR"))
-
-
 def _pattern(any_case: bool) -> Operation:
     return lambda node, arguments, dialect: dialect.like(
         s.cast(arguments[0], "VARCHAR"), arguments[1], any_case=any_case
     )
 
 
-def _joined(kind: type[exp.Binary]) -> Operation:
-    def balanced(parts: list[Sql]) -> Sql:
-        """Halves of halves, so that a thousand parts nest ten deep."""
-        if len(parts) == 1:
-            return parts[0]
-        middle = len(parts) // 2
-        return s.binary(kind, balanced(parts[:middle]), balanced(parts[middle:]))
+def _balanced(kind: type[exp.Binary], parts: Sequence[Sql]) -> Sql:
+    """Halves of halves, so that a thousand parts nest ten deep."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return s.binary(kind, _balanced(kind, parts[:middle]), _balanced(kind, parts[middle:]))
 
-    return lambda node, arguments, dialect: balanced(
-        [s.cast(argument, "BOOLEAN") for argument in arguments]
+
+def _joined(kind: type[exp.Binary], type_: str) -> Operation:
+    return lambda node, arguments, dialect: _balanced(
+        kind, [s.cast(argument, type_) for argument in arguments]
     )
 
 
@@ -273,13 +266,6 @@ def _trimmed(function: str) -> Operation:
 def _substring(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
     places = [int(one.value) for one in node.arguments[1:]]  # type: ignore[union-attr, arg-type]
     return s.call("substr", s.cast(arguments[0], "VARCHAR"), *map(s.whole, places))
-
-
-def _concatenated(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
-    made = s.cast(arguments[0], "VARCHAR")
-    for part in arguments[1:]:
-        made = s.binary(exp.DPipe, made, s.cast(part, "VARCHAR"))
-    return made
 
 
 def _converted(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
@@ -361,8 +347,8 @@ def _truncated(node: Call, arguments: list[Sql], dialect: Dialect) -> Sql:
 
 
 _OPERATIONS: dict[str, Operation] = {
-    "and": _joined(exp.And),
-    "or": _joined(exp.Or),
+    "and": _joined(exp.And, "BOOLEAN"),
+    "or": _joined(exp.Or, "BOOLEAN"),
     "not": lambda node, arguments, dialect: exp.Paren(
         this=exp.Not(this=s.cast(arguments[0], "BOOLEAN"))
     ),
@@ -372,7 +358,7 @@ _OPERATIONS: dict[str, Operation] = {
     "like": _pattern(any_case=False),
     "ilike": _pattern(any_case=True),
     **dict.fromkeys(_ARITHMETIC, _arithmetic),
-    "/": _divided,
+    "/": lambda node, arguments, dialect: dialect.calculated(exp.Div, *_doubles(arguments)),
     "%": _modulo,
     "negative": _negative,
     "abs": _absolute,
@@ -380,10 +366,10 @@ _OPERATIONS: dict[str, Operation] = {
     "ln": _real("ln", SMALLEST_POSITIVE),
     **{name: _rounded(name) for name in ("floor", "ceil")},
     **{name: _cased(name) for name in ("lower", "upper")},
-    "length": _length,
+    "length": lambda node, arguments, _: s.call("length", s.cast(arguments[0], "VARCHAR")),
     **{name: _trimmed(name) for name in ("trim", "ltrim", "rtrim")},
     "substr": _substring,
-    "concat": _concatenated,
+    "concat": _joined(exp.DPipe, "VARCHAR"),
     "round": _rounded_to,
     **{name: _of_several(name) for name in ("coalesce", "greatest", "least")},
     "case": _case,

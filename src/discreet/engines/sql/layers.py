@@ -6,6 +6,7 @@ computed twice.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -17,6 +18,9 @@ from discreet.engines.sql.syntax import Sql
 from discreet.errors import BadSource
 from discreet.schema.columns.column import Column
 from discreet.schema.schema import Schema
+
+_SPELLED_ANYHOW = re.compile(r"citext|jsonb|.* collate( .*)?", re.IGNORECASE | re.DOTALL)
+"""Types of which values are equal to their database and spelled differently: one person would be several."""
 
 
 class Layers:
@@ -43,10 +47,12 @@ class Layers:
             raise BadSource(
                 f"Column {name!r} has a type that is not known. No row was read. Convert it first."
             )
-        if schema.unit.identifier is not None and families[-1] == "unreadable":
+        if schema.unit.identifier is not None and (
+            families[-1] == "unreadable" or _SPELLED_ANYHOW.fullmatch(fields[-1][1])
+        ):
             raise BadSource(
-                f"The identifier {schema.unit.identifier!r} has a type that cannot tell people apart. "
-                "No row was read. Make it a number or a text."
+                f"The identifier {schema.unit.identifier!r} has a type or a collation that cannot tell people apart. "
+                "No row was read. Make it a number or a plain text, spelled in one way."
             )
 
     def unit_type(self, column: Column) -> str:

@@ -26,8 +26,8 @@ def perturb(
 ) -> npt.NDArray[Any]:
     """One report for each true answer. The true answers are not kept.
 
-    No answer makes a client stop. Numbers beyond the bounds count as the nearest bound, and what is no number as the lower
-    one. An undeclared value counts as any declared one, drawn evenly.
+    No answer makes a client stop, for that would tell of it. Numbers beyond the bounds count as the nearest bound, and what is
+    no number as the lower one. An undeclared value counts as any declared one, drawn evenly.
     """
     if question.is_number:
         points = _points(question, answers, entropy)
@@ -46,7 +46,7 @@ def _coded(
     A client that stopped, or refused, would tell that its answer is undeclared.
     """
     known = {value: code for code, value in enumerate(question.values)}
-    codes = np.array([known.get(str(answer), -1) for answer in answers], dtype=np.int64)
+    codes = np.array([known.get(_text(answer), -1) for answer in answers], dtype=np.int64)
     unknown = codes < 0
     codes[unknown] = samplers.uniform_below(len(known), int(unknown.sum()), entropy=entropy)
     return codes
@@ -62,16 +62,27 @@ def _points(
     low, high = (float(end) for end in question.bounds)
     cells = question.number_protocol.cells
     numbers = np.array([_number(answer, low) for answer in answers])
-    scaled = (np.clip(numbers, low, high) - low) / (high - low) * cells
+    # Halves, for the bounds may be further apart than a double reaches; as far as none, they are one point.
+    width = high / 2 - low / 2 or 1.0
+    scaled = np.clip((np.clip(numbers, low, high) / 2 - low / 2) / width * cells, 0, cells)
     below = np.floor(scaled)
     rest = ((scaled - below) * FINE).astype(np.int64)
     up = samplers.uniform_below(FINE, len(rest), entropy=entropy) < rest
     return np.asarray(np.minimum(below.astype(np.int64) + up, cells))
 
 
-def _number(answer: object, low: float) -> float:
+def _text(answer: object) -> str | None:
     try:
-        found = float(answer)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        return str(answer)
+    except Exception:  # such as a whole number of 5,000 digits
+        return None
+
+
+def _number(answer: Any, low: float) -> float:
+    try:
+        found = float(answer)
+    except OverflowError:
+        return math.inf if answer > 0 else -math.inf
+    except Exception:  # whatever it is, it is no number
         return low
     return low if math.isnan(found) else found
