@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.engines import Engine, sorted_codes
+from discreet.engines import Engine, held_keys
 from discreet.engines.duckdb import dialect as duckdb_dialect
-from discreet.engines.duckdb import engine as duckdb_engine
 from discreet.engines.duckdb import nodes as duckdb_nodes
 from discreet.engines.duckdb import session as duckdb_session
 from discreet.engines.duckdb.session import Session
-from discreet.engines.sorted_codes import Interleaving
+from discreet.engines.held_keys import Interleaving
+from discreet.errors import EngineFailed
 from discreet.families.ranges.queries.ranges import range_tree
 from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import (
@@ -126,10 +126,11 @@ def asked(
     return random.permutation(np.concatenate([nodes, beside]))
 
 
-WAYS: dict[str, tuple[Any, dict[str, int]]] = {
-    "sorted": (sorted_codes, {}),
-    "sorted, looked for in runs": (sorted_codes, {"_RUN": 7}),
-    "scanned": (duckdb_nodes, {"MOST_SORTED_BYTES": -1}),
+WAYS: dict[str, tuple[Any, dict[str, object]]] = {
+    "held": (held_keys, {}),
+    "held, of few bits at a time": (held_keys, {"TOP_BITS": 7, "_BLOCK_ROWS": 16}),
+    "held, without Arrow": (duckdb_session.Session, {"has_arrow": False}),
+    "scanned": (duckdb_nodes, {"MOST_HELD_BYTES": -1}),
 }
 
 
@@ -144,7 +145,7 @@ def test_every_level_of_every_tree_is_counted_as_the_reference_counts_it(
     declared, data = schema(unit), rows(seed=1)
     reference = opened("reference", data, declared, tmp_path)
     with opened("duckdb-parquet", data, declared, tmp_path) as engine:
-        for names in TREES if way == "sorted" else TREES[::3]:
+        for names in TREES if way == "held" else TREES[::3]:
             tree = range_tree(names, declared)
             for level in range(len(tree.depths)):
                 shifts = tree.shifts(level)
@@ -191,34 +192,73 @@ def test_a_key_holds_the_bits_of_its_codes_in_the_order_of_the_halvings(
         assert int(keys[number]) == key
 
 
-def test_a_deep_tree_is_counted_from_one_scan(
+def test_a_deep_tree_is_counted_from_one_scan_and_from_another_where_it_turns_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a scan is: a query whose result is fetched as arrays."""
+    """Down the tree, from any nodes to some of those below; then to nodes whose rows were let go."""
     scans = []
-    fetch = Session.arrays
+    stream = Session.stream
+    monkeypatch.setattr(held_keys, "TOP_BITS", 6)
 
-    def noted(self: Session, query: Any) -> Any:
-        scans.append(query)
-        return fetch(self, query)
+    def noted(*given: Any) -> Any:
+        scans.append(given[1])
+        return stream(*given)
 
-    monkeypatch.setattr(Session, "arrays", noted)
+    monkeypatch.setattr(Session, "stream", noted)
     declared, data = schema(), rows(seed=5)
+    random = np.random.default_rng(5)
+    reference = opened("reference", data, declared, tmp_path)
     with opened("duckdb-parquet", data, declared, tmp_path) as engine:
-        for many, names in enumerate((("id",), ("near", "pay"), ("small",)), start=1):
+        for names in (("id",), ("near", "pay"), ("at",)):
             tree = range_tree(names, declared)
+            alive, asked_before = tree.root(), []
+            scans.clear()
             for level in range(len(tree.depths)):
+                if level:
+                    alive = tree.children(alive, level - 1, declared)
                 shifts = tree.shifts(level)
-                engine.node_counts(names, shifts, asked(names, shifts, data, declared))
-            assert len(scans) == many
+                asked_before.append((shifts, alive))
+                counts = engine.node_counts(names, shifts, alive)
+                np.testing.assert_array_equal(counts, reference.node_counts(names, shifts, alive))
+                alive = alive[(counts > 0) & (random.random(len(alive)) < 0.95)]
+            assert len(scans) == 1
+            for shifts, nodes in asked_before[::-2]:
+                np.testing.assert_array_equal(
+                    engine.node_counts(names, shifts, nodes),
+                    reference.node_counts(names, shifts, nodes),
+                )
+            assert 1 < len(scans) <= len(asked_before)
+
+
+def test_a_scan_that_breaks_off_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared, data = schema(), rows(seed=7)
+    tree = range_tree(("id",), declared)
+    nodes = tree.children(tree.root(), 0, declared)
+    stream = Session.stream
+
+    def broken(self: Session, query: str, take: Any) -> None:
+        stream(self, query, take)
+        raise EngineFailed("The disk is full.")
+
+    with opened("duckdb-parquet", data, declared, tmp_path) as engine:
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "stream", broken)
+            with pytest.raises(EngineFailed):
+                engine.node_counts(("id",), tree.shifts(1), nodes)
+        np.testing.assert_array_equal(
+            engine.node_counts(("id",), tree.shifts(1), nodes),
+            opened("reference", data, declared, tmp_path).node_counts(
+                ("id",), tree.shifts(1), nodes
+            ),
+        )
 
 
 @pytest.mark.parametrize("unit", [None, PrivacyUnit("person", 2)], ids=["rows", "people"])
-@pytest.mark.parametrize(
-    "batch_bytes", [None, 1 << 28, 400], ids=["streamed", "fetched at once", "in batches"]
-)
+@pytest.mark.parametrize("has_arrow", [True, False], ids=["streamed", "without Arrow"])
 def test_many_marginals_are_counted_as_the_reference_counts_them(
-    batch_bytes: int | None,
+    has_arrow: bool,
     unit: PrivacyUnit | None,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -237,11 +277,8 @@ def test_many_marginals_are_counted_as_the_reference_counts_them(
         *combinations(("small", "kind", "here", "pay"), 3),
         *([("here", "kind")] * 40),
     ]
-    assert len(sets) > duckdb_engine.MOST_SETS_OF_MANY_ROWS
     monkeypatch.setattr(duckdb_session, "STREAMED_ROWS", 7)
-    if batch_bytes is not None:  # as where Arrow is missing
-        monkeypatch.setattr(duckdb_session.Session, "can_stream", False)
-        monkeypatch.setattr(duckdb_engine, "MOST_FETCHED_BYTES", batch_bytes)
+    monkeypatch.setattr(duckdb_session.Session, "has_arrow", has_arrow)
     wanted = opened("reference", data, declared, tmp_path).marginals(sets)
     with opened("duckdb-parquet", data, declared, tmp_path) as engine:
         for names, found, right in zip(sets, engine.marginals(sets), wanted, strict=True):

@@ -108,7 +108,7 @@ _MIXED = over_clamped_columns(
     Call("%", (ColumnValue("number", "number"), ColumnValue("integer", "integer")), "number")
 )
 """An expression that divides by what rows hold."""
-_WATCHED = ("run", "rows", "arrays")
+_WATCHED = ("run", "rows", "arrays", "stream")
 """The verbs of a session that take a query."""
 
 
@@ -154,15 +154,14 @@ def _keyed(schema: Schema) -> list[str]:
 
 
 def _recorded(
-    method: Callable[[Any], Any], queries: list[str], source: object, dialect: Dialect
-) -> Callable[[Any], Any]:
-    def noted(query: Any) -> Any:
+    method: Callable[..., Any], queries: list[str], source: object, dialect: Dialect
+) -> Callable[..., Any]:
+    def noted(query: Any, *more: Any) -> Any:
         text = query if isinstance(query, str) else dialect.render(query)
         text = re.sub(r"discreet_[0-9a-f]{32}", "discreet", text)  # each engine's own names
-        if "rowid" not in text:  # batches are as many as the rows need
-            place = source.rpartition("#")[2] if isinstance(source, str) else ""
-            queries.append(text.replace(place, "the source") if place else text)
-        return method(text if dialect is DIALECT else query)  # not rendered again
+        place = source.rpartition("#")[2] if isinstance(source, str) else ""
+        queries.append(text.replace(place, "the source") if place else text)
+        return method(text if dialect is DIALECT else query, *more)  # not rendered again
 
     return noted
 

@@ -7,6 +7,7 @@ takes to write the same as expressions. The arithmetic is that of `sql.cells`, i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +27,18 @@ class UnitLine:
     step: int
     keeps_outside: bool
 
-    def codes(self, units: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """The codes of units, without those that lie in no value cell; the array is overwritten."""
+    def codes(self, units: NDArray[Any]) -> NDArray[np.uint64]:
+        """The codes of units, without those that lie in no value cell."""
+        units = units.astype(np.int64, copy=False)
         limits = np.iinfo(np.int64)
         if self.low == limits.min and self.high == limits.max:
             pass  # nothing lies outside
         elif self.keeps_outside:
-            np.clip(units, self.low, self.high, out=units)
+            units = np.clip(units, self.low, self.high)
         else:
             units = units[(units >= self.low) & (units <= self.high)]
-        codes = units.view(np.uint64)
-        codes -= np.uint64(self.low % 2**64)  # modulo 2^64: right even where the span has 64 bits
+        low = np.uint64(self.low % 2**64)  # modulo 2^64: right even where the span has 64 bits
+        codes = units.view(np.uint64) - low
         if self.step > 1:
             codes //= np.uint64(self.step)
         return codes

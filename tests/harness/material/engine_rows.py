@@ -32,10 +32,6 @@ def encoded_rows(
         for axis, column in enumerate(chosen)
     ]
     query = exp.select(*codes).from_(engine._rows.encoded(chosen))
-    if not hasattr(engine, "_batched"):
-        rows = np.array(engine._session.rows(query), dtype=np.int64).reshape(-1, len(chosen))
-        for start in range(0, len(rows), batch_rows):
-            yield rows[start : start + batch_rows]
-        return
-    for arrays in engine._batched(query, batch_rows):
-        yield np.stack(arrays, axis=1).astype(np.int64, copy=False)
+    rows = np.array(engine._session.rows(query), dtype=np.int64).reshape(-1, len(chosen))
+    for start in range(0, len(rows), batch_rows):
+        yield rows[start : start + batch_rows]

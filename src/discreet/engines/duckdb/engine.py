@@ -7,15 +7,14 @@ marginals are counted in one scan, by GROUPING SETS; many from the rows' codes (
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.engines.coded_marginals import Counting
-from discreet.engines.duckdb.dialect import render
-from discreet.engines.duckdb.nodes import SortingCounter
+from discreet.engines.duckdb.nodes import HoldingCounter
 from discreet.engines.duckdb.rows import EncodedRows
 from discreet.engines.duckdb.scan import Scan, describe, open_scan
 from discreet.engines.duckdb.session import Session
@@ -31,12 +30,7 @@ from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
 MOST_GROUPED_SETS = 16
-"""More marginals than these are counted from the rows' codes: as they stream past, or, without Arrow, if one
-fetch brings them into memory."""
-MOST_SETS_OF_MANY_ROWS = 64
-"""Without Arrow, more than these are so counted in any case: their hash tables would not fit the memory."""
-MOST_FETCHED_BYTES = 1 << 28
-"""Codes that are fetched at once; they take as much again while they are."""
+"""More marginals than these are counted from the rows' codes as they stream past."""
 
 
 def open_source(
@@ -82,40 +76,25 @@ class DuckDBEngine(SqlEngine):
 
     def __init__(self, session: Session, schema: Schema, scan: Scan) -> None:
         super().__init__(session, schema, EncodedRows(session, schema, scan))
-        self._nodes = SortingCounter(session, self._rows)
+        self._nodes = HoldingCounter(session, self._rows)
 
     def _counted(
         self, sets: Sequence[tuple[str, ...]]
     ) -> tuple[list[Grouping], list[int], list[Counts]]:
-        if not self._counts_codes(sets):
+        if len(sets) <= MOST_GROUPED_SETS:
             return super()._counted(sets)
         found, place = alone(self._schema, sets)
         counting = Counting(found)
-        if self._session.can_stream:
-            names, query = self._slots_query(found)
-            self._session.stream(
-                query, lambda arrays: counting.add(dict(zip(names, arrays, strict=True)))
-            )
-        else:
-            for codes in self._slots(found):
-                counting.add(codes)
+        names, query = self._slots_query(found)
+        self._session.stream(
+            query, lambda arrays: counting.add(dict(zip(names, arrays, strict=True)))
+        )
         return found, place, counting.totals
 
     def _node_counts(
         self, columns: Sequence[Column], shifts: tuple[int, ...], nodes: NDArray[np.uint64]
     ) -> Counts:
         return self._nodes.count(columns, shifts, nodes)
-
-    def _counts_codes(self, sets: Sequence[tuple[str, ...]]) -> bool:
-        if self._session.can_stream or not MOST_GROUPED_SETS < len(sets) <= MOST_SETS_OF_MANY_ROWS:
-            return len(sets) > MOST_GROUPED_SETS
-        names = {name for columns in sets for name in columns}
-        rows = self._rows.count(self._schema.column(name) for name in names)
-        return self._slot_bytes(names) * rows <= MOST_FETCHED_BYTES
-
-    def _slot_bytes(self, names: Iterable[str]) -> int:
-        """Bytes of a row's slots in some columns."""
-        return sum(cells.unsigned(slots(self._schema.column(name)))[1] for name in names)
 
     def _slots_query(self, found: Sequence[Grouping]) -> tuple[list[str], exp.Select]:
         """The columns that are grouped by, and a query for each row's slots in them."""
@@ -130,30 +109,5 @@ class DuckDBEngine(SqlEngine):
             taken.append(exp.alias_(code, f"b{axis}"))
         return names, exp.select(*taken).from_(self._rows.encoded(columns))
 
-    def _slots(self, found: Sequence[Grouping]) -> Iterator[dict[str, NDArray[np.generic]]]:
-        """The slots of all columns that are grouped by, in batches of rows."""
-        names, query = self._slots_query(found)
-        columns = [self._schema.column(name) for name in names]
-        width = self._slot_bytes(names)
-        if width * self._rows.count(columns) <= MOST_FETCHED_BYTES:
-            yield dict(zip(names, self._session.arrays(query), strict=True))
-            return
-        # Small batches, for the table that they come from fills the engine's memory.
-        for arrays in self._batched(query, max(1, MOST_FETCHED_BYTES // (8 * width))):
-            yield dict(zip(names, arrays, strict=True))
-
     def close(self) -> None:
         self._session.close()
-
-    def _batched(self, query: exp.Select, batch_rows: int) -> Iterator[list[NDArray[np.generic]]]:
-        """By ranges of row numbers of a table of its own: arrays without a result held in memory."""
-        table = self._session.new_name("batched_rows")
-        self._session.run(f"CREATE TABLE {table} AS {render(query)}")
-        try:
-            ((rows,),) = self._session.rows(f"SELECT count(*) FROM {table}")
-            for start in range(0, rows, batch_rows):
-                yield self._session.arrays(
-                    f"SELECT * FROM {table} WHERE rowid >= {start} AND rowid < {start + batch_rows}"
-                )
-        finally:
-            self._session.drop(table)

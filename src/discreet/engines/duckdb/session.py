@@ -20,7 +20,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -43,8 +43,6 @@ from discreet.queries.tallies import FoundKeys
 T = TypeVar("T")
 _POLL_SECONDS = 0.1
 STREAMED_ROWS = 1 << 20
-_OLDER_READER = "fetch_arrow_reader"
-"""The name of the reader of batches before DuckDB 1.4."""
 SIDE_BY_SIDE = 4
 """Queries that run at the same time. They share the database's threads and its memory limit."""
 
@@ -109,9 +107,8 @@ class Session:
         }
         if threads is not None:
             settings["threads"] = threads
-        known = _known_settings()  # some are newer than the oldest DuckDB that is supported
         statements = "; ".join(
-            f"SET {name} = {_setting(value)}" for name, value in settings.items() if name in known
+            f"SET {name} = {_setting(value)}" for name, value in settings.items()
         )
         for connection in self._connections:  # some hold for one of them alone
             connection.execute(statements)
@@ -171,20 +168,30 @@ class Session:
         return list(self._work(fetch).values())
 
     @property
-    def can_stream(self) -> bool:
-        """Whether results can be read in pieces: through Arrow, which is an extra."""
+    def has_arrow(self) -> bool:
+        """Whether results can be read through Arrow, which is an extra."""
         return find_spec("pyarrow") is not None
 
     def stream(self, query: str | Sql, take: Callable[[list[NDArray[np.generic]]], None]) -> None:
-        """Hands on the columns of a result without nulls, in batches; the result is never held whole."""
+        """Hands on the columns of a result without nulls, in batches; the result is never in memory whole."""
 
         def fetch(connection: duckdb.DuckDBPyConnection) -> None:
             relation: Any = connection.sql(_text(query))
-            named = "to_arrow_reader" if hasattr(relation, "to_arrow_reader") else _OLDER_READER
-            for batch in getattr(relation, named)(STREAMED_ROWS):
+            for batch in relation.to_arrow_reader(STREAMED_ROWS):
                 take([column.to_numpy(zero_copy_only=True) for column in batch.columns])
 
-        self._work(fetch)
+        if self.has_arrow:
+            self._work(fetch)
+            return
+        table = self.new_name("batched_rows")
+        self.run(f"CREATE TABLE {table} AS {_text(query)}")  # spills beyond the memory limit
+        try:
+            ((rows,),) = self.rows(f"SELECT count(*) FROM {table}")
+            for start in range(0, rows, STREAMED_ROWS):
+                wanted = f"rowid >= {start} AND rowid < {start + STREAMED_ROWS}"
+                take(self.arrays(f"SELECT * FROM {table} WHERE {wanted}"))
+        finally:
+            self.drop(table)
 
     @contextmanager
     def lookup(self, found: FoundKeys, compiler: Compiler) -> Iterator[Sql]:
@@ -347,15 +354,6 @@ class Session:
             f"The engine stopped ({type(error).__name__}). Its own message is not shown, because "
             f"it may quote a row. {stands}"
         )
-
-
-@cache
-def _known_settings() -> frozenset[str]:
-    """The settings that this DuckDB has: asked once in a process."""
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("SET enable_progress_bar = false")
-        found = connection.execute("SELECT name FROM duckdb_settings()").fetchall()
-    return frozenset(name for (name,) in found)
 
 
 def _text(query: str | Sql) -> str:

@@ -1,0 +1,204 @@
+"""Every level of a tree from one scan: the rows' keys in memory, narrowed as the tree is descended.
+
+A row's codes are interleaved, bit by bit in the order in which trees halve their columns, into one
+number of up to 64 bits: its key. A node is a prefix of keys. While the rows stream past they are counted by
+the first bits of their keys, up to 25, which counts every node down to there. Below, a row is looked up in the
+asked nodes, one step of the tree after another, and what lies outside them is let go. Nodes that were not
+kept cost a further scan. What is read depends on the schema, the number of rows and the nodes
+that are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.protocol import Counts
+from discreet.queries.tree import bits_of, halvings
+from discreet.schema.columns.column import Column
+
+MOST_BITS = 64
+MOST_HELD_BYTES = 400 << 20
+"""The most memory for keys: 52 million rows."""
+TOP_BITS = 25
+"""Bits of a key by which rows are counted at once: 2^25 numbers of four bytes."""
+_CHUNK_BITS = 12
+"""Bits that one look into a table spreads: its 4,096 numbers stay in a processor's cache."""
+_BLOCK_ROWS = 1 << 20
+"""Rows that are worked on at a time."""
+_THREADS = 2
+
+Keys = NDArray[np.uint64]
+Places = NDArray[np.uint32]
+Take = Callable[[Sequence[NDArray[Any]]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaving:
+    """Which column each bit of a key comes from, most significant first."""
+
+    bits: tuple[int, ...]
+    """How many bits the codes of each column have."""
+    order: tuple[int, ...]
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Interleaving:
+        bits = tuple(bits_of(column.value_cells) for column in columns)
+        return cls(bits, halvings(bits)[:MOST_BITS])
+
+    @property
+    def shifts(self) -> tuple[int, ...]:
+        """How many low bits of each column's codes no key holds."""
+        return tuple(many - kept for many, kept in zip(self.bits, self.kept_bits, strict=True))
+
+    @property
+    def kept_bits(self) -> tuple[int, ...]:
+        """How many bits of each column's codes a key holds."""
+        return tuple(self.order.count(axis) for axis in range(len(self.bits)))
+
+    def depth(self, shifts: Sequence[int]) -> int | None:
+        """How many leading bits of a key make a node of these shifts; `None` where no number of them does."""
+        depths = [max(0, many - shift) for many, shift in zip(self.bits, shifts, strict=True)]
+        deep = sum(depths)
+        if deep > len(self.order):
+            return None
+        leading = self.order[:deep]
+        return deep if all(leading.count(a) == d for a, d in enumerate(depths)) else None
+
+    def keys(self, codes: Sequence[NDArray[Any]], depth: int) -> Keys:
+        """The first `depth` bits of the keys of codes that have as many bits as those take of each column."""
+        if len(self.bits) == 1:
+            return codes[0].astype(np.uint64, copy=False)
+        keys = np.zeros(len(codes[0]), dtype=np.uint64)
+        for axis, code in enumerate(codes):
+            # Where in a key each bit of the code goes, the least significant first.
+            goes = [depth - 1 - at for at in range(depth) if self.order[at] == axis][::-1]
+            for start in range(0, len(goes), _CHUNK_BITS):
+                table = _spread(goes[start : start + _CHUNK_BITS])
+                part = code >> code.dtype.type(start) if start else code
+                keys |= table[(part & part.dtype.type(len(table) - 1)).astype(np.intp)]
+        return keys
+
+
+def _spread(goes: Sequence[int]) -> Keys:
+    """For each number, the sum of 2^goes[i] over its bits i."""
+    table = np.zeros(1, dtype=np.uint64)
+    for place in goes:
+        table = np.concatenate([table, table | np.uint64(1 << place)])
+    return table
+
+
+class HeldKeys:
+    """The keys of all rows that lie in value cells of every column.
+
+    `scan` hands the codes of each column, shifted by `interleaving.shifts`, to its argument, batch by batch; of about
+    so many `rows`.
+    """
+
+    def __init__(self, interleaving: Interleaving, scan: Callable[[Take], None], rows: int) -> None:
+        self._interleaving = interleaving
+        self._scan = scan
+        self._bits = len(interleaving.order)
+        self._top_bits = min(TOP_BITS, self._bits, bits_of(rows) + 1)
+        self._read()
+
+    def _read(self) -> None:
+        """Counts the rows by the first bits of their keys, and holds the keys if they have more."""
+        self._top = np.zeros(1 << self._top_bits, dtype=np.uint32)
+        self._depth = self._top_bits
+        self._nodes: Keys | None = None  # all, each at its own place
+        self._counts = self._top
+        self._held: list[tuple[Keys, Places | None]] = []
+        self._scan(self._add)
+
+    def _add(self, codes: Sequence[NDArray[Any]]) -> None:
+        below = np.uint64(self._bits - self._top_bits)
+        for start in range(0, len(codes[0]), _BLOCK_ROWS):
+            block = [code[start : start + _BLOCK_ROWS] for code in codes]
+            keys = self._interleaving.keys(block, self._bits)
+            np.add.at(self._top, (keys >> below).view(np.int64), np.uint32(1))
+            if below:
+                self._held.append((keys, None))
+
+    def node_counts(self, depth: int, shifts: Sequence[int], nodes: Keys) -> Counts:
+        """Rows in each node; `depth` is what the interleaving makes of `shifts`."""
+        known = np.ones(len(nodes), dtype=np.bool_)
+        for axis, (many, shift) in enumerate(zip(self._interleaving.bits, shifts, strict=True)):
+            last = (1 << max(0, many - shift)) - 1
+            known &= nodes[:, axis] <= np.uint64(last)
+        some = nodes if known.all() else nodes[known]
+        codes = [np.ascontiguousarray(some[:, axis]) for axis in range(nodes.shape[1])]
+        asked = self._interleaving.keys(codes, depth)
+        counts = np.zeros(len(nodes), dtype=np.int64)
+        if len(some):
+            counted = self._near_root if depth <= self._top_bits else self._below
+            counts[known] = counted(depth, asked)
+        return counts
+
+    def _near_root(self, depth: int, asked: Keys) -> Places:
+        by_node = self._top.reshape(1 << depth, -1)
+        if len(asked) < len(by_node) // 8:
+            return np.asarray(by_node[asked].sum(axis=1, dtype=np.uint32))
+        return np.asarray(by_node.sum(axis=1, dtype=np.uint32)[asked])
+
+    def _below(self, depth: int, asked: Keys) -> Places:
+        wanted = np.unique(asked) if np.any(asked[1:] <= asked[:-1]) else asked
+        if not self._holds(depth, wanted):
+            self._read()
+        while self._depth < depth:
+            above = _distinct(wanted >> np.uint64(depth - self._depth))
+            fits = max(1, TOP_BITS - 1 - bits_of(len(above)))
+            self._descend(above, min(depth - self._depth, fits))
+        assert self._nodes is not None
+        if np.array_equal(asked, self._nodes):
+            return self._counts
+        return self._counts[np.searchsorted(self._nodes, asked)]
+
+    def _holds(self, depth: int, wanted: Keys) -> bool:
+        """Whether the rows of all these nodes are among those that were kept."""
+        if depth < self._depth or self._nodes is None:
+            return depth >= self._depth
+        above = _distinct(wanted >> np.uint64(depth - self._depth))
+        places = np.searchsorted(self._nodes, above)
+        return bool(np.all(self._nodes[np.minimum(places, len(self._nodes) - 1)] == above))
+
+    def _descend(self, above: Keys, bits: int) -> None:
+        """Counts all nodes so many bits below `above`, which are in order; rows outside these are let go."""
+        places = above if self._nodes is None else np.searchsorted(self._nodes, above)
+        kept = np.zeros(len(self._counts), dtype=np.uint32)  # its place among them, from 1; else 0
+        kept[places] = np.arange(1, len(above) + 1, dtype=np.uint32)
+        upper = np.uint64(self._bits - self._depth)
+        self._depth += bits
+        lower, mask = np.uint64(self._bits - self._depth), np.uint64((1 << bits) - 1)
+
+        def counted(first: int) -> Places:
+            counts = np.zeros(len(above) << bits, dtype=np.uint32)
+            for number in range(first, len(self._held), _THREADS):
+                keys, place = self._held[number]
+                at = kept.take(
+                    (keys >> upper).view(np.int64) if place is None else place, mode="clip"
+                )
+                inside = np.flatnonzero(at != 0)
+                if len(inside) < len(at):
+                    keys, at = keys.take(inside, mode="clip"), at.take(inside, mode="clip")
+                at -= np.uint32(1)
+                at <<= np.uint32(bits)
+                at |= ((keys >> lower) & mask).astype(np.uint32)
+                np.add.at(counts, at, np.uint32(1))
+                self._held[number] = keys, at
+            return counts
+
+        with ThreadPoolExecutor(_THREADS) as threads:
+            self._counts, other = threads.map(counted, range(_THREADS))
+        self._counts += other
+        below = np.arange(1 << bits, dtype=np.uint64)
+        self._nodes = ((above << np.uint64(bits))[:, np.newaxis] | below).reshape(-1)
+
+
+def _distinct(ordered: Keys) -> Keys:
+    return np.asarray(ordered[np.append(True, ordered[1:] != ordered[:-1])])
