@@ -71,7 +71,13 @@ def test_eight_threads_on_one_object_are_each_given_what_is_right(
         if (each.owner in AREAS[area] if area in AREAS else each.owner not in known)
     ]
     report = Report()
-    judged = [each for each in own if each.judge is not None or each.owner == "ReleaseReader"]
+    judged = [
+        each
+        for each in own
+        if each.judge is not None
+        # Synthetic rows are asked of a reader of their own: a mixture of one.
+        or (each.owner == "ReleaseReader" and each.member != "synthesize")
+    ]
     run_drills(world, [*judged, *mixtures(own)], report)
     assert report.complaints == []
     assert report.drills > 0
