@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import shutil
+import signal
 from typing import Any
 
 import pytest
@@ -29,6 +30,8 @@ def noise_is_on() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # What is started in the background ignores Ctrl-C, and so would every process that a test starts and interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(
         config, "workerinput"
     ):  # workers are given the place by the process that starts them
