@@ -30,6 +30,7 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { \
 	  echo "Installing python3-venv"; \
 	  apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
+	@$(BIN)/python -m pip install --quiet --upgrade pip
 
 # pip compiles one file at a time; all processors together take half as long.
 INSTALL = $(BIN)/python -m pip install --quiet --no-compile --editable
