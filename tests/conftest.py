@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import gc
+import shutil
+import signal
+from typing import Any
+
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from discreet.core import noise
 from discreet.samplers.entropy import entropy_is_injected
+from tests import workers
 
 # `make test` tries the same examples each time, so that a green tree stays green; `make trust` looks for new ones.
-settings.register_profile("same", derandomize=True, database=None)
-settings.register_profile("search", max_examples=1000, deadline=None, print_blob=True)
+# Neither fails because a machine is slow.
+PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("same", derandomize=True, database=None, **PATIENT)
+settings.register_profile("search", max_examples=1000, print_blob=True, **PATIENT)
 settings.load_profile("same")
 
 
@@ -19,3 +27,34 @@ def noise_is_on() -> None:
     """No test begins behind the test door: a fixture that left it open would turn the noise of others off."""
     assert noise._observer.get() is None, "A fixture left the test door open."
     assert not entropy_is_injected(), "A fixture left injected entropy behind."
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # What is started in the background ignores Ctrl-C, and so would every process that a test starts and interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not hasattr(
+        config, "workerinput"
+    ):  # workers are given the place by the process that starts them
+        folder = workers.temporary_files_in_memory()
+        if folder is not None:
+            config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    config.option.loadscopereorder = False
+    return workers.ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: workers.place(item.nodeid.partition("::")[0]))
+
+
+def pytest_collection_finish() -> None:
+    """What was made so far stays: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()

@@ -137,7 +137,7 @@ def test_a_killed_write_never_leaves_a_half_release_under_its_name(tmp_path: Pat
     child.stdout.readline()
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
-    child.wait(20)
+    child.wait(120)
     child.stdout.close()
     left = {path.name for path in tmp_path.iterdir()}
     assert left <= {"a"}

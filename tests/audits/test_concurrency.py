@@ -72,7 +72,13 @@ def test_eight_threads_on_one_object_are_each_given_what_is_right(
         if (each.owner in AREAS[area] if area in AREAS else each.owner not in known)
     ]
     report = Report()
-    judged = [each for each in own if each.judge is not None or each.owner == "ReleaseReader"]
+    judged = [
+        each
+        for each in own
+        if each.judge is not None
+        # Synthetic rows are asked of a reader of their own: a mixture of one.
+        or (each.owner == "ReleaseReader" and each.member != "synthesize")
+    ]
     run_drills(world, [*judged, *mixtures(own)], report)
     assert report.complaints == []
     assert report.drills > 0
@@ -164,9 +170,12 @@ def test_four_processes_share_a_ledger_and_never_each_others_answers(tmp_path: P
 def test_threads_that_wait_for_ever_are_seen_and_slow_ones_are_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(interleaving, "PATIENCE", 0.2)
     never = threading.Event()
-    with pytest.raises(interleaving.Locked, match="1 of 2 threads"):
+    with (
+        monkeypatch.context() as impatient,
+        pytest.raises(interleaving.Locked, match=r"[12] of 2 threads"),
+    ):
+        impatient.setattr(interleaving, "PATIENCE", 0.2)
         interleaving.at_once([lambda _: never.wait(), lambda _: True], chance=0.0)
     never.set()
     works = [each.result for each in interleaving.at_once([lambda n: n] * 2, chance=0.0)]

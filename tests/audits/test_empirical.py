@@ -47,32 +47,34 @@ def test_every_registered_mechanism_has_an_audit():
 
 @pytest.mark.parametrize("subject", EVERY, ids=lambda subject: subject.title)
 def test_an_honest_mechanism_is_not_refuted_and_its_mutant_is(subject):
-    """False alarm 1e-6. A mutant of 1.2 times epsilon is missed with p < 1e-5 (measured: 4.6 to 13 sd)."""
+    """False alarm 1e-6. A mutant of 1.2 times epsilon is missed with p < 1e-5 (measured: 4.6 to 13 sd), and
+    audited again then: missed twice with p < 1e-10."""
     runs = runs_for(subject)
     honest = subject.audit(epsilon=ONE, runs=runs)
     assert not honest.refuted, honest
     assert honest.certified > 0.75, "an honest bound far below the claim would prove nothing"
     assert runs <= 20_000
-    mutant = subject.audit(epsilon=ONE, runs=runs, factor=MUTANT)
-    assert mutant.refuted, mutant
+    assert any(subject.audit(epsilon=ONE, runs=runs, factor=MUTANT).refuted for _ in range(2))
 
 
 @pytest.mark.trust
 @pytest.mark.parametrize("subject", EVERY, ids=lambda subject: subject.title)
 def test_a_hundred_audits_tell_honest_mechanisms_from_mutants(subject):
-    """False alarm 1e-4 for each subject; the mutant must be seen every time."""
+    """False alarm 1e-6 for each subject; the mutant must be seen, but for one in a hundred audits (p < 1e-6)."""
     repeats = 10 if subject.title in SLOW else 100
+    seen = 0
     for _ in range(repeats):
-        assert not subject.audit(epsilon=ONE).refuted
-        assert subject.audit(epsilon=ONE, factor=MUTANT).refuted
+        assert not subject.audit(epsilon=ONE, false_positive_rate=1e-8).refuted
+        seen += subject.audit(epsilon=ONE, factor=MUTANT).refuted
+    assert seen >= repeats - 1
 
 
 @pytest.mark.parametrize("epsilon", ["1/10", "1/2", "3"])
 def test_honest_mechanisms_are_not_refuted_at_other_epsilons(epsilon):
-    """False alarm 1e-5 in all."""
+    """False alarm below 1e-6 in all."""
     for subject in EVERY:
         if subject.title not in SLOW:
-            found = subject.audit(epsilon=Fraction(epsilon), runs=4000)
+            found = subject.audit(epsilon=Fraction(epsilon), runs=4000, false_positive_rate=1e-8)
             assert not found.refuted, found
 
 

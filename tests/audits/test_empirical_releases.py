@@ -82,9 +82,20 @@ def test_an_honest_release_of_any_schema_is_not_refuted(schema, budget, workload
     assert found.laws, "the noise was looked at"
 
 
+def first_refuted(schema, **asked):
+    """What the game finds when it is played until it refutes, six times at most: a bug that one game misses once in
+    ten is missed by all with p < 1e-6."""
+    for _ in range(6):
+        found = audit_release(schema, **asked)
+        if found.finding.refuted:
+            break
+    return found
+
+
 def test_the_game_by_itself_sees_a_histogram_with_half_its_noise():
-    """One histogram reaches its loss often: true epsilon 2 against 1. Missed with p < 1e-5 at 1,000 runs."""
-    found = audit_release(
+    """One histogram reaches its loss often: true epsilon 2 against 1. Certified at 1,000 runs: 1.5 with a
+    deviation of .07 (measured), so it is missed with p < 1e-9."""
+    found = first_refuted(
         ROWS,
         budget=Budget(epsilon=1),
         workload="histogram(sex)",
@@ -96,7 +107,8 @@ def test_the_game_by_itself_sees_a_histogram_with_half_its_noise():
 
 
 def test_of_several_pairs_the_one_that_differs_most_is_played():
-    """Somebody aged 0 adds nothing to a sum of ages, somebody aged 20 adds all. Missed with p < 1e-4."""
+    """Somebody aged 0 adds nothing to a sum of ages, somebody aged 20 adds all. Certified:
+    2.1 with a deviation of .14 (measured), so it is missed with p < 1e-9."""
     found = audit_release(
         ROWS,
         budget=Budget(epsilon=1),
@@ -117,13 +129,14 @@ def test_the_laws_see_noise_a_fifth_too_small_where_the_game_cannot():
 
 
 def test_the_game_sees_an_ignored_l1_sensitivity_which_no_noise_law_shows(monkeypatch):
-    """Change-one with the noise of add-remove: the loss is 2 against 1. Missed with p < 1e-6."""
-    asked = {"budget": Budget(epsilon=1), "workload": "histogram(sex)", "runs": 2500}
-    assert not audit_release(CHANGED, **asked).refuted
+    """Change-one with the noise of add-remove: the loss is 2 against 1. One game of 2,500 runs certifies 1.4 with a
+    deviation of .2 (measured), so it misses once in 40."""
+    asked = {"budget": Budget(epsilon=1), "workload": "histogram(sex)"}
+    assert not audit_release(CHANGED, runs=1000, **asked).refuted
     monkeypatch.setattr(
         Marginal, "sensitivity", lambda self, schema: Sensitivity(l1=1, l2_squared=1)
     )
-    found = audit_release(CHANGED, **asked)
+    found = first_refuted(CHANGED, runs=2500, **asked)
     assert not found.failing_laws
     assert found.finding.refuted
 
@@ -320,9 +333,9 @@ def test_public_coins_are_fair():
 
 @pytest.mark.parametrize("schema", [ROWS, CHANGED], ids=["rows", "changed rows"])
 def test_predicates_that_hold_at_no_end_of_the_domains_are_moved_by_some_pair(schema):
-    """Half the noise on one count: true epsilon 2 against 1. Missed with p < 1e-5 at 1,000 runs; a pair that
-    moves nothing certifies 0."""
-    found = audit_release(
+    """Half the noise on one count: true epsilon 2 against 1. Missed with p < 1e-9 at 1,000 runs, as above; a pair
+    that moves nothing certifies 0."""
+    found = first_refuted(
         schema,
         budget=Budget(epsilon=1),
         workload='predicates("age BETWEEN 7 AND 9")',

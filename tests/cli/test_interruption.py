@@ -49,7 +49,7 @@ def test_an_interruption_leaves_no_half_written_file_and_the_charge_stands(
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "ready"
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Interrupted" in said
     assert "Traceback" not in said

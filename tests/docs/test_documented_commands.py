@@ -39,6 +39,8 @@ WORKLOAD = [
     "halfspaces(age, hours)",
     'predicates("age >= 65")',
 ]
+WHOLE = ("compare", "report", "synthesize")
+"""What fits all parts of a release together; the commands are tried on one of a single part."""
 LONG = ("discreet demo", "discreet audit people.toml", "discreet serve")
 """Run by tests of their own, or by `make trust`."""
 PLACES = ("-o", "--output")
@@ -80,6 +82,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
         budget=dc.Budget(epsilon=1),
         workload=WORKLOAD,
         ledger=directory / "ledger.db",
+    )
+    dc.release_to_file(
+        directory / "people.csv",
+        schema,
+        directory / "small.release",
+        budget=dc.Budget(epsilon=1),
+        workload=WORKLOAD[:1],
+        ledger=directory / "small.db",
     )
     lots = {
         "smoker": [row % 5 < 2 for row in range(2000)],
@@ -163,6 +173,8 @@ def test_a_documented_command_runs(
         elif word == "spark:clinic.people":
             spark_frame(csv.read_csv(demo / "people.csv")).createOrReplaceTempView("documented")
             words[place] = "spark:documented"
+    if words[0] in WHOLE:
+        shutil.copy(work / "small.release", work / "people.release")
     if words[0] == "ledger":
         for file in demo.glob("ledger*"):
             shutil.copy(file, work / file.name)

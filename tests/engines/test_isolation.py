@@ -180,8 +180,8 @@ from discreet.privacy.adjacency import PrivacyUnit
 from discreet.schema import IntegerColumn, Schema
 schema = Schema(dataset="s", unit=PrivacyUnit("p", 2), columns=(IntegerColumn("a", 0, 9),))
 engine = open_engine(sys.argv[2], schema, threads=1)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     engine.row_count()
 except KeyboardInterrupt:
     import os

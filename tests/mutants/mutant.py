@@ -43,6 +43,8 @@ class Mutant:
         return text
 
     def plant(self, tree: Path) -> None:
-        """Into a scratch copy of the tree."""
+        """Into a scratch copy of the tree, from which what was compiled of the file is removed."""
         path = tree / self.file
         path.write_text(self.applied(path.read_text(encoding="utf-8")), encoding="utf-8")
+        for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+            compiled.unlink()

@@ -56,7 +56,9 @@ def copied(folder: Path) -> Path:
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                source, tree / name
+            )  # with what was compiled: it knows its file by time and size
         elif source.exists():
             shutil.copy(source, tree / name)
     return tree
@@ -75,6 +77,8 @@ def failing_test(tree: Path, tests: tuple[str, ...]) -> str:
         "pytest",
         "-x",
         "-q",
+        "-m",
+        "",
         "-p",
         "no:cacheprovider",
         "-p",

@@ -30,7 +30,19 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(params=[(1280, "light"), (400, "dark")], ids=["wide and light", "narrow and dark"])
+def shown(*, wide: bool = True, narrow: bool = True) -> Any:
+    """In which windows a test is run; in those that are left out here, by `make trust`."""
+    windows = [
+        pytest.param(window, id=name, marks=() if now else pytest.mark.trust)
+        for window, name, now in (
+            ((1280, "light"), "wide and light", wide),
+            ((400, "dark"), "narrow and dark", narrow),
+        )
+    ]
+    return pytest.mark.parametrize("page", windows, indirect=True)
+
+
+@pytest.fixture
 def page(chromium: Any, request: Any) -> Iterator[Any]:
     width, scheme = request.param
     with chromium.new_context(
@@ -82,6 +94,7 @@ def check(page: Any) -> None:
     assert said == [], (page.url, said)
 
 
+@shown(wide=False)
 def test_an_analyst_signs_in_previews_asks_sees_bars_and_spends_it_all(
     page: Any, service: Running
 ) -> None:
@@ -127,6 +140,7 @@ def test_an_analyst_signs_in_previews_asks_sees_bars_and_spends_it_all(
     assert service.charges == before + 2
 
 
+@shown()
 def test_a_visitor_reads_what_an_epsilon_means(page: Any, service: Running) -> None:
     page.goto(f"{service.url}/releases/open")
     page.click("text=What it means to one person")
@@ -144,6 +158,7 @@ def test_a_visitor_reads_what_an_epsilon_means(page: Any, service: Running) -> N
     check(page)
 
 
+@shown()
 def test_a_release_is_looked_at_and_asked(page: Any, service: Running) -> None:
     page.goto(f"{service.url}/releases/open")
     check(page)
@@ -158,6 +173,7 @@ def test_a_release_is_looked_at_and_asked(page: Any, service: Running) -> None:
     check(page)
 
 
+@shown(narrow=False)
 def test_a_custodian_publishes_a_csv_file_that_the_browser_sends(
     page: Any, service: Running, tmp_path: Path
 ) -> None:
@@ -228,6 +244,7 @@ def test_a_custodian_publishes_a_csv_file_that_the_browser_sends(
         check(page)
 
 
+@shown()
 def test_each_page_is_there_within_a_second_of_processor_time(page: Any, service: Running) -> None:
     sign_in(page, service, "rita")
     for path in ("/", "/datasets/people", "/releases/open", "/ledger", "/review"):

@@ -186,7 +186,9 @@ def test_a_question_that_runs_too_long_is_told_so_and_its_answer_is_there_later(
         late = service.ask("ann", COUNT.format(9), Idempotency_Key="late")
         assert (late.status, late.kind) == (504, "TookTooLong")
         go_on.set()
-        assert service.ask("ann", COUNT.format(9), Idempotency_Key="late").status == 200
+        while (again := service.ask("ann", COUNT.format(9), Idempotency_Key="late")).status == 504:
+            pass  # a busy machine may need longer than this service waits
+        assert again.status == 200
         assert service.charges == 1
 
 

@@ -93,9 +93,13 @@ def loss_of_counts(
         raise BadInput("The scale of the noise must be positive.")
     low = int(np.min(answers))
     law = np.bincount(np.asarray(answers) - low, weights=chances)
-    gap = np.abs(np.subtract.outer(np.arange(len(law)), np.arange(len(law))))
-    apart = gap / noise_scale >= threshold - 1e-12
-    return float(np.outer(law, law)[apart].sum())
+    apart = np.arange(len(law)) / noise_scale >= threshold - 1e-12
+    if not apart.any():
+        return 0.0
+    gap = int(np.argmax(apart))  # the least difference of answers that counts
+    if gap == 0:
+        return float(law.sum() ** 2)
+    return 2 * float(law[gap:] @ np.cumsum(law)[: len(law) - gap])
 
 
 def mirrored_mod_loss(alpha: float, rows: int, *, threshold: float = 1.0) -> float:
@@ -124,10 +128,8 @@ def hospital_noise(population: int, having: int, rows: int, *, alpha: float, bet
     if not alpha > 0 or not 0 < beta < 1:
         raise BadInput("alpha must be positive, and beta lie between 0 and 1.")
     law = count_chances_without_replacement(population, having, rows)
-    gaps = np.zeros(rows + 1)
-    pairs = np.outer(law, law)
-    for gap in range(rows + 1):
-        gaps[gap] = np.trace(pairs, gap) + (np.trace(pairs, -gap) if gap else 0.0)
+    gaps = np.correlate(law, law, "full")[rows:]
+    gaps[1:] *= 2  # either count may be the larger one
     beyond = 1 - np.cumsum(gaps)
     reached = int(np.argmax(beyond <= beta + 1e-12))
     return max(1, reached) / alpha

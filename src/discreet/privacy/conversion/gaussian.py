@@ -81,6 +81,7 @@ def gaussian_sigma_squared(
     return smallest_passing(keeps_the_promise, square)
 
 
+@lru_cache(maxsize=4096, typed=True)  # every charge under a cap asks for the same
 def mu_squared_from_budget(*, epsilon: Exactable, delta: Exactable) -> Fraction:
     """The largest mu squared whose delta at `epsilon` is within `delta`, rounded down."""
     return round_down(
