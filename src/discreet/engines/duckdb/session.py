@@ -182,7 +182,7 @@ class Session:
             relation: Any = connection.sql(_text(query))
             named = "to_arrow_reader" if hasattr(relation, "to_arrow_reader") else _OLDER_READER
             for batch in getattr(relation, named)(STREAMED_ROWS):
-                take([column.to_numpy(zero_copy_only=True) for column in batch.columns])
+                take([np.from_dlpack(column) for column in batch.columns])  # without pandas
 
         self._work(fetch)
 

@@ -184,11 +184,12 @@ def _moves(
     """
     left = np.concatenate([others, here[:, None]], axis=1) + width * here[:, None]
     reached = np.concatenate([others, there[:, None]], axis=1) + width * there[:, None]
-    cells, inverse = np.unique(np.concatenate([left.ravel(), reached.ravel()]), return_inverse=True)
-    steps = np.bincount(inverse[: left.size], minlength=len(cells)) - np.bincount(
-        inverse[left.size :], minlength=len(cells)
-    )
-    return cells, steps
+    # The last bit says whether a cell is left or reached: one sort, which is fast, and no search.
+    keys = np.concatenate([2 * left.ravel() + 1, 2 * reached.ravel()])
+    keys.sort()
+    cells, sign = keys >> 1, 2 * (keys & 1) - 1
+    starts = np.flatnonzero(np.diff(cells, prepend=-1))
+    return cells[starts], np.add.reduceat(sign, starts)
 
 
 def _change(missing: Singles, cells: Integers, steps: Integers, width: int) -> float:
