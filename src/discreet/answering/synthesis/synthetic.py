@@ -186,7 +186,7 @@ def synthesize(
     names, codes, derived = computed(*_beside(library.schema, drawn), library.schema)
     codes = possible_rows(codes, library.schema, names, public)
     codes = published_codes(codes, names, list(library.named.values()), public)
-    places = public.integers(0, PLACES, codes.shape)
+    places = public.integers(0, PLACES, codes.shape, dtype=np.int16)
     notes = _notes(library, drawn, ranges, counted, derived)
     return SyntheticTable(library.published, names, codes, places, notes)
 
@@ -271,7 +271,7 @@ def _notes(
 def _decoded(column: Column, codes: Codes, places: Integers) -> tuple[list[Any], Integers]:
     """Values of a column, and which of them each row has; equal places in equal cells are decoded once."""
     many = _places_inside(column)
-    inside = places * many // PLACES
+    inside = places.astype(np.int64) * many // PLACES
     if column.cells > WIDEST:
         listed = zip(codes.tolist(), inside.tolist(), strict=True)
         values = [column.value_in(code, Fraction(place, many)) for code, place in listed]
