@@ -76,14 +76,13 @@ def compare(
         flat = truth.reshape(-1).astype(np.float64)
         # Where another part than the table answers, it may know the groups of values only.
         asked = flat[np.ravel_multi_index(tuple(answers.codes.T), truth.shape)]
-        made = np.zeros(truth.shape)
-        axes = [rows.names.index(name) for name in columns]
-        np.add.at(made, tuple(rows.codes[:, axis] for axis in axes), 1.0)
+        drawn = tuple(rows.codes[:, rows.names.index(name)].astype(np.int64) for name in columns)
+        made = np.bincount(np.ravel_multi_index(drawn, truth.shape), minlength=truth.size)
         found.append(
             TableComparison(
                 columns=columns,
                 answers=_distance(np.maximum(answered.estimate, 0), asked),
-                synthetic=_distance(made.reshape(-1), flat),
+                synthetic=_distance(made, flat),
                 held=float(np.mean((answered.lower <= asked) & (asked <= answered.upper))),
             )
         )

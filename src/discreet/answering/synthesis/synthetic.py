@@ -45,6 +45,8 @@ PLACES = 1 << 10
 """Values inside a cell are drawn among so many places."""
 WIDEST = (1 << 62) // PLACES
 """Cells whose numbers, with a place, fit into 64 bits."""
+COUNTED = 4
+"""Numbers are told apart by a list of all that there may be, if these are at most so many times the rows."""
 WRITERS = (".csv", ".parquet", ".arrow", ".feather")
 
 
@@ -66,6 +68,13 @@ class SyntheticTable:
 
     def column(self, name: str) -> list[Any]:
         """The values of a column, as the schema decodes them."""
+        values, where = self._decoded(name)
+        column = np.empty(len(values), dtype=object)
+        column[:] = values
+        found: list[Any] = column[where].tolist()
+        return found
+
+    def _decoded(self, name: str) -> tuple[list[Any], Integers]:
         declared = self.schema.column(name)
         place = self.names.index(declared.name)
         return _decoded(declared, self.codes[:, place], self.places[:, place])
@@ -81,7 +90,13 @@ class SyntheticTable:
             raise BadInput(
                 "Arrow and Parquet need pyarrow: install discreet[arrow], or write CSV."
             ) from None
-        return pyarrow.table({name: pyarrow.array(self.column(name)) for name in self.names})
+        columns = {name: self._decoded(name) for name in self.names}
+        return pyarrow.table(
+            {
+                name: pyarrow.array(values).take(pyarrow.array(where))
+                for name, (values, where) in columns.items()
+            }
+        )
 
     def write(self, path: str | Path) -> None:
         """As CSV, Parquet or Arrow, by the ending of the name; whole or not at all."""
@@ -171,7 +186,7 @@ def synthesize(
     names, codes, derived = computed(*_beside(library.schema, drawn), library.schema)
     codes = possible_rows(codes, library.schema, names, public)
     codes = published_codes(codes, names, list(library.named.values()), public)
-    places = public.integers(0, PLACES, codes.shape)
+    places = public.integers(0, PLACES, codes.shape, dtype=np.int16)
     notes = _notes(library, drawn, ranges, counted, derived)
     return SyntheticTable(library.published, names, codes, places, notes)
 
@@ -253,22 +268,28 @@ def _notes(
     return tuple(found)
 
 
-def _decoded(column: Column, codes: Codes, places: Integers) -> list[Any]:
-    """Values of a column; equal places in equal cells are decoded once."""
+def _decoded(column: Column, codes: Codes, places: Integers) -> tuple[list[Any], Integers]:
+    """Values of a column, and which of them each row has; equal places in equal cells are decoded once."""
     many = _places_inside(column)
-    inside = places * many // PLACES
+    inside = places.astype(np.int64) * many // PLACES
     if column.cells > WIDEST:
         listed = zip(codes.tolist(), inside.tolist(), strict=True)
-        return [column.value_in(code, Fraction(place, many)) for code, place in listed]
+        values = [column.value_in(code, Fraction(place, many)) for code, place in listed]
+        return values, np.arange(len(values))
     fractions = [Fraction(place, many) for place in range(many)]
-    distinct, where = np.unique(codes.astype(np.int64) * many + inside, return_inverse=True)
-    values = np.empty(len(distinct), dtype=object)
-    values[:] = [
-        column.value_in(code, fractions[place])
-        for code, place in zip((distinct // many).tolist(), (distinct % many).tolist(), strict=True)
-    ]
-    found: list[Any] = values[where].tolist()
-    return found
+    distinct, where = _told_apart(codes.astype(np.int64) * many + inside, column.cells * many)
+    pairs = zip((distinct // many).tolist(), (distinct % many).tolist(), strict=True)
+    return [column.value_in(code, fractions[place]) for code, place in pairs], where
+
+
+def _told_apart(keys: Integers, most: int) -> tuple[Integers, Integers]:
+    """The different ones of numbers below `most`, and which of them each is."""
+    if most > COUNTED * max(len(keys), 1):
+        distinct, where = np.unique(keys, return_inverse=True)
+        return distinct, where
+    there = np.zeros(most, dtype=np.bool_)
+    there[keys] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[keys]
 
 
 def _places_inside(column: Column) -> int:

@@ -178,7 +178,7 @@ class Session:
         def fetch(connection: duckdb.DuckDBPyConnection) -> None:
             relation: Any = connection.sql(_text(query))
             for batch in relation.to_arrow_reader(STREAMED_ROWS):
-                take([column.to_numpy(zero_copy_only=True) for column in batch.columns])
+                take([np.from_dlpack(column) for column in batch.columns])  # without pandas
 
         if self.has_arrow:
             self._work(fetch)

@@ -228,14 +228,19 @@ def _in_shares(shares: Floats, group: Integers, generator: Generator) -> Integer
     edges = np.divide(edges, whole, out=np.ones_like(edges), where=whole > 0)
     many = np.bincount(group, minlength=groups)
     start = np.cumsum(many) - many
-    order = np.lexsort((generator.random(rows), group))
-    rank = np.empty(rows)
-    rank[order] = np.arange(rows) - start[group[order]]
+    # Rows of a group stand together and in random order; looked up in turn, neighbours are found nearby.
+    shuffled = generator.permutation(rows)
+    narrow = group.astype(np.uint16) if groups <= 1 << 16 else group
+    order = shuffled[np.argsort(narrow[shuffled], kind="stable")]
+    sorted_group = group[order]
+    rank = np.arange(rows) - start[sorted_group]
     offset: Floats = np.asarray(generator.random(groups))
-    place = np.minimum((rank + offset[group]) / many[group], 1 - 1e-9)
+    place = np.minimum((rank + offset[sorted_group]) / many[sorted_group], 1 - 1e-9)
     flat = (edges + 2.0 * np.arange(groups)[:, np.newaxis]).ravel()
-    found = np.searchsorted(flat, place + 2 * group, side="right") - group * cells
-    return np.asarray(np.minimum(found, cells - 1))
+    cell = np.searchsorted(flat, place + 2 * sorted_group, side="right") - sorted_group * cells
+    found = np.empty(rows, dtype=np.int64)
+    found[order] = np.minimum(cell, cells - 1)
+    return found
 
 
 def most_even_rows(

@@ -26,6 +26,8 @@ SCATTER = 0.3
 """How far apart the components start, in logits."""
 LARGEST_GRAM = 4096
 """Cells of all columns together up to which all pairs are computed in one product."""
+LARGEST_AT_ONCE = 1024
+"""Cells of all columns together up to which all targets that keep their cells are compared in one step."""
 RATE, LAST_RATE = 0.2, 0.02
 CHECK_EVERY = 10
 
@@ -46,6 +48,47 @@ class Target:
     @property
     def freedom(self) -> int:
         return prod(size - 1 for size in self.table.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairsAtOnce:
+    """Targets of two columns that keep their cells, side by side in one table of all pairs of cells.
+
+    Several targets of one pair are their mean, weighted by precision; what they differ by among themselves
+    is `differing`, which no model mends. A component's shares of a column add to 1, so a pair's table is
+    centred if each component's shares are, by taking off their mean: `even`.
+    """
+
+    table: Singles
+    weight: Singles
+    """1 / variance of each cell; 0 where nothing was measured."""
+    even: Singles
+    differing: float
+
+    @classmethod
+    def of(cls, targets: Sequence[Target], sizes: Sequence[int], edges: Integers) -> PairsAtOnce:
+        cells = int(edges[-1])
+        table, weight = (np.zeros((cells, cells), dtype=np.float32) for _ in range(2))
+        differing = 0.0
+        for target in targets:
+            one, other = (slice(int(edges[c]), int(edges[c + 1])) for c in target.columns)
+            added, held = 1 / target.std**2, float(weight[one.start, other.start])
+            apart = target.table - table[one, other]
+            differing += held * added / (held + added) * float(np.vdot(apart, apart))
+            table[one, other] += np.float32(added / (held + added)) * apart
+            weight[one, other] = held + added
+            table[other, one], weight[other, one] = table[one, other].T, held + added
+        even = np.repeat(1 / np.array(sizes), sizes).astype(np.float32)
+        return cls(table, weight, even, differing)
+
+    def pull(self, theta: Singles) -> tuple[Singles, float]:
+        """Weighted errors of a model's tables, and their squares summed."""
+        centred = theta - self.even
+        missing = centred.T @ centred
+        missing /= np.float32(len(theta))
+        missing -= self.table
+        pull = missing * self.weight
+        return pull, float(np.vdot(pull, missing)) / 2 + self.differing
 
 
 class Mixture:
@@ -114,10 +157,11 @@ class Mixture:
         first = np.zeros_like(self._logits)
         second = np.zeros_like(self._logits)
         starts, goal = self.edges[:-1], 0.0
+        apart, at_once = self._at_once(order)
         for step in range(steps):
             self.theta = self._probabilities()
             self._gram = None
-            gradient, loss = self._gradient(order)
+            gradient, loss = self._gradient(apart, at_once)
             if step % CHECK_EVERY == 0:
                 goal = fitted * self._unexplained(order, rows)
             if loss < goal:
@@ -153,13 +197,29 @@ class Mixture:
                 table = matrix @ table if axis == 0 else table @ matrix.T
         return np.asarray(table)
 
-    def _gradient(self, targets: Sequence[Target]) -> tuple[Singles, float]:
+    def _at_once(self, targets: Sequence[Target]) -> tuple[list[Target], PairsAtOnce | None]:
+        """Targets to be compared one by one, and the others."""
+        alike = [
+            each for each in targets if len(each.bins) == 2 and all(b is None for b in each.bins)
+        ]
+        if not alike or self.edges[-1] > LARGEST_AT_ONCE:
+            return list(targets), None
+        alone = {id(each) for each in alike}
+        apart = [each for each in targets if id(each) not in alone]
+        return apart, PairsAtOnce.of(alike, self.sizes, self.edges)
+
+    def _gradient(
+        self, targets: Sequence[Target], at_once: PairsAtOnce | None
+    ) -> tuple[Singles, float]:
         """The gradient of the summed squared errors, in units of their noise, for each component's shares."""
         loss = 0.0
         single = np.zeros(int(self.edges[-1]), dtype=np.float32)
         total = np.zeros_like(self.theta)
         small = self.edges[-1] <= LARGEST_GRAM
-        paired = np.zeros((len(single), len(single)) if small else (0, 0), dtype=np.float32)
+        if at_once is not None:
+            paired, loss = at_once.pull(self.theta)
+        else:
+            paired = np.zeros((len(single), len(single)) if small else (0, 0), dtype=np.float32)
         for target in targets:
             missing = _centred(self._table(target)) - target.table
             weight = 1 / target.std**2

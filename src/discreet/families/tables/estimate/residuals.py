@@ -10,8 +10,9 @@ Every marginal comes from the same residuals, so smaller ones agree however they
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -25,11 +26,12 @@ from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Piece:
     """The estimated residual of one set: a centred table, and the noise of each number behind it."""
 
-    table: Floats
+    compute: Callable[[], Floats]
+    """Gives the table. It is called when the table is first asked for: plans ask for the noise alone."""
     noise: tuple[tuple[float, NoiseLaw], ...]
     """(weight, law) of the independent measurements that were combined."""
     scale: int
@@ -37,6 +39,10 @@ class Piece:
 
     signs: Floats | None = None
     """For a parity: one draw moves every cell by its sign. `None`: each number has draws of its own."""
+
+    @cached_property
+    def table(self) -> Floats:
+        return self.compute()
 
     @property
     def draw_variance(self) -> float:
@@ -66,16 +72,19 @@ class ResidualTables:
         self.pieces = {columns: self._parity(columns, own) for columns, own in parities.items()}
         self.pieces |= {columns: self._piece(columns, own) for columns, own in found.items()}
         if self.pieces and rows is not None:
-            self.pieces[()] = Piece(np.array(float(rows)), (), 1)
+            self.pieces[()] = Piece(lambda: np.array(float(rows)), (), 1)
 
     def _piece(self, columns: tuple[str, ...], measured: list[Measurement]) -> Piece:
         shape = self.sizes(columns)
         weights = inverse_variance_weights([each.law.variance for each in measured])
-        mixed = sum(
-            weight * each.values.astype(np.float64)
-            for weight, each in zip(weights, measured, strict=True)
-        )
-        table = centred(np.asarray(mixed).reshape(shape)) / prod(shape)
+
+        def table() -> Floats:
+            mixed = sum(
+                weight * each.values.astype(np.float64)
+                for weight, each in zip(weights, measured, strict=True)
+            )
+            return centred(np.asarray(mixed).reshape(shape)) / prod(shape)
+
         noise = tuple((w, each.law) for w, each in zip(weights, measured, strict=True) if w)
         return Piece(table, noise, prod(shape))
 
@@ -85,7 +94,7 @@ class ResidualTables:
         weights = inverse_variance_weights([each.law.variance for each in measured])
         value = sum(w * float(each.values[0]) for w, each in zip(weights, measured, strict=True))
         noise = tuple((w, each.law) for w, each in zip(weights, measured, strict=True) if w)
-        return Piece(pattern * value / pattern.size, noise, pattern.size, pattern)
+        return Piece(lambda: pattern * value / pattern.size, noise, pattern.size, pattern)
 
     def sizes(self, columns: tuple[str, ...]) -> tuple[int, ...]:
         return tuple(self.schema.column(name).cells for name in columns)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations, pairwise
+from itertools import combinations, combinations_with_replacement, pairwise, product
+from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -35,6 +36,10 @@ PASSES, STEPS = 60, 2000
 """Steps for each column, and in all, at most."""
 CHECK_EVERY, WORTH = 10, 0.01
 """After so many, this share of the squared distance must be gone, or it is near its least."""
+LISTED = 8
+"""Cells of a column's pairs are listed, not sorted, if they are at most so many times those that are moved."""
+COUNTED_TOGETHER = 256
+"""Combinations of values of columns that are counted at once."""
 MOST_COUNTED = 1 << 28
 """Rows times pairs of columns up to which rows are settled; where there are more, what drawing
 leaves to chance is far below any noise."""
@@ -148,7 +153,7 @@ def settle(drawn: Integers, sizes: Sequence[int], wanted: Singles, generator: Ge
             if not many:
                 continue
             chosen = better[np.argpartition(-gain[better], many - 1)[:many]]
-            cells, steps = _moves(others[chosen], here[chosen], there[chosen], len(missing))
+            cells, steps = _moves(others[chosen], here[chosen], there[chosen], own, len(missing))
             if _change(missing, cells, steps, len(missing)) < 0:
                 _add(missing, cells, steps)
                 places[looked[chosen], column] = there[chosen]
@@ -175,7 +180,7 @@ def _met(missing: Singles, others: Integers) -> Singles:
 
 
 def _moves(
-    others: Integers, here: Integers, there: Integers, width: int
+    others: Integers, here: Integers, there: Integers, own: slice, width: int
 ) -> tuple[Integers, Integers]:
     """The cells of `missing` that rows leave and reach, and by how much each changes.
 
@@ -184,11 +189,20 @@ def _moves(
     """
     left = np.concatenate([others, here[:, None]], axis=1) + width * here[:, None]
     reached = np.concatenate([others, there[:, None]], axis=1) + width * there[:, None]
-    cells, inverse = np.unique(np.concatenate([left.ravel(), reached.ravel()]), return_inverse=True)
-    steps = np.bincount(inverse[: left.size], minlength=len(cells)) - np.bincount(
-        inverse[left.size :], minlength=len(cells)
-    )
-    return cells, steps
+    first, cells = width * own.start, width * (own.stop - own.start)
+    if cells <= LISTED * left.size:  # so few that a list of all of them is quickly gone through
+        gone, come = (
+            np.bincount(each.ravel() - first, minlength=cells) for each in (left, reached)
+        )
+        gone -= come
+        changed = np.flatnonzero(gone)
+        return changed + first, gone[changed]
+    # The last bit says whether a cell is left or reached: one sort, which is fast, and no search.
+    keys = np.concatenate([2 * left.ravel() + 1, 2 * reached.ravel()])
+    keys.sort()
+    sorted_cells, sign = keys >> 1, 2 * (keys & 1) - 1
+    starts = np.flatnonzero(np.diff(sorted_cells, prepend=-1))
+    return sorted_cells[starts], np.add.reduceat(sign, starts)
 
 
 def _change(missing: Singles, cells: Integers, steps: Integers, width: int) -> float:
@@ -207,15 +221,46 @@ def _add(missing: Singles, cells: Integers, steps: Integers) -> None:
 
 
 def _take_off(missing: Singles, drawn: Integers, edges: Integers) -> None:
-    """The counts of all pairs of cells among rows, taken off side by side."""
+    """The counts of all pairs of cells among rows, taken off side by side.
+
+    Columns of few values are counted several at once, and pairs of them summed from that.
+    """
     sizes = np.diff(edges).tolist()
     parts = [slice(int(a), int(b)) for a, b in pairwise(edges)]
-    for one, other in combinations(range(len(sizes)), 2):
-        keys = drawn[:, one] * sizes[other] + drawn[:, other]
-        counted = np.bincount(keys, minlength=sizes[one] * sizes[other]).astype(np.float32)
-        table = counted.reshape(sizes[one], sizes[other])
-        missing[parts[one], parts[other]] -= table
-        missing[parts[other], parts[one]] -= table.T
+    groups = _together(sizes)
+    codes = []
+    for group in groups:
+        code = drawn[:, group[0]].copy()
+        for column in group[1:]:
+            code *= sizes[column]
+            code += drawn[:, column]
+        codes.append(code)
+    for (first, ones), (second, others) in combinations_with_replacement(enumerate(groups), 2):
+        columns = ones if first == second else [*ones, *others]
+        shape = [sizes[column] for column in columns]
+        keys = codes[first]
+        if first != second:
+            keys = keys * prod(sizes[column] for column in others) + codes[second]
+        counted = np.bincount(keys, minlength=prod(shape)).reshape(shape)
+        pairs = combinations_with_replacement(ones, 2) if first == second else product(ones, others)
+        for one, other in pairs:
+            gone = tuple(a for a, column in enumerate(columns) if column not in (one, other))
+            table = counted.sum(axis=gone).astype(np.float32)
+            if one == other:
+                place = np.arange(edges[one], edges[one + 1])
+                missing[place, place] -= table
+            else:
+                missing[parts[one], parts[other]] -= table
+                missing[parts[other], parts[one]] -= table.T
+
+
+def _together(sizes: Sequence[int]) -> list[list[int]]:
+    """Neighbouring columns in groups of at most `COUNTED_TOGETHER` combinations; wider ones alone."""
+    groups: list[list[int]] = []
     for column, size in enumerate(sizes):
-        place = np.arange(edges[column], edges[column + 1])
-        missing[place, place] -= np.bincount(drawn[:, column], minlength=size)
+        held = prod(sizes[each] for each in groups[-1]) if groups else COUNTED_TOGETHER
+        if held * size <= COUNTED_TOGETHER:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    return groups

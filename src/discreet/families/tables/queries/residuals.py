@@ -183,9 +183,11 @@ def binned(table: npt.NDArray[Any], bins: Sequence[int], axis: int) -> npt.NDArr
     """`table` with the cells of one axis added up into bins."""
     places = np.asarray(bins)
     moved = np.moveaxis(table, axis, 0)
-    coarse = np.zeros((int(places.max()) + 1, *moved.shape[1:]), dtype=table.dtype)
-    np.add.at(coarse, places, moved)
-    return np.moveaxis(coarse, 0, axis)
+    if np.any(places[1:] < places[:-1]):
+        order = np.argsort(places, kind="stable")
+        places, moved = places[order], moved[order]
+    starts = np.flatnonzero(np.diff(places, prepend=-1))  # bins are numbered without a gap
+    return np.moveaxis(np.add.reduceat(moved, starts, axis=0), 0, axis)
 
 
 def centred_integers(table: Counts) -> Counts:

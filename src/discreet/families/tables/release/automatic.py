@@ -63,7 +63,8 @@ class AutomaticMarginals:
             best = direct if direct.expected() <= other.expected() else other
         if schema.people is None or adaptive.refusal(query_class, schema) is not None:
             return best
-        predicted = [predicted_variation(d, best.expected(), schema.people) for d in direct.sizes]
+        noise = best.expected()
+        predicted = [predicted_variation(d, noise, schema.people) for d in direct.sizes]
         if sum(predicted) / tables <= GOOD_ENOUGH:
             return best
         return adaptive.prepare(query_class, schema, share=share, accounting=accounting)

@@ -12,7 +12,6 @@ choosing by them costs nothing and changes no sensitivity.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,8 +40,8 @@ class Candidate:
     level: int
     error: float
     """Rows that the model gets wrong, a cautious estimate."""
-    cells: Sequence[float]
-    """The model's expected counts, in increasing order; a list, which is searched many times."""
+    cells: Floats
+    """The model's expected counts, in increasing order."""
     shrink: float
     """The share of a cell's noise that centring leaves: prod of (1 - 1/d), square rooted."""
     price: float
@@ -52,8 +51,13 @@ class Candidate:
     weight: float = 1.0
     """How much a row that is wrong in this pair matters; 1 on average."""
 
-    def cost(self, sigma: float) -> float:
-        return self.price / sigma**self.power
+    def at(self, units: Floats) -> tuple[Floats, Floats]:
+        """For each price of a unit of gain: what the best noise for it gains and costs."""
+        sigma = _balanced(self, units)
+        lost = np.searchsorted(self.cells, LOST_BELOW * sigma)
+        below = np.concatenate([[0.0], np.cumsum(self.cells)])[lost]
+        noise = 2 * below + MEAN_ABSOLUTE * sigma * (len(self.cells) - lost) * self.shrink
+        return self.weight * (self.error - noise), self.price / sigma**self.power
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +73,12 @@ def choose(candidates: Sequence[Candidate], budget: float) -> list[Choice]:
     """The pairs to measure within `budget`; costs are relative, to be scaled to the whole of it."""
     if not candidates:
         return []
-    prefixes = [np.concatenate([[0.0], np.cumsum(each.cells)]) for each in candidates]
+    units = np.geomspace(3000.0, 0.3, PRICES)
+    gains, costs = np.stack([each.at(units) for each in candidates], axis=2)
     best: tuple[float, list[Choice]] = (0.0, [])
-    for unit in np.geomspace(3000.0, 0.3, PRICES).tolist():
+    for gained, spending in zip(gains.tolist(), costs.tolist(), strict=True):
         offers: dict[int, tuple[float, Choice]] = {}
-        for each, prefix in zip(candidates, prefixes, strict=True):
-            sigma = _balanced(each, unit)
-            gain = each.weight * (each.error - _noise_error(each, prefix, sigma))
-            cost = each.cost(sigma)
+        for each, gain, cost in zip(candidates, gained, spending, strict=True):
             held = offers.get(each.pair)
             if gain > 0 and (held is None or gain > held[0]):
                 offers[each.pair] = gain, Choice(each.pair, each.level, cost)
@@ -91,22 +93,16 @@ def choose(candidates: Sequence[Candidate], budget: float) -> list[Choice]:
     return best[1] or [_loudest(candidates)]
 
 
-def _balanced(candidate: Candidate, unit: float) -> float:
+def _balanced(candidate: Candidate, units: Floats) -> Floats:
     """The sigma at which one more unit of budget gains alike everywhere: noise error is linear in sigma,
     in the cells above it and in the pair's weight, cost is quadratic, so sigma goes as
     (cost / (weight cells))^(1/3)."""
-    sigma = unit
+    sigma = units
     for _ in range(2):
-        above = len(candidate.cells) - bisect_left(candidate.cells, LOST_BELOW * sigma)
-        matters = candidate.weight * max(above, 1)
-        sigma = 4 * unit * (candidate.shrink**2 / matters) ** (1 / 3)
-    return float(sigma)
-
-
-def _noise_error(candidate: Candidate, prefix: Floats, sigma: float) -> float:
-    lost = bisect_left(candidate.cells, LOST_BELOW * sigma)
-    loud = len(candidate.cells) - lost
-    return 2 * float(prefix[lost]) + MEAN_ABSOLUTE * sigma * loud * candidate.shrink
+        above = len(candidate.cells) - np.searchsorted(candidate.cells, LOST_BELOW * sigma)
+        matters = candidate.weight * np.maximum(above, 1)
+        sigma = 4 * units * (candidate.shrink**2 / matters) ** (1 / 3)
+    return sigma
 
 
 def _loudest(candidates: Sequence[Candidate]) -> Choice:
