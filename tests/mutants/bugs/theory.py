@@ -104,8 +104,8 @@ THEORY = (
         name="cells-below-zero-are-cut-off-one-by-one",
         trap=42,
         file="src/discreet/families/tables/answer/counting.py",
-        old="    if table.whole is not None and is_exact:\n",
-        new="    if table.whole is not None and not axes and is_exact:\n",
+        old="    if table.whole is not None:\n        counts",
+        new="    if table.whole is not None and not axes:\n        counts",
         tests=(
             f"{WHOLE}::test_answers_agree_however_they_are_summed_also_where_noise_went_below_zero",
         ),
@@ -186,7 +186,7 @@ THEORY = (
         name="tables-that-a-model-fills-in-are-cut-off-one-by-one",
         trap=42,
         file="src/discreet/answering/library.py",
-        old="        model.whole = self.whole_over(model.columns)\n",
+        old="        model.whole = self.agreed_over(model.columns)\n",
         new="",
         tests=(
             f"{WHOLE}::test_answers_agree_however_they_are_summed_also_where_noise_went_below_zero",
