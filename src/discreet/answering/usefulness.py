@@ -56,7 +56,7 @@ def usefulness(
             close["gamma"] = margin
     bound, theorem = loaded(place)(library, asking, query_class, share, **close)
     rows = library.release.public_rows
-    if rows is not None and counts_rows(query_class.name) and bound > rows:
+    if rows is not None and counts_rows(query_class.name) and bound >= rows:
         bound, theorem = float(rows), TRIVIAL
     return ErrorClaim(
         query_class=query_class.text,

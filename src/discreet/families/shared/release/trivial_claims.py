@@ -18,7 +18,7 @@ def no_more_than_all_rows(
         return claims
     return tuple(
         replace(claim, bound=float(public_rows), theorem=TRIVIAL)
-        if claim.bound > public_rows
+        if claim.bound >= public_rows
         else claim
         for claim in claims
     )

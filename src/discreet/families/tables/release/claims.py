@@ -26,6 +26,7 @@ from discreet.families.tables.answer.evidence import (
     model_tables,
     whole_counts_of,
 )
+from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.answer.models.model_table import (
     CEILING_RISK,
     ModelTable,
@@ -57,10 +58,7 @@ def model_claim(
     """For each single cell of the class alone."""
     found = model_tables(part, schema)
     tables = ResidualTables(schema, found.residuals, rows=public_rows)
-    rows = float(public_rows or 0)
-    if public_rows is None:
-        reach = cell_half_width(tables, (), float(at_part_of_risk(confidence, ROWS_RISK)))
-        rows = max(0.0, float(tables.table(()))) + reach
+    rows = _most_rows(tables, public_rows, confidence)
     bounds, theorem = [0.0], AUDITED
     for columns in of_type(part.query_class, Marginals).sets(schema):
         if len(columns) > 1 and tables.determines(columns):
@@ -80,6 +78,14 @@ def model_claim(
         simultaneous=False,
         theorem=theorem,
     )
+
+
+def _most_rows(tables: ResidualTables, public_rows: int | None, confidence: float) -> float:
+    """How many rows there are: their public number, or the upper end of the noisy one, at its part of the risk."""
+    if public_rows is not None:
+        return float(public_rows)
+    reach = cell_half_width(tables, (), float(at_part_of_risk(confidence, ROWS_RISK)))
+    return max(0.0, float(tables.table(()))) + reach
 
 
 def _cell_reach(model: ModelTable, level: Fraction) -> float:
@@ -133,4 +139,12 @@ def claims_of_agreeing_models(
     if agreement.as_measured:
         moved = (float(np.abs(tables.table(own) - answered(own)).max()) for own in sets)
         return claims_of_a_moved_table(claims, max(moved, default=0.0))
-    return claims_of_agreed_counts(claims, ((answered(own), agreed.over(own)) for own in sets))
+    rows = math.ceil(_most_rows(known, public_rows, claims[0].confidence))
+
+    def beside(own: tuple[str, ...]) -> tuple[Floats, Agreed | None]:
+        counts = agreed.over(own)
+        if counts is not None and not known.determines(own):
+            counts = replace(counts, most=rows)  # a part of the risk is kept for that
+        return answered(own), counts
+
+    return claims_of_agreed_counts(claims, map(beside, sets))
