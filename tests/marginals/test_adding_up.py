@@ -14,13 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.answering import ReleaseReader
+from discreet.artifacts.release import AS_MEASURED
 from discreet.errors import BadInput, NotAnswerable
-from discreet.families.tables.answer.evidence import (
-    AGREEING_WITHIN,
-    AS_MEASURED,
-    COMPLETE_ROWS,
-    WITHOUT_A_CELL,
-)
+from discreet.families.tables.answer.evidence import AGREEING_WITHIN, COMPLETE_ROWS, WITHOUT_A_CELL
 from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget

@@ -26,14 +26,13 @@ import numpy as np
 
 from discreet.answering.evidence import measured_numbers, reduced
 from discreet.arrays import Floats
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ANSWERS, ErrorClaim, Part
 from discreet.engines.protocol import LARGEST_MARGINAL
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.families.tables.answer.agreement import of_one_table
 from discreet.families.tables.answer.evidence import (
     AGREEING,
-    ANSWERS,
     COMPLETE_ROWS,
     FROM_WHOLE_TABLE,
     WITHOUT_A_CELL,

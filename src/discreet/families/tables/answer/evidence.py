@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet.answering.evidence import Evidence, NoisyTable, measured_numbers
 from discreet.arrays import Integers
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import Part, Release
+from discreet.artifacts.release import ANSWERS, AS_MEASURED, Part, Release
 from discreet.errors import BadInput, BadRelease
 from discreet.families.tables.answer.agreement import Agreement
 from discreet.families.tables.answer.models.model_table import ModelTable
@@ -30,11 +30,10 @@ from discreet.schema import Schema, keeps_every_row
 WITHOUT_A_CELL = "rows without a cell"
 COMPLETE_ROWS = "left out of every table"
 """What a part says of them where its tables are sums of one whole table."""
-ANSWERS, FROM_WHOLE_TABLE = "answers", "read from the whole table"
+FROM_WHOLE_TABLE = "read from the whole table"
 """What a part says of itself where its questions and synthetic rows read whole counts. Older files do not say it:
 their claims are about the measured cells, so these are what is read."""
 AGREEING, AGREEING_WITHIN = "whole counts that agree", "whole counts that agree within each table"
-AS_MEASURED = "as measured, so that they add up"
 """What else it says: see `answer.agreement`."""
 LARGEST_COUNT = 1 << 53
 
@@ -61,7 +60,7 @@ def agreement_of(part: Part, sets: Sequence[tuple[str, ...]]) -> list[Agreement]
     said = part.facts.get(ANSWERS)
     if said not in (AGREEING, AGREEING_WITHIN, AS_MEASURED):
         return []
-    within, as_measured = said == AGREEING_WITHIN, said == AS_MEASURED
+    within, as_measured = said == AGREEING_WITHIN, part.is_answered_as_measured
     return [Agreement(tuple(sets), within=within, as_measured=as_measured)]
 
 

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ANSWERS, ErrorClaim, Part
 from discreet.engines.protocol import LARGEST_MARGINAL
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.noise_choice import simultaneous_bound
@@ -35,7 +35,6 @@ from discreet.families.shared.release.splitting import shares, weights_for_least
 from discreet.families.tables.answer.agreement import AgreedTables, of_one_table
 from discreet.families.tables.answer.evidence import (
     AGREEING_WITHIN,
-    ANSWERS,
     COMPLETE_ROWS,
     WITHOUT_A_CELL,
     agreement_of,

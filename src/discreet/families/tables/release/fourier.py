@@ -28,16 +28,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ANSWERS, ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import ClassError
 from discreet.families.shared.release.splitting import shares
-from discreet.families.tables.answer.evidence import (
-    ANSWERS,
-    FROM_WHOLE_TABLE,
-    published_table,
-)
+from discreet.families.tables.answer.evidence import FROM_WHOLE_TABLE, published_table
 from discreet.families.tables.estimate.linear_programs import (
     Block,
     nearest_mixed_table,

@@ -9,14 +9,8 @@ from math import prod
 from typing import Any
 
 from discreet.arrays import Floats
-from discreet.artifacts.release import ErrorClaim
-from discreet.families.tables.answer.evidence import (
-    AGREEING,
-    ANSWERS,
-    AS_MEASURED,
-    FROM_WHOLE_TABLE,
-    has_two_values,
-)
+from discreet.artifacts.release import ANSWERS, AS_MEASURED, ErrorClaim
+from discreet.families.tables.answer.evidence import AGREEING, FROM_WHOLE_TABLE, has_two_values
 from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.answer.usefulness import MOVED, farthest_from_whole
 from discreet.families.tables.estimate.agreeing import can_agree
