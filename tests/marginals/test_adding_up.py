@@ -166,6 +166,30 @@ def test_answers_about_columns_of_any_kind_add_up_whatever_the_algorithm_and_the
         assert np.ptp(totals) < 1e-6
 
 
+def test_many_tables_of_three_columns_are_answered_as_measured(tmp_path):
+    """They add up, lie below 0 where noise took them there, and no claim takes them to be cut off. No noise decides it: at epsilon 1/1000 all but surely."""
+    schema = Schema.loads(
+        'dataset = "t"\nadjacency = "change-one"\n'
+        + "".join(f'[columns.{name}]\nkind = "integer"\nrange = [0, 2]\n' for name in "abcd")
+    )
+    table = pandas.DataFrame({name: [0, 1, 2, 1] * 10 for name in "abcd"})
+    found = release(
+        table, schema, budget=Budget(epsilon="1/1000"), workload=["marginals(3)"],
+        algorithms={"marginals(3)": "residuals"}, ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    reader = ReleaseReader(found)
+    assert found.parts[0].facts["answers"] == AS_MEASURED
+    by = [reader.ask(f"SELECT {each}, count(*) FROM t WHERE a = 1 GROUP BY {each}") for each in "bcd"]  # fmt: skip
+    ways = [each.columns[0] for each in by]
+    alone = reader.ask("SELECT count(*) FROM t WHERE a = 1").only
+    assert np.allclose([way.estimate.sum() for way in ways], alone.estimate, rtol=0, atol=1e-6)
+    assert min(way.estimate.min() for way in ways) < 0
+    assert all((way.lower <= way.estimate).all() and (way.estimate <= way.upper).all() for way in ways)  # fmt: skip
+    assert any("below 0" in note for note in by[0].notes)
+    assert min(claim.bound for claim in found.claims) > 40
+    assert reader.usefulness("marginals(3)", delta="1/20").bound > 40
+
+
 @pytest.mark.parametrize("algorithm", ["residuals", "direct", "adaptive"])
 def test_answers_about_more_columns_than_any_whole_table_holds_add_up(algorithm, tmp_path):
     """64 columns of two values, which have 2,016 pairs, and two of many values: whole counts of at least 0."""

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.artifacts.release import ErrorClaim
+from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.estimate.agreeing import (
     AgreeingCounts,
     can_agree,
     split_rows,
     split_table,
 )
+from discreet.families.tables.release.whole_answers import claims_of_agreed_counts
 
 NAMES = ("a", "b", "c", "d", "e")
 
@@ -108,3 +111,12 @@ def test_ranges_and_rectangles_of_sparse_tables_are_hardly_biased():
             off[place % 2] += [abs(each[box].sum() - true[box].sum()) for each in (found, noisy)]
     assert off[0, 0] < 1.3 * off[0, 1]
     assert off[1, 0] < 0.7 * off[1, 1]
+
+
+def test_claims_are_about_the_answers_and_not_about_the_measured_cells():
+    """A true cell within 10 of -5 and not below 0 is at most 3 from 3; one within 10 of 20 is at most 18 from 12."""
+    claim = ErrorClaim(query_class="t", bound=10.0, confidence=0.95, simultaneous=True, theorem="")
+    agreed = Agreed(np.array([3.0, 12.0]), None)
+    (told,) = claims_of_agreed_counts((claim,), [(np.array([-5.0, 20.0]), agreed)])
+    assert told.bound == 18 and "lie from the measured cells" in told.theorem
+    assert claims_of_agreed_counts((claim,), [(np.zeros(2), None)]) == (claim,)
