@@ -16,8 +16,8 @@ from scipy.optimize import linprog
 
 from discreet.answering import ReleaseReader, open_release
 from discreet.artifacts.files import write_release
+from discreet.artifacts.release import ANSWERS
 from discreet.errors import BadRelease
-from discreet.families.tables.answer.evidence import ANSWERS
 from discreet.families.tables.estimate.linear_programs import Block, nearest_mixed_table
 from discreet.families.tables.estimate.whole_tables import WholeTable, apportioned
 from discreet.privacy.budget import Budget

@@ -28,6 +28,15 @@ def test_the_transform_is_the_sum_over_all_points():
         walsh_hadamard(np.ones(6))
 
 
+def test_the_mean_square_of_a_table_is_the_sum_of_the_squares_of_its_coefficients():
+    """Parseval's identity, for tables of any numbers; a coefficient is the transform over the number of points."""
+    public = np.random.default_rng(9)
+    for columns in range(8):
+        values = public.normal(size=2**columns)
+        coefficients = walsh_hadamard(values) / 2**columns
+        assert (values**2).mean() == pytest.approx((coefficients**2).sum())
+
+
 def pair_of_sets(public, columns, rows):
     """Two sets of rows, of which half are shared."""
     points = public.permutation(2**columns)[: 3 * rows // 2]

@@ -53,6 +53,8 @@ class Estimates:
     """Whether a model filled the table in: the interval then covers what it left out, too."""
     is_count: bool = True
     """Whether the numbers are counts of rows."""
+    is_settled: bool = False
+    """Whether the numbers stay as they are: they add up, which whole counts of at least 0 would not."""
     is_direct: bool = False
     """Whether just this was measured, as it was declared to be asked."""
     codes: Integers | None = None
@@ -107,7 +109,7 @@ class Estimates:
 
     def plausible(self, rows: int | None, *, whole: bool = True) -> Estimates:
         """Counts made whole, not negative, and not above a public total; other numbers as they are."""
-        if not self.is_count:
+        if not self.is_count or self.is_settled:
             return self
         ends = plausible_counts(self.estimate, self.lower, self.upper, rows=rows, whole=whole)
         return replace(self, estimate=ends[0], lower=ends[1], upper=ends[2])

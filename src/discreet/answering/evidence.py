@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.answering.source import Source
     from discreet.families.ranges.answer.buckets import BucketSource
     from discreet.families.ranges.answer.ranges import RangeSource
+    from discreet.families.tables.answer.agreement import Agreement
     from discreet.families.tables.answer.models.model_table import ModelTable
     from discreet.families.tables.estimate.whole_tables import WholeCounts
 
@@ -111,6 +112,8 @@ class Evidence:
     models: list[ModelTable] = field(default_factory=list)
     whole: list[WholeCounts] = field(default_factory=list)
     """Tables of whole counts that a part's tables are read from, so that all of them agree."""
+    agreement: list[Agreement] = field(default_factory=list)
+    """How a part's answers add up, where they are not read from a whole table."""
     grids: list[NoisyGrid] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     """What answers for itself, without the evidence of other parts."""
@@ -132,6 +135,7 @@ class Evidence:
         self.residuals += other.residuals
         self.models += other.models
         self.whole += other.whole
+        self.agreement += other.agreement
         self.grids += other.grids
         self.sources += other.sources
         self.drawn += other.drawn

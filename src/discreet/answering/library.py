@@ -15,6 +15,7 @@ from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.joining import joined_sources
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.shared.estimate.kept import Kept
+from discreet.families.tables.answer.agreement import AgreedTables, Agreement, of_one_table
 from discreet.families.tables.answer.linear_tables import (
     Agreed,
     CombinedTable,
@@ -57,7 +58,7 @@ class Library:
         self.named = {each.column: each for each in found.named}
         self.published = published_schema(release.schema, found.named)
         """The schema as questions see it: with the values that are published by name."""
-        self._whole = found.whole
+        self._whole, self._agreement = found.whole, found.agreement
         self.table_parts = frozenset(table_parts)
         """The places of the parts whose noise is in tables."""
         residuals = found.residuals
@@ -68,6 +69,7 @@ class Library:
         self.joined = joined_sources(self)
         self._kept: Kept[tuple[str, ...], WeightedTable] = Kept(MOST_KEPT)
         self._margins: Kept[str, LinearTable] = Kept()
+        self._alone: Kept[int, AgreedTables] = Kept()
 
     def _overlapping(self, residuals: list[Measurement]) -> list[DirectTable]:
         """Tables that have to agree with one another, or with residuals: columns that they share.
@@ -104,17 +106,43 @@ class Library:
         Beside other measurements of the same rows it would contradict what they add, and what the schema declares
         impossible is not known to it: answers are then combinations of what was measured.
         """
-        others = self.ranges or self.own_sources or self.grids or len(self.table_parts) > 1
-        if others or len(self._whole) != 1 or declares_empty_cells(self.schema):
-            return None
-        return self._whole[0]
+        return self._whole[0] if self._is_alone and len(self._whole) == 1 else None
 
-    def whole_over(self, columns: tuple[str, ...]) -> Agreed | None:
-        """Its counts over these columns, if it is about all of them."""
-        found = self.whole
-        if found is None or not set(columns) <= set(found.columns):
+    @property
+    def _is_alone(self) -> bool:
+        others = self.ranges or self.own_sources or self.grids or len(self.table_parts) > 1
+        return not others and not declares_empty_cells(self.schema)
+
+    @cached_property
+    def agreement(self) -> Agreement | None:
+        """How the answers of a part that is alone add up, where it has no whole table."""
+        return self._agreement[0] if self._is_alone and len(self._agreement) == 1 else None
+
+    def agreed_over(self, columns: tuple[str, ...]) -> Agreed | None:
+        """Counts over these columns that add up with all others, if the release was made for that."""
+        if self.whole is not None:
+            if not set(columns) <= set(self.whole.columns):
+                return None
+            counts = self.whole.over(columns)
+            return Agreed(counts, self.release.public_rows, of_whole_table=True)
+        if self.agreement is None:
             return None
-        return Agreed(found.over(columns), self.release.public_rows)
+        if not self.agreement.within:
+            return self._agreed.over(columns)
+        found = self.usable(columns)
+        return self._within(found[0][0]).over(columns) if len(found) == 1 else None
+
+    @cached_property
+    def _agreed(self) -> AgreedTables:
+        assert self.agreement is not None
+        return AgreedTables(
+            self.agreement, self.additive_tables, self.schema, self.release.public_rows
+        )
+
+    def _within(self, table: NoisyTable) -> AgreedTables:
+        own = DirectTable(table.columns, table.counts, table.law)
+        rows = self.release.public_rows
+        return self._alone.get(id(table), lambda: of_one_table(own, self.schema, rows))
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
@@ -198,11 +226,12 @@ class Library:
     def _combined(self, columns: tuple[str, ...]) -> WeightedTable:
         found = self.usable(columns)
         if self.consistent.determines(columns):
-            return LinearTable(columns, self.consistent, self.whole_over(columns))
-        if not found and columns in self.models:
-            return self._with_margins(self.models[columns])
+            return LinearTable(columns, self.consistent, self.agreed_over(columns))
         if not found:
-            raise NotAnswerable(self.refusal(columns))
+            model = self._model_over(columns)
+            if model is None:
+                raise NotAnswerable(self.refusal(columns))
+            return self._with_margins(model)
         # Every cell over `columns` holds the same number of draws, so these weights are right
         # for any question about it: equal questions get equal answers.
         weights = inverse_variance_weights([table.law.variance * many for table, many in found])
@@ -220,14 +249,27 @@ class Library:
             sources.append(DrawnCells(key, table.columns, table.counts.shape))
         assert counts is not None
         counted = np.ascontiguousarray(counts)
-        whole = self.whole_over(columns)
+        whole = self.agreed_over(columns)
         return CombinedTable(columns, counted, tuple(noise), whole, tuple(sources))
+
+    def _model_over(self, columns: tuple[str, ...]) -> ModelTable | None:
+        """The model's table over these columns, or a sum of a larger one's cells, if its other columns lose no row."""
+        if columns in self.models:
+            return self.models[columns]
+        larger = [
+            model
+            for own, model in self.models.items()
+            if columns
+            and set(columns) < set(own)
+            and all(keeps_every_row(self.schema.column(n)) for n in own if n not in columns)
+        ]
+        return min(larger, key=lambda model: model.cells).summed_to(columns) if larger else None
 
     def _with_margins(self, model: ModelTable) -> ModelTable:
         for axis, name in enumerate(model.columns):
             if self.consistent.determines((name,)):
                 model.margins[axis] = self._margins.get(name, partial(self._margin, name))
-        model.whole = self.whole_over(model.columns)
+        model.whole = self.agreed_over(model.columns)
         return model
 
     def _margin(self, name: str) -> LinearTable:

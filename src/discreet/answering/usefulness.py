@@ -56,7 +56,10 @@ def usefulness(
             close["gamma"] = margin
     bound, theorem = loaded(place)(library, asking, query_class, share, **close)
     rows = library.release.public_rows
-    if rows is not None and counts_rows(query_class.name) and bound > rows:
+    is_cut = counts_rows(query_class.name) and not any(
+        part.is_answered_as_measured for part in library.release.parts
+    )
+    if rows is not None and is_cut and bound >= rows:
         bound, theorem = float(rows), TRIVIAL
     return ErrorClaim(
         query_class=query_class.text,

@@ -53,10 +53,13 @@ class SharedDraws:
     value: Floats
     draws: tuple[tuple[Hashable, NoiseLaw, Floats], ...]
     """What tells a measurement from others, its law, and for each answer the weights of all its draws."""
+    shown: Floats | None = None
+    """The answers themselves, where they are other numbers that add up as well."""
 
     def taken(self, places: npt.NDArray[np.int64]) -> SharedDraws:
         draws = tuple((key, law, weights[places]) for key, law, weights in self.draws)
-        return SharedDraws(self.value[places], draws)
+        shown = None if self.shown is None else self.shown[places]
+        return SharedDraws(self.value[places], draws, shown)
 
 
 def taken_draws(draws: SharedDraws | None, places: npt.NDArray[np.int64]) -> SharedDraws | None:

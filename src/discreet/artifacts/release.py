@@ -23,6 +23,10 @@ SOFTWARE = f"discreet {discreet.__version__}"
 """What a release that is made now says of its origin."""
 
 
+ANSWERS, AS_MEASURED = "answers", "as measured, so that they add up"
+"""A fact of a part about its answers, and what it says where they may lie below 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorClaim:
     """With probability `confidence` over the noise, every query of the class is off by at most `bound`.
@@ -56,6 +60,11 @@ class Part:
     def noisy(self) -> list[Measurement]:
         """Its measurements by added noise, in order."""
         return [each for each in self.measurements if isinstance(each, Measurement)]
+
+    @property
+    def is_answered_as_measured(self) -> bool:
+        """Whether its counts are neither rounded nor cut off at 0 or at a public total, so that they add up."""
+        return self.facts.get(ANSWERS) == AS_MEASURED
 
     @property
     def namings(self) -> list[Naming]:

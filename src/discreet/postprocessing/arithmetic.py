@@ -286,13 +286,13 @@ def _scaled(value: Numbers, factor: float) -> Numbers:
 
 
 def of_noise(noise: Noise | JointNoise, left: Numbers, right: Numbers, levels: Levels) -> Numbers:
-    """The interval of a weighted sum, from the law of its noise."""
+    """The interval of a weighted sum, from the law of its noise; wide enough to hold the sum of what was answered."""
     widths = np.array([noise.widths(levels.at(level)) for level in range(len(levels))])
     known = (-1, noise.known, "")
     return Numbers(
-        noise.value,
-        noise.value - widths,
-        noise.value + widths,
+        noise.estimate,
+        np.minimum(noise.value - widths, noise.estimate),
+        np.maximum(noise.value + widths, noise.estimate),
         np.broadcast_to(noise.std, len(noise.value)),
         left.covers.joined(right.covers),
         origins={known: 1},

@@ -46,6 +46,12 @@ class JointNoise:
 
     value: Floats
     weights: Weights
+    shown: Floats | None = None
+    """What a release answers, where that is not the value: numbers that add up and are not below 0."""
+
+    @property
+    def estimate(self) -> Floats:
+        return self.value if self.shown is None else self.shown
 
     def widths(self, confidence: Fraction) -> Floats:
         """Half the width of each number's interval. Rows whose weights are alike are looked up once."""
@@ -81,21 +87,21 @@ class JointNoise:
 
     def times(self, factor: float) -> JointNoise:
         scaled = {key: (law, factor * each) for key, (law, each) in self.weights.items()}
-        return JointNoise(self.value * factor, scaled)
+        return JointNoise(self.value * factor, scaled, self.estimate * factor)
 
     def plus(self, other: JointNoise) -> JointNoise:
         """The sum, draw by draw."""
         weights = dict(self.weights)
         for key, (law, each) in other.weights.items():
             weights[key] = (law, weights[key][1] + each) if key in weights else (law, each)
-        return JointNoise(self.value + other.value, weights)
+        return JointNoise(self.value + other.value, weights, self.estimate + other.estimate)
 
     def shifted(self, by: Floats) -> JointNoise:
-        return replace(self, value=self.value + by)
+        return replace(self, value=self.value + by, shown=self.estimate + by)
 
     def taken(self, places: npt.NDArray[np.int64]) -> JointNoise:
         weights = {key: (law, each[places]) for key, (law, each) in self.weights.items()}
-        return JointNoise(self.value[places], weights)
+        return JointNoise(self.value[places], weights, self.estimate[places])
 
     def summed(self, groups: Sequence[npt.NDArray[np.int64]]) -> JointNoise:
         """The sum over the rows of each group."""
@@ -103,7 +109,10 @@ class JointNoise:
             key: (law, np.array([each[rows].sum(axis=0) for rows in groups]))
             for key, (law, each) in self.weights.items()
         }
-        return JointNoise(np.array([self.value[rows].sum() for rows in groups]), weights)
+        value, shown = (
+            np.array([each[rows].sum() for rows in groups]) for each in (self.value, self.estimate)
+        )
+        return JointNoise(value, weights, shown)
 
 
 def joint_ratio(

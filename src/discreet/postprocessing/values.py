@@ -56,6 +56,10 @@ class Noise:
     slack: float = 0.0
     """How far rounding may have moved the number, beside the noise."""
 
+    @property
+    def estimate(self) -> Floats:
+        return self.value
+
     def widths(self, confidence: Fraction) -> Floats:
         """Half the width of each number's interval: all rows have the same noise."""
         return np.full(len(self.value), self.width(confidence))

@@ -253,7 +253,7 @@ class Work:
         shared = None if first.draws is None else first.draws()
         if shared is not None:
             weights = {key: (law, each) for key, law, each in shared.draws}
-            noise = JointNoise(shared.value, weights).taken(rows)
+            noise = JointNoise(shared.value, weights, shared.shown).taken(rows)
         elif first.noise is not None:
             terms = {(DRAW, draw, ""): (weight, law, 1) for weight, law, draw in first.noise.terms}
             noise = Noise(first.noise.value[rows], terms, first.noise.slack)

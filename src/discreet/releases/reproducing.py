@@ -69,7 +69,7 @@ def reproduce(release: Release, *, without: Collection[str] = ()) -> Release:
         )
         record.check_used_up()
         parts.append(made)
-        claims += no_more_than_all_rows(claimed, prepared.query_class, release.public_rows)
+        claims += no_more_than_all_rows(claimed, made, release.public_rows)
     return replace(release, budget=prospect.charge, parts=tuple(parts), claims=tuple(claims))
 
 

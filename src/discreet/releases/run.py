@@ -178,7 +178,7 @@ class _Run:
                 grant, own, public_rows=rows, confidence=self.confidence
             )
             parts.append(part)
-            claims.extend(no_more_than_all_rows(claimed, prepared.query_class, rows))
+            claims.extend(no_more_than_all_rows(claimed, part, rows))
         return Release(
             schema=schema,
             budget=prospect.charge,

@@ -9,6 +9,7 @@ SIZES = "tests/theory/test_sample_sizes.py"
 RELEASE = "tests/theory/test_general_release.py"
 WHOLE = "tests/marginals/test_whole_tables.py"
 ADDING = "tests/marginals/test_adding_up.py"
+AGREEING = "tests/marginals/test_agreeing.py"
 USEFUL = "tests/theory/test_usefulness.py"
 INCIDENCE = "tests/theory/test_incidence.py"
 
@@ -104,11 +105,53 @@ THEORY = (
         name="cells-below-zero-are-cut-off-one-by-one",
         trap=42,
         file="src/discreet/families/tables/answer/counting.py",
-        old="    if table.whole is not None and is_exact:\n",
-        new="    if table.whole is not None and not axes and is_exact:\n",
+        old="    if table.whole is not None:\n        counts",
+        new="    if table.whole is not None and not axes:\n        counts",
         tests=(
             f"{WHOLE}::test_answers_agree_however_they_are_summed_also_where_noise_went_below_zero",
         ),
+    ),
+    Mutant(
+        name="of-four-quarters-one-may-fall-below-zero",
+        trap=42,
+        file="src/discreet/families/tables/estimate/agreeing.py",
+        old="    least, most = np.maximum(0, half - lower), np.minimum(upper, half)\n",
+        new="    least, most = 0 * half, np.minimum(upper, half)\n",
+        tests=(
+            f"{AGREEING}::test_counts_are_whole_and_not_below_zero_and_agree_however_they_are_summed",
+        ),
+    ),
+    Mutant(
+        name="tables-that-share-pairs-crosswise-are-found-one-after-another",
+        trap=42,
+        file="src/discreet/families/tables/estimate/agreeing.py",
+        old="        if any(not one < other for one, other in pairwise(inside)):\n            return False\n",
+        new="",
+        tests=(f"{AGREEING}::test_tables_can_agree_where_what_they_share_is_nested",),
+    ),
+    Mutant(
+        name="claims-about-measured-cells-are-made-for-counts-that-agree",
+        trap=42,
+        file="src/discreet/families/tables/release/whole_answers.py",
+        old="            reached = farthest_from_whole(measured, each.bound, agreed)\n",
+        new="            reached = each.bound\n",
+        tests=(f"{AGREEING}::test_claims_are_about_the_answers_and_not_about_the_measured_cells",),
+    ),
+    Mutant(
+        name="answers-that-may-lie-below-zero-are-claimed-to-be-cut-to-all-rows",
+        trap=42,
+        file="src/discreet/families/shared/release/trivial_claims.py",
+        old=" or part.is_answered_as_measured",
+        new="",
+        tests=(f"{ADDING}::test_many_tables_of_three_columns_are_answered_as_measured",),
+    ),
+    Mutant(
+        name="answers-as-measured-are-cut-off-one-by-one",
+        trap=42,
+        file="src/discreet/answering/estimates.py",
+        old="        if not self.is_count or self.is_settled:\n",
+        new="        if not self.is_count:\n",
+        tests=(f"{ADDING}::test_many_tables_of_three_columns_are_answered_as_measured",),
     ),
     Mutant(
         name="an-interval-of-whole-counts-leaves-the-measured-one",
@@ -186,7 +229,7 @@ THEORY = (
         name="tables-that-a-model-fills-in-are-cut-off-one-by-one",
         trap=42,
         file="src/discreet/answering/library.py",
-        old="        model.whole = self.whole_over(model.columns)\n",
+        old="        model.whole = self.agreed_over(model.columns)\n",
         new="",
         tests=(
             f"{WHOLE}::test_answers_agree_however_they_are_summed_also_where_noise_went_below_zero",

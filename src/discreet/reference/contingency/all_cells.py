@@ -11,8 +11,8 @@ Guarantee:   the share: epsilon-DP (discrete Laplace), (epsilon, delta)-DP (roun
 Adjacency:   the schema's.
 Sensitivity: a unit's rows lie in one cell each: `Marginal.sensitivity`.
 Theorem:     the mechanism's.
-Error:       the exact law of a sum of independent draws. Over columns of two values, questions read the nearest whole
-             counts of at least 0, and the claims of a release add how far these lie from the noisy sums.
+Error:       the exact law of a sum of independent draws. Questions read whole counts of at least 0: over columns of two
+             values the nearest. The claims of a release add how far these lie from the noisy sums.
 """
 
 from __future__ import annotations
@@ -26,20 +26,25 @@ import numpy as np
 
 from discreet.answering.evidence import measured_numbers, reduced
 from discreet.arrays import Floats
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ANSWERS, ErrorClaim, Part
 from discreet.engines.protocol import LARGEST_MARGINAL
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import ClassError, of_type
+from discreet.families.tables.answer.agreement import of_one_table
 from discreet.families.tables.answer.evidence import (
-    ANSWERS,
+    AGREEING,
     COMPLETE_ROWS,
     FROM_WHOLE_TABLE,
     WITHOUT_A_CELL,
     has_two_values,
     whole_counts_of,
 )
+from discreet.families.tables.estimate.consistent import DirectTable
 from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.release.whole_answers import claims_of_a_moved_table
+from discreet.families.tables.release.whole_answers import (
+    claims_of_a_moved_table,
+    claims_of_agreed_counts,
+)
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws.sums import sum_half_width
@@ -122,21 +127,24 @@ class PreparedAllCells(MeasuredAtOnce):
         names = _names(of_type(self.query_class, Marginals), self.schema)
         losing = [name for name in names if not keeps_every_row(self.schema.column(name))]
         said: dict[str, Any] = {WITHOUT_A_CELL: COMPLETE_ROWS} if losing else {}
-        boolean = has_two_values(names, self.schema)
-        return {**said, ANSWERS: FROM_WHOLE_TABLE} if boolean else said
+        if has_two_values(names, self.schema):
+            return {**said, ANSWERS: FROM_WHOLE_TABLE}
+        return {**said, ANSWERS: AGREEING}
 
     def claims_of(
         self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
     ) -> tuple[ErrorClaim, ...]:
-        """Over columns of two values answers are whole counts near the noisy ones, and the claims allow for that."""
+        """Answers are whole counts near the noisy ones, and the claims allow for that."""
         (noisy,) = measured_numbers(part, self.schema).tables
         found = whole_counts_of(part, self.schema, public_rows)
-        if not found:
-            return claims
 
         def sums(columns: tuple[str, ...]) -> Floats:
             return reduced(noisy, columns).astype(np.float64)
 
-        return claims_of_a_moved_table(
-            claims, found[0].moved(sums, self.query_class.sets(self.schema))
-        )
+        sets = self.query_class.sets(self.schema)
+        if found:
+            return claims_of_a_moved_table(claims, found[0].moved(sums, sets))
+        table = DirectTable(noisy.columns, noisy.counts, noisy.law)
+        rows = None if WITHOUT_A_CELL in part.facts else public_rows
+        alone = of_one_table(table, self.schema, public_rows, rows=rows)
+        return claims_of_agreed_counts(claims, ((sums(own), alone.over(own)) for own in sets))

@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.answering.usefulness import TRIVIAL
-from discreet.artifacts.release import ErrorClaim, Release
+from discreet.artifacts.release import ErrorClaim, Part, Release
 from discreet.queries.class_tables import counts_rows
-from discreet.queries.classes import QueryClass
 
 
 def no_more_than_all_rows(
-    claims: tuple[ErrorClaim, ...], query_class: QueryClass, public_rows: int | None
+    claims: tuple[ErrorClaim, ...], part: Part, public_rows: int | None
 ) -> tuple[ErrorClaim, ...]:
     """Claims about counts, where the number of rows is public: answers are cut to it, so errors are too."""
-    if public_rows is None or not counts_rows(query_class.name):
+    if (
+        public_rows is None
+        or not counts_rows(part.query_class.name)
+        or part.is_answered_as_measured
+    ):
         return claims
     return tuple(
         replace(claim, bound=float(public_rows), theorem=TRIVIAL)
-        if claim.bound > public_rows
+        if claim.bound >= public_rows
         else claim
         for claim in claims
     )

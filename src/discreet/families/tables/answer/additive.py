@@ -19,9 +19,7 @@ from discreet.answering.source import Source
 from discreet.errors import NotAnswerable
 from discreet.families.tables.answer.counting import count_rows
 from discreet.families.tables.answer.linear_tables import LinearTable
-from discreet.families.tables.answer.table_source import by_group, group_axes
-
-ADDITIVE_NOTE = "Counts as they were measured, which add up: they may be fractions, and below 0."
+from discreet.families.tables.answer.table_source import ADDITIVE_NOTE, by_group, group_axes
 
 
 class AdditiveSource(Source):

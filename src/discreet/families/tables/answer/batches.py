@@ -30,6 +30,7 @@ class TableBatches:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._prefixes: Kept[str, Floats] = Kept()
+        self._agreed: Kept[str, Floats] = Kept()
         self._extents: Kept[str, tuple[Floats, Floats]] = Kept()
         self._widths: dict[tuple[tuple[str, ...], float], tuple[Floats, Floats]] = {}
 
@@ -53,6 +54,7 @@ class TableBatches:
         cells = declared.value_cells
         beyond: Integers = np.zeros(low_array.shape, dtype=np.int64)
         partial: Floats | None = None
+        shown: Floats | None = None
         if asked.are_codes:
             starts = np.clip(np.ceil(low_array), 0, cells).astype(np.int64)
             stops = np.maximum(np.clip(np.floor(high_array) + 1, 0, cells).astype(np.int64), starts)
@@ -73,10 +75,10 @@ class TableBatches:
             empty = low_array > high_array
             first, last = np.where(empty, 0, first), np.where(empty, 0, last)
             starts, stops = np.where(empty, 0, starts), np.where(empty, 0, stops)
-            partial = partial_cells(
-                declared, table.counts, begin, end, low_array, high_array,
-                (first, last), (starts, stops),
-            )  # fmt: skip
+            cut = begin, end, low_array, high_array, (first, last), (starts, stops)
+            partial = partial_cells(declared, table.counts, *cut)
+            if table.whole is not None:
+                shown = partial_cells(declared, table.whole.counts, *cut)
             if declared.other_cell is not None:
                 outside = ((low_array < begin[0]) | (high_array > end[-1])) & ~empty
                 beyond = outside.astype(np.int64)
@@ -86,7 +88,13 @@ class TableBatches:
         outer_sum = prefix[last] - prefix[first]
         if declared.other_cell is not None:
             outer_sum = outer_sum + beyond * table.counts[declared.other_cell]
-        return self._finish(table, inner_sum, inner, outer_sum, outer, partial, confidence)
+        found = self._finish(table, inner_sum, inner, outer_sum, outer, partial, confidence)
+        if table.whole is None:
+            return found
+        agreed = table.whole.counts
+        sums = self._agreed.get(column, lambda: np.concatenate([[0.0], np.cumsum(agreed)]))
+        counts = sums[stops] - sums[starts]
+        return around(found, counts if shown is None else counts + shown, table.whole)
 
     def cells(self, asked: CellRegions, confidence: float) -> Estimates:
         """Rows in single cells."""
@@ -101,7 +109,7 @@ class TableBatches:
             table, found, one, found, one, None, confidence, most=most, codes=codes
         )
         if table.whole is not None:
-            return around(counted, table.whole.counts[tuple(codes)], table.whole.most)
+            return around(counted, table.whole.counts[tuple(codes)], table.whole)
         counted = self._with_trees(counted, names, asked.codes, confidence)
         nothing = impossible_rows(schema, names, asked.codes)
         if not nothing.any():

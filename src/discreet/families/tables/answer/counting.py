@@ -17,7 +17,12 @@ import numpy as np
 from discreet.answering.estimates import Estimates
 from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Bools, Floats
-from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling, summed
+from discreet.families.tables.answer.linear_tables import (
+    Agreed,
+    WeightedTable,
+    below_a_ceiling,
+    summed,
+)
 from discreet.privacy.exact import Exactable
 
 DECLARED_NOTE = (
@@ -51,7 +56,7 @@ def count_rows(
     is_exact = bool(np.array_equal(inner, outer))
     level, most = table.model_level(confidence), table.ceilings(outer, group_axes, confidence)
     low, width, std = table.count(inner, group_axes, rows, level)
-    high, above, middle = low, width, low
+    high, above, middle, share = low, width, low, np.zeros(())
     if not is_exact:
         high, above, wider = table.count(outer, group_axes, rows, level)
         share = np.where(inner | ~outer, 0.0, selection.share())
@@ -60,26 +65,30 @@ def count_rows(
         std = table.cut_deviation(std, wider, spread)
     lower, upper = below_a_ceiling(low - width, high + above, width, most)
     found = Estimates(middle, lower, upper, np.asarray(std), is_exact, table.is_model)
-    if table.whole is not None and is_exact:
-        found = around(found, summed(table.whole.counts, inner, axes), table.whole.most)
+    if table.whole is not None:
+        counts = summed(table.whole.counts, inner, axes)
+        if not is_exact:
+            counts = counts + np.sum(table.whole.counts * share, axis=axes)
+        found = around(found, counts, table.whole)
     if nothing is None or not (table.has_own_draws or nothing.any()):
         return found
     return found.emptied(nothing).noted(DECLARED_NOTE)
 
 
-def around(found: Estimates, counts: Floats, most: int | None) -> Estimates:
-    """The counts of a whole table as estimates, with the intervals of what was measured.
+def around(found: Estimates, counts: Floats, agreed: Agreed) -> Estimates:
+    """Counts that add up as estimates, with the intervals of what was measured.
 
     The measured interval covers at its confidence, and a wider one covers at least as often: so it is made wide enough to
-    hold the whole table's count, which lies elsewhere where noise had gone below 0.
+    hold the count, which lies elsewhere where noise had gone below 0.
     """
-    held = found.plausible(most, whole=False)
+    held = found.plausible(agreed.most, whole=False)
     return replace(
         held,
         estimate=counts,
         lower=np.minimum(held.lower, counts),
         upper=np.maximum(held.upper, counts),
         readings=(),
+        is_settled=agreed.as_measured,
     )
 
 

@@ -12,14 +12,17 @@ import numpy.typing as npt
 from discreet.answering.evidence import Evidence, NoisyTable, measured_numbers
 from discreet.arrays import Integers
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import Part, Release
+from discreet.artifacts.release import ANSWERS, AS_MEASURED, Part, Release
 from discreet.errors import BadInput, BadRelease
+from discreet.families.tables.answer.agreement import Agreement
 from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.answer.models.usual_errors import UsualErrors
 from discreet.families.tables.answer.parities import SplitSource
 from discreet.families.tables.estimate.mixture import Mixture, model_counts
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import WholeCounts, WholeRows, WholeTable
+from discreet.families.tables.queries.marginals import Marginals
+from discreet.families.tables.queries.parities import Parities
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema, keeps_every_row
@@ -27,9 +30,11 @@ from discreet.schema import Schema, keeps_every_row
 WITHOUT_A_CELL = "rows without a cell"
 COMPLETE_ROWS = "left out of every table"
 """What a part says of them where its tables are sums of one whole table."""
-ANSWERS, FROM_WHOLE_TABLE = "answers", "read from the whole table"
+FROM_WHOLE_TABLE = "read from the whole table"
 """What a part says of itself where its questions and synthetic rows read whole counts. Older files do not say it:
 their claims are about the measured cells, so these are what is read."""
+AGREEING, AGREEING_WITHIN = "whole counts that agree", "whole counts that agree within each table"
+"""What else it says: see `answer.agreement`."""
 LARGEST_COUNT = 1 << 53
 
 
@@ -41,7 +46,22 @@ def marginals_of(part: Part, place: int, release: Release) -> Evidence:
             replace(each, complete_over=each.complete_over or each.columns) for each in found.tables
         ]
     found.whole = whole_counts_of(part, release.schema, release.public_rows)
+    found.agreement = agreement_of(part, [table.columns for table in found.tables])
     return found
+
+
+def _sets_of(part: Part, schema: Schema) -> tuple[tuple[str, ...], ...]:
+    asked = part.query_class
+    return asked.sets(schema) if isinstance(asked, Marginals | Parities) else ()
+
+
+def agreement_of(part: Part, sets: Sequence[tuple[str, ...]]) -> list[Agreement]:
+    """How a part's answers from some tables add up, if they are not read from a whole table."""
+    said = part.facts.get(ANSWERS)
+    if said not in (AGREEING, AGREEING_WITHIN, AS_MEASURED):
+        return []
+    within, as_measured = said == AGREEING_WITHIN, part.is_answered_as_measured
+    return [Agreement(tuple(sets), within=within, as_measured=as_measured)]
 
 
 def whole_counts_of(part: Part, schema: Schema, public_rows: int | None) -> list[WholeCounts]:
@@ -59,12 +79,14 @@ def whole_counts_of(part: Part, schema: Schema, public_rows: int | None) -> list
 def residuals_of(part: Part, place: int, release: Release) -> Evidence:
     found = residual_numbers(part, release.schema, place)
     found.whole = whole_counts_of(part, release.schema, release.public_rows)
+    found.agreement = agreement_of(part, _sets_of(part, release.schema))
     return found
 
 
 def model_of(part: Part, place: int, release: Release) -> Evidence:
     found = model_tables(part, release.schema, place)
     found.whole = whole_counts_of(part, release.schema, release.public_rows)
+    found.agreement = agreement_of(part, _sets_of(part, release.schema))
     return found
 
 

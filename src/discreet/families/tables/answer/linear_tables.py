@@ -62,10 +62,15 @@ def below_a_ceiling(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Agreed:
-    """The counts of a whole table over some columns, and a public number that no count exceeds, if there is one."""
+    """Counts over some columns that add up however they are summed, which answers are."""
 
     counts: Floats
     most: int | None
+    """A public number that no count exceeds, if there is one."""
+    of_whole_table: bool = False
+    """Whether they are sums of one table over all columns, from which sums of values are read too."""
+    as_measured: bool = False
+    """Whether they may be fractions, and below 0."""
 
 
 class WeightedTable(ABC):
@@ -80,7 +85,7 @@ class WeightedTable(ABC):
     margins: Mapping[int, WeightedTable] = MappingProxyType({})
     """By axis, the table of that column alone, where a model needs it and measurements determine it."""
     whole: Agreed | None = None
-    """The whole counts that answers are, where they come from a whole table; `counts` are then those measured."""
+    """What answers are, where they add up; `counts` are then those measured."""
 
     @property
     def cells(self) -> int:

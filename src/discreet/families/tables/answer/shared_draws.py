@@ -33,7 +33,9 @@ def cell_draws(
     rows were spread over cells, or there are too many weights.
     """
     table = library.table(selection.names)
-    if table.is_model or table.whole is not None or declares_empty_cells(library.schema):
+    if table.is_model or declares_empty_cells(library.schema):
+        return None
+    if table.whole is not None and table.whole.of_whole_table:
         return None
     if selection.loses_rows and library.spreads_evenly:
         return None
@@ -50,6 +52,9 @@ def cell_draws(
             chosen[axis] = code
         rows[at, *chosen] = wide[tuple(chosen)]
     values = (rows * table.counts).reshape(many, -1).sum(axis=1)
+    shown = None
+    if table.whole is not None:
+        shown = (rows * table.whole.counts).reshape(many, -1).sum(axis=1)
     if table.has_own_draws and not selection.loses_rows:
         values, rows = weights_counted_down(library.tabled_rows, table.counts, values, rows)
     # A group without a draw of some measurement, such as one that the condition rules out, keeps zeros there.
@@ -62,4 +67,4 @@ def cell_draws(
             if key not in found:
                 found[key] = law, np.zeros((many, len(each)))
             found[key][1][at] += each
-    return SharedDraws(values, tuple((key, law, each) for key, (law, each) in found.items()))
+    return SharedDraws(values, tuple((key, law, each) for key, (law, each) in found.items()), shown)

@@ -57,6 +57,7 @@ MOST_LISTED = 1 << 12
 """Cells of a column that no table knows, up to which they are listed to see whether the column matters."""
 NUMBERS = ("estimate", "lower", "upper", "std")
 CELL_NOTE = "An interval that covers discretisation also allows for rows inside a cell that the condition splits. In a sum, it allows for values anywhere inside their cell."
+ADDITIVE_NOTE = "Counts as they were measured, which add up: they may be fractions, and below 0."
 MODEL_NOTE = "An interval that covers a model also allows for the model's error in this table, which was measured."
 USUAL_NOTE = "The interval reaches as far as such counts usually are off, by the measured error of the model in this table. That it holds as often as stated was measured on many tables and is not proved. Above a confidence of 99% it is proved, and far wider."
 
@@ -96,8 +97,6 @@ class TableSource(Source):
         return isinstance(self._library.table(columns), CombinedTable)
 
     def read_ranges(self, asked: RangeRegions, confidence: float) -> Found:
-        if self._library.whole_over((asked.column.name,)) is not None:  # of two values: few ranges
-            return super().read_ranges(asked, confidence)
         return self._tried(self._batches.ranges, asked, confidence)
 
     def read_cells(self, asked: CellRegions, confidence: float) -> Found:
@@ -135,6 +134,9 @@ class TableSource(Source):
             model = self._library.models.get(selection.names)
             if region.kind == "count" and model is not None and model.usual is not None:
                 notes.append(USUAL_NOTE)
+        agreement = self._library.agreement
+        if region.kind == "count" and agreement is not None and agreement.as_measured:
+            notes.append(ADDITIVE_NOTE)
         left_out = self._library.left_out_of(selection.names)
         losing = set(selection.loses_rows)
         if column is not None and not keeps_every_row(column) and not found.leaves_no_row_out:
@@ -187,10 +189,10 @@ class TableSource(Source):
             total = total_of(self._library)
             if total is not None:
                 found = Estimates.of_reading(total, confidence, readings=(total,))
-                whole = self._library.whole_over(())
+                whole = self._library.agreed_over(())
                 if whole is None:
                     return found
-                return around(found, whole.counts.reshape(1), whole.most)
+                return around(found, whole.counts.reshape(1), whole)
         axes = group_axes(selection, region.groups)
         impossible = self._impossible(selection)
         if impossible is not None:

@@ -58,7 +58,11 @@ from discreet.families.tables.estimate.mixture import (
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import Bins, ModelDistance, Residual
-from discreet.families.tables.release.claims import model_claim, read_from_whole_counts
+from discreet.families.tables.release.claims import (
+    claims_of_agreeing_models,
+    model_claim,
+    read_from_whole_counts,
+)
 from discreet.families.tables.release.pair_choice import CAUTION, Candidate, choose, one_way_share
 from discreet.families.tables.release.predicted_variation import predicted_variation
 from discreet.families.tables.release.residual import (
@@ -430,9 +434,11 @@ class _Fitting:
             },
         )
         claims = (model_claim(part, self.schema, self.public_rows, confidence),)
-        if not self.prepared.closed.is_read_whole:
-            return part, claims
-        return read_from_whole_counts(part, claims, self.schema, self.public_rows)
+        if self.prepared.closed.is_read_whole:
+            return read_from_whole_counts(part, claims, self.schema, self.public_rows)
+        facts = {**part.facts, **self.prepared.closed.answer_facts()}
+        part = replace(part, facts=facts)
+        return part, claims_of_agreeing_models(part, claims, self.schema, self.public_rows)
 
     def _places(self, columns: tuple[str, ...]) -> list[int]:
         return [self.place[name] for name in columns]

@@ -10,14 +10,23 @@ single columns that a reader cuts answers to.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from discreet.answering.evidence import Evidence
+from discreet.arrays import Floats
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.shared.release.protocol import of_type
-from discreet.families.tables.answer.evidence import model_tables, whole_counts_of
+from discreet.families.tables.answer.agreement import AgreedTables
+from discreet.families.tables.answer.evidence import (
+    agreement_of,
+    model_tables,
+    whole_counts_of,
+)
+from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.answer.models.model_table import (
     CEILING_RISK,
     ModelTable,
@@ -30,6 +39,7 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.residual import cell_half_width
 from discreet.families.tables.release.whole_answers import (
     claims_of_a_moved_table,
+    claims_of_agreed_counts,
     columns_of,
     whole_facts,
 )
@@ -48,10 +58,7 @@ def model_claim(
     """For each single cell of the class alone."""
     found = model_tables(part, schema)
     tables = ResidualTables(schema, found.residuals, rows=public_rows)
-    rows = float(public_rows or 0)
-    if public_rows is None:
-        reach = cell_half_width(tables, (), float(at_part_of_risk(confidence, ROWS_RISK)))
-        rows = max(0.0, float(tables.table(()))) + reach
+    rows = _most_rows(tables, public_rows, confidence)
     bounds, theorem = [0.0], AUDITED
     for columns in of_type(part.query_class, Marginals).sets(schema):
         if len(columns) > 1 and tables.determines(columns):
@@ -71,6 +78,14 @@ def model_claim(
         simultaneous=False,
         theorem=theorem,
     )
+
+
+def _most_rows(tables: ResidualTables, public_rows: int | None, confidence: float) -> float:
+    """How many rows there are: their public number, or the upper end of the noisy one, at its part of the risk."""
+    if public_rows is not None:
+        return float(public_rows)
+    reach = cell_half_width(tables, (), float(at_part_of_risk(confidence, ROWS_RISK)))
+    return max(0.0, float(tables.table(()))) + reach
 
 
 def _cell_reach(model: ModelTable, level: Fraction) -> float:
@@ -94,4 +109,42 @@ def read_from_whole_counts(
         facts={**part.facts, **whole_facts(sets, schema)},
     )
     (read,) = whole_counts_of(whole, schema, public_rows)
-    return whole, claims_of_a_moved_table(claims, read.moved(tables.table, sets))
+    answered = answered_tables(found, known)
+    return whole, claims_of_a_moved_table(claims, read.moved(answered, sets))
+
+
+def answered_tables(found: Evidence, known: ResidualTables) -> Callable[[tuple[str, ...]], Floats]:
+    """The tables that claims are about: measured, or else the model's."""
+    models = {each.columns: each.counts for each in found.models}
+
+    def answered(columns: tuple[str, ...]) -> Floats:
+        if columns in models and not known.determines(columns):
+            return models[columns]
+        return known.table(columns)
+
+    return answered
+
+
+def claims_of_agreeing_models(
+    part: Part, claims: tuple[ErrorClaim, ...], schema: Schema, public_rows: int | None
+) -> tuple[ErrorClaim, ...]:
+    """Claims for counts that agree with all that was measured and all that the model fills in."""
+    found = model_tables(part, schema)
+    sets = of_type(part.query_class, Marginals).sets(schema)
+    known = ResidualTables(schema, found.residuals, rows=public_rows)
+    tables = ConsistentTables(known, (), model_residuals(found.models))
+    (agreement,) = agreement_of(part, sets)
+    agreed = AgreedTables(agreement, tables, schema, public_rows)
+    answered = answered_tables(found, known)
+    if agreement.as_measured:
+        moved = (float(np.abs(tables.table(own) - answered(own)).max()) for own in sets)
+        return claims_of_a_moved_table(claims, max(moved, default=0.0))
+    rows = math.ceil(_most_rows(known, public_rows, claims[0].confidence))
+
+    def beside(own: tuple[str, ...]) -> tuple[Floats, Agreed | None]:
+        counts = agreed.over(own)
+        if counts is not None and not known.determines(own):
+            counts = replace(counts, most=rows)  # a part of the risk is kept for that
+        return answered(own), counts
+
+    return claims_of_agreed_counts(claims, map(beside, sets))

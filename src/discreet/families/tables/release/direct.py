@@ -11,12 +11,12 @@ Error:       each cell's noise law is exact; over a whole class the draws are in
 Over columns of two values, least squares finds whole counts of at least 0 near all the tables together. Questions and synthetic
 rows read these, so that answers agree however they are summed, and the claims add how far they lie from the measured cells. Where
 such columns leave rows out, the tables are all about the rows that have a cell in each of the columns: tables about different rows
-cannot agree.
+cannot agree. Over other columns, and over more of them, answers add up too: see `answer.agreement`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
@@ -24,26 +24,33 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ANSWERS, ErrorClaim, Part
 from discreet.engines.protocol import LARGEST_MARGINAL
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.noise_choice import simultaneous_bound
 from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
+from discreet.families.tables.answer.agreement import AgreedTables, of_one_table
 from discreet.families.tables.answer.evidence import (
+    AGREEING_WITHIN,
     COMPLETE_ROWS,
     WITHOUT_A_CELL,
+    agreement_of,
     whole_counts_of,
 )
+from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import can_be_whole, nearest_to_tables
 from discreet.families.tables.queries.complete_tables import MOST_CELLS, CompleteTable
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.whole_answers import (
+    agreeing_facts,
     are_boolean,
     claims_of_a_moved_table,
+    claims_of_agreed_counts,
     columns_of,
     whole_facts,
 )
@@ -152,9 +159,15 @@ class PreparedMarginals(MeasuredAtOnce):
         rows = None if self._leaves_rows_out else public_rows
         return ConsistentTables(ResidualTables(self.schema, (), rows=rows), tables)
 
+    @property
+    def _agreeing_facts(self) -> dict[str, Any]:
+        if self._leaves_rows_out and not _must_be_complete(self._sets, self.schema):
+            return {ANSWERS: AGREEING_WITHIN}
+        return agreeing_facts(self._sets)
+
     def facts(self) -> dict[str, Any]:
         if not self._is_read_whole:
-            return {}
+            return self._agreeing_facts
         found = whole_facts(self._sets, self.schema)
         return {**found, WITHOUT_A_CELL: COMPLETE_ROWS} if self._leaves_rows_out else found
 
@@ -171,10 +184,26 @@ class PreparedMarginals(MeasuredAtOnce):
         self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
     ) -> tuple[ErrorClaim, ...]:
         found = whole_counts_of(part, self.schema, public_rows)
-        if not found:
-            return claims
         agreed = self._agreed(part.noisy, public_rows)
-        return claims_of_a_moved_table(claims, found[0].moved(agreed.table, self._sets))
+        if found:
+            return claims_of_a_moved_table(claims, found[0].moved(agreed.table, self._sets))
+        (agreement,) = agreement_of(part, self._sets)
+        if agreement.within:
+            return claims_of_agreed_counts(claims, self._alone(part.noisy, public_rows))
+        tables = AgreedTables(agreement, agreed, self.schema, public_rows)
+        return claims_of_agreed_counts(
+            claims, ((agreed.table(own), tables.over(own)) for own in self._sets)
+        )
+
+    def _alone(
+        self, measured: Sequence[Measurement], public_rows: int | None
+    ) -> Iterator[tuple[Floats, Agreed | None]]:
+        """Each table, and the counts that agree with it alone."""
+        for own, each in zip(self._sets, measured, strict=True):
+            counts = each.values.reshape(self.schema.sizes(own))
+            table = DirectTable(own, counts, each.law)
+            alone = of_one_table(table, self.schema, public_rows)
+            yield counts.astype(np.float64), alone.over(own)
 
 
 def _must_be_complete(sets: Sequence[tuple[str, ...]], schema: Schema) -> bool:

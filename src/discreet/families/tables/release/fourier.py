@@ -28,16 +28,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ErrorClaim, Part
+from discreet.artifacts.release import ANSWERS, ErrorClaim, Part
 from discreet.errors import BadInput
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import ClassError
 from discreet.families.shared.release.splitting import shares
-from discreet.families.tables.answer.evidence import (
-    ANSWERS,
-    FROM_WHOLE_TABLE,
-    published_table,
-)
+from discreet.families.tables.answer.evidence import FROM_WHOLE_TABLE, published_table
 from discreet.families.tables.estimate.linear_programs import (
     Block,
     nearest_mixed_table,
@@ -54,10 +50,11 @@ from discreet.families.tables.release.residual import (
     MEAN_ABSOLUTE_NORMAL,
     PER_CELL,
     cell_half_width,
+    claims_of_residuals,
     silent_tables,
 )
 from discreet.families.tables.release.residual_planning import residual_shares
-from discreet.families.tables.release.whole_answers import claims_of_a_moved_table
+from discreet.families.tables.release.whole_answers import agreeing_facts, claims_of_a_moved_table
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
@@ -185,7 +182,7 @@ class PreparedFourier(MeasuredAtOnce):
         )
         spread = {"rows without a cell": "spread evenly", "columns": self._names}
         if not self._has_table:
-            return spread
+            return {**spread, **agreeing_facts(self.sets)}
         said = f"the whole counts nearest to the coefficients; {order}"
         if prod(self._sizes) > WHOLE_TABLE:
             said = "whole counts near the coefficients: the cells that are not empty, each with its count"
@@ -236,8 +233,10 @@ class PreparedFourier(MeasuredAtOnce):
         self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
     ) -> tuple[ErrorClaim, ...]:
         """Answers are read from the table, so the claims allow for how far it lies from what was measured."""
-        table = published_table(part, self.schema, public_rows)
-        if table is None or not isinstance(self.query_class, Marginals):
+        if not isinstance(self.query_class, Marginals):
             return claims  # a parity is answered as it was measured
+        table = published_table(part, self.schema, public_rows)
         linear = ResidualTables(self.schema, part.noisy, rows=public_rows)
+        if table is None:
+            return claims_of_residuals(part, claims, linear, self.sets)
         return claims_of_a_moved_table(claims, table.moved(linear.table, self.sets))

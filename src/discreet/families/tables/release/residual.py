@@ -14,7 +14,7 @@ that leave rows out; `residuals-even` takes them, and counts a row that has no c
 evenly in all of that column's cells: for tables where that does not happen, or hardly.
 
 Over few columns of two values answers are whole counts of at least 0 near all the tables, and claims add how far these lie from
-the measured cells.
+the measured cells. Over others they add up too: see `answer.agreement`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,12 @@ from discreet.errors import BadInput
 from discreet.families.shared.estimate.linear_widths import linear_half_width
 from discreet.families.shared.release.measured import MeasuredAtOnce, MeasuredByRequests
 from discreet.families.shared.release.protocol import ClassError, of_type
-from discreet.families.tables.answer.evidence import WITHOUT_A_CELL, published_table
+from discreet.families.tables.answer.agreement import AgreedTables
+from discreet.families.tables.answer.evidence import (
+    WITHOUT_A_CELL,
+    agreement_of,
+    published_table,
+)
 from discreet.families.tables.estimate.consistent import ConsistentTables
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import nearest_to_tables
@@ -43,8 +48,10 @@ from discreet.families.tables.queries.residuals import MOST_CELLS, MOST_COLUMNS
 from discreet.families.tables.release.direct import MOST_SETS
 from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
 from discreet.families.tables.release.whole_answers import (
+    agreeing_facts,
     are_few_booleans,
     claims_of_a_moved_table,
+    claims_of_agreed_counts,
     columns_of,
     whole_facts,
 )
@@ -175,8 +182,13 @@ class PreparedResiduals(MeasuredAtOnce):
         return {WITHOUT_A_CELL: "spread evenly"} if self.even else {}
 
     def facts(self) -> dict[str, Any]:
-        whole = whole_facts(self.sets, self.schema) if self.is_read_whole else {}
-        return {**self.without_a_cell(), **whole}
+        return {**self.without_a_cell(), **self.answer_facts()}
+
+    def answer_facts(self) -> dict[str, Any]:
+        """How answers add up."""
+        if self.is_read_whole:
+            return whole_facts(self.sets, self.schema)
+        return agreeing_facts(self.sets)
 
     def estimates(
         self, measured: Sequence[Measurement], public_rows: int | None
@@ -192,10 +204,22 @@ class PreparedResiduals(MeasuredAtOnce):
         self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
     ) -> tuple[ErrorClaim, ...]:
         table = published_table(part, self.schema, public_rows)
-        if table is None:
-            return claims
         known = ResidualTables(self.schema, part.noisy, rows=public_rows)
-        return claims_of_a_moved_table(claims, table.moved(known.table, self.sets))
+        if table is not None:
+            return claims_of_a_moved_table(claims, table.moved(known.table, self.sets))
+        return claims_of_residuals(part, claims, known, self.sets)
+
+
+def claims_of_residuals(
+    part: Part,
+    claims: tuple[ErrorClaim, ...],
+    known: ResidualTables,
+    sets: Sequence[tuple[str, ...]],
+) -> tuple[ErrorClaim, ...]:
+    """Claims about tables put together from residuals, for the counts that agree with them."""
+    (agreement,) = agreement_of(part, sets)
+    tables = AgreedTables(agreement, ConsistentTables(known, ()), known.schema, known.rows)
+    return claims_of_agreed_counts(claims, ((known.table(own), tables.over(own)) for own in sets))
 
 
 def cell_half_width(tables: ResidualTables, columns: tuple[str, ...], confidence: float) -> float:

@@ -1,16 +1,19 @@
-"""Releases whose answers are read from a whole table, which lies near the measured cells and not on them."""
+"""Releases whose answers add up: counts that lie near the measured cells and not on them, and claims about these."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
 
-from discreet.artifacts.release import ErrorClaim
-from discreet.families.tables.answer.evidence import ANSWERS, FROM_WHOLE_TABLE, has_two_values
-from discreet.families.tables.answer.usefulness import MOVED
+from discreet.arrays import Floats
+from discreet.artifacts.release import ANSWERS, AS_MEASURED, ErrorClaim
+from discreet.families.tables.answer.evidence import AGREEING, FROM_WHOLE_TABLE, has_two_values
+from discreet.families.tables.answer.linear_tables import Agreed
+from discreet.families.tables.answer.usefulness import MOVED, farthest_from_whole
+from discreet.families.tables.estimate.agreeing import can_agree
 from discreet.families.tables.estimate.whole_tables import can_be_whole
 from discreet.schema import Schema
 
@@ -46,6 +49,34 @@ def whole_facts(sets: Sequence[tuple[str, ...]], schema: Schema) -> dict[str, An
         "table": TABLE,
         ANSWERS: FROM_WHOLE_TABLE,
     }
+
+
+def agreeing_facts(sets: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+    """What a part says of itself where its answers add up without a whole table."""
+    return {ANSWERS: AGREEING if can_agree(sets) else AS_MEASURED}
+
+
+def claims_of_agreed_counts(
+    claims: tuple[ErrorClaim, ...], tables: Iterable[tuple[Floats, Agreed | None]]
+) -> tuple[ErrorClaim, ...]:
+    """Claims about measured cells, made for the answers, which are given beside them.
+
+    A true cell is no farther from the measured one than is claimed, and not below 0: so it lies in what is left of that interval.
+    """
+    bounds = [0.0] * len(claims)
+    for measured, agreed in tables:
+        if agreed is None or agreed.as_measured:
+            bounds = [max(bound, each.bound) for bound, each in zip(bounds, claims, strict=True)]
+            continue
+        for place, each in enumerate(claims):
+            reached = farthest_from_whole(measured, each.bound, agreed)
+            bounds[place] = max(bounds[place], reached)
+    return tuple(
+        replace(each, bound=float(math.ceil(bound - 1e-9)), theorem=each.theorem + MOVED)
+        if bound != each.bound
+        else each
+        for each, bound in zip(claims, bounds, strict=True)
+    )
 
 
 def claims_of_a_moved_table(claims: tuple[ErrorClaim, ...], moved: float) -> tuple[ErrorClaim, ...]:

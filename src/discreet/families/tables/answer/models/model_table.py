@@ -46,6 +46,12 @@ class ModelTable(WeightedTable):
     usual: UsualErrors | None = field(default=None, init=False)
     """How far counts are usually off, where the model fills the table in."""
 
+    def summed_to(self, columns: tuple[str, ...]) -> ModelTable:
+        """The table over some of the columns. Its cells are sums, and no sum is off by more than its parts together."""
+        axes = tuple(place for place, name in enumerate(self.columns) if name not in columns)
+        counts = np.asarray(self.counts.sum(axis=axes))
+        return ModelTable(columns, counts, self.distance, self.law, self.total, self.total_law)
+
     def count(
         self,
         mask: Bools,

@@ -93,7 +93,7 @@ def weighted_rows(
     lower, upper = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
     bounds = possible_sums(float(least.min()), float(greatest.max()), public_rows)
     lower, upper = np.clip(lower, *bounds), np.clip(upper, *bounds)
-    if table.whole is not None and is_exact:
+    if table.whole is not None and table.whole.of_whole_table and is_exact:
         estimate = np.sum(table.whole.counts * middle, axis=axes)
         lower, upper = np.minimum(lower, estimate), np.maximum(upper, estimate)
     found = Estimates(

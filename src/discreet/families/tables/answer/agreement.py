@@ -1,0 +1,65 @@
+"""How the answers of a release of tables add up, where they are not read from one whole table.
+
+*Whole counts that agree*: found from the top down (`estimate.agreeing`). Where tables leave out different rows (excluded nulls) they
+cannot agree with one another, and then every table agrees with itself.
+
+*As measured*: several tables of three columns and more, whose shared pairs are not nested. Answers are then put together from the same
+residuals, neither rounded nor cut off at 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.families.tables.answer.linear_tables import Agreed
+from discreet.families.tables.estimate.agreeing import AgreeingCounts
+from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
+from discreet.families.tables.estimate.residuals import ResidualTables
+from discreet.schema import Schema
+
+Columns = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a part says of its answers."""
+
+    sets: tuple[Columns, ...]
+    """The tables."""
+    within: bool = False
+    """Whether each table agrees with itself alone."""
+    as_measured: bool = False
+
+    def holds(self, columns: Columns) -> bool:
+        """Whether some table is over these columns, and perhaps others."""
+        return not columns or any(set(columns) <= set(each) for each in self.sets)
+
+
+class AgreedTables:
+    """Counts that add up, over any columns of some tables. Thread safe: see `Kept`."""
+
+    def __init__(
+        self, agreement: Agreement, tables: ConsistentTables, schema: Schema, most: int | None
+    ) -> None:
+        self._agreement, self._tables, self._most = agreement, tables, most
+        self._counts = (
+            None
+            if agreement.as_measured
+            else AgreeingCounts(agreement.sets, schema.names, tables.table)
+        )
+
+    def over(self, columns: Columns) -> Agreed | None:
+        """Over columns in the schema's order; `None` where no table is over all of them."""
+        if not self._agreement.holds(columns):
+            return None
+        if self._counts is None:
+            return Agreed(self._tables.table(columns), self._most, as_measured=True)
+        return Agreed(self._counts.over(columns), self._most)
+
+
+def of_one_table(
+    table: DirectTable, schema: Schema, most: int | None, *, rows: int | None = None
+) -> AgreedTables:
+    """Counts that agree with one table, whatever rows it leaves out; `rows`: how many it counts, where that is public."""
+    alone = ConsistentTables(ResidualTables(schema, (), rows=rows), [table])
+    return AgreedTables(Agreement((table.columns,)), alone, schema, most)

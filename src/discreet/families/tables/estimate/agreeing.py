@@ -1,0 +1,215 @@
+"""Whole counts of at least 0 that agree, for tables of any size: found from the top down.
+
+First the number of rows, then the cells of every column, then the tables over several columns: each is made near what was
+measured, and keeps what was found before. So every smaller table is the same however it is summed, and no count is below 0. A table
+is found when it is asked for.
+
+A column is halved until its cells are left: each half gets its share of the rows, as measured, but at least none and at most all. So ranges
+are hardly biased. The counts that are nearest cell by cell would be, where most cells are empty. A table over two columns, with the sums of its rows
+and columns given, is halved both ways: of four quarters with given sums one decides the others, and it lies between bounds that are never empty. A
+third column is added to a table over two in the same way, and so on.
+
+What two tables share must be found before both. That goes wherever the shared sets inside a table are nested, as for pairs of columns, which share
+columns alone. It does not go for all tables of three columns: three tables over pairs need not fit any table over all three. See
+`can_agree`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+
+from discreet.arrays import Floats, Integers
+from discreet.families.shared.estimate.kept import Kept
+
+Columns = tuple[str, ...]
+Numbers = TypeVar("Numbers", Floats, Integers)
+MOST_SHARED = 1 << 12
+"""Sets that tables have in common, up to which it is seen whether they are nested."""
+MOST_KEPT = 64
+"""Tables that are kept for further questions."""
+
+
+def shared_sets(sets: Iterable[Columns]) -> list[frozenset[str]] | None:
+    """The tables, and what any of them have in common, of two columns and more; `None` where that is too many."""
+    tables = {frozenset(each) for each in sets}
+    largest = [each for each in tables if not any(each < other for other in tables)]
+    if all(len(each) <= 2 for each in largest):
+        return largest
+    found = set(largest)
+    waiting = list(largest)
+    while waiting:
+        one = waiting.pop()
+        for other in largest:
+            common = one & other
+            if len(common) > 1 and common not in found:
+                found.add(common)
+                waiting.append(common)
+        if len(found) > MOST_SHARED:
+            return None
+    return sorted(found, key=len)
+
+
+def can_agree(sets: Iterable[Columns]) -> bool:
+    """Whether what tables share is nested inside each of them."""
+    found = shared_sets(sets)
+    if found is None:
+        return False
+    if all(len(each) <= 2 for each in found):
+        return True
+    for table in found:
+        inside = sorted((each for each in found if each < table), key=len)
+        if any(not one < other for one, other in pairwise(inside)):
+            return False
+    return True
+
+
+class AgreeingCounts:
+    """Whole counts over any columns of some tables. Thread safe: see `Kept`."""
+
+    def __init__(
+        self,
+        sets: Sequence[Columns],
+        names: Sequence[str],
+        measured: Callable[[Columns], Floats],
+    ) -> None:
+        """`measured` gives a table over columns in the order of `names`: over none, the number of rows."""
+        self._shared = shared_sets(sets) or []
+        self._known = frozenset(self._shared)
+        self._names, self._measured = tuple(names), measured
+        self.rows = max(0, round(float(measured(()))))
+        self._columns: Kept[str, Integers] = Kept()
+        self._tables: Kept[Columns, Integers] = Kept(MOST_KEPT)
+
+    def over(self, columns: Columns) -> Floats:
+        """The table of some columns, in the order of the names."""
+        if len(columns) < 2:
+            found = self._column(columns[0]) if columns else np.array(self.rows)
+            return found.astype(np.float64)
+        wanted = frozenset(columns)
+        if wanted not in self._known:
+            wanted = min((each for each in self._shared if each > wanted), key=len)
+        table = self._in_order(wanted)
+        counts = self._table(table)
+        axes = tuple(place for place, name in enumerate(table) if name not in columns)
+        return np.asarray(counts.sum(axis=axes, dtype=np.int64), dtype=np.float64)
+
+    def _in_order(self, columns: Iterable[str]) -> Columns:
+        wanted = set(columns)
+        return tuple(name for name in self._names if name in wanted)
+
+    def _column(self, name: str) -> Integers:
+        return self._columns.get(name, lambda: split_rows(self._measured((name,)), self.rows))
+
+    def _table(self, columns: Columns) -> Integers:
+        if len(columns) == 1:
+            return self._column(columns[0])
+        return self._tables.get(columns, partial(self._found, columns))
+
+    def _found(self, columns: Columns) -> Integers:
+        """A column at a time is added to the largest table that was found before, or to the first column."""
+        found = columns[:1]
+        if len(columns) > 2:
+            inside = [self._in_order(each) for each in self._shared if each < set(columns)]
+            found = max(inside, key=len, default=found)
+        counts = self._table(found)
+        for name in columns:
+            if name in found:
+                continue
+            ordered = self._in_order((*found, name))
+            noisy = np.moveaxis(self._measured(ordered), ordered.index(name), -1)
+            cells = noisy.shape[-1]
+            table = split_table(noisy.reshape(-1, cells), counts.reshape(-1), self._column(name))
+            counts = np.moveaxis(table.reshape(noisy.shape), -1, ordered.index(name))
+            found = ordered
+        return np.ascontiguousarray(counts)
+
+
+def split_rows(noisy: Floats, rows: int) -> Integers:
+    """Whole counts of at least 0 that add up to `rows`: halves of halves, each near its noisy sum."""
+    cells = len(noisy)
+    sums, sizes = _halves(_padded(noisy)), _halves(_padded(np.ones(cells)))
+    found = np.array([rows], dtype=np.int64)
+    for sum_, size in zip(sums[1:], sizes[1:], strict=True):
+        left, right = size[0::2], size[1::2]
+        # What both halves are off by together is shared by the number of their cells.
+        off = (found - sum_[0::2] - sum_[1::2]) * left / np.maximum(left + right, 1.0)
+        half = np.clip(np.rint(sum_[0::2] + off), 0, found)
+        half = np.where(right > 0, half, found).astype(np.int64)
+        found = np.stack([half, found - half], axis=-1).reshape(-1)
+    return found[:cells]
+
+
+def split_table(noisy: Floats, rows: Integers, columns: Integers) -> Integers:
+    """Whole counts of at least 0 with the given sums of rows and of columns, which have the same total."""
+    shape = noisy.shape
+    # One row here is a node of columns; its numbers are those of all rows of the table.
+    sums = _halves_of_rows(_padded(_padded(noisy).T))
+    sizes = _halves_of_rows(_padded(_padded(np.ones(shape)).T))
+    totals = _halves(_padded(columns))
+    found = _padded(rows)[None, :]
+    for level in range(1, len(sums)):
+        left = [_halves(each[0::2]) for each in (sums[level], sizes[level])]
+        right = [_halves(each[1::2]) for each in (sums[level], sizes[level])]
+        given = _halves(found)
+        half = totals[level][0::2][:, None]
+        for depth in range(1, len(given)):
+            half = _quarters(
+                half, given[depth], [each[depth] for each in left], [each[depth] for each in right]
+            )
+        found = np.stack([half, found - half], axis=1).reshape(-1, found.shape[1])
+    return np.ascontiguousarray(found[: shape[1], : shape[0]].T)
+
+
+def _quarters(
+    half: Integers, given: Integers, left: Sequence[Floats], right: Sequence[Floats]
+) -> Integers:
+    """Rows of left halves, shared between upper and lower ones.
+
+    `half` is to be shared; `given` are the sums of upper and lower rows, both halves together. One quarter t decides the
+    others: t, upper - t, half - t, lower - half + t. It is the t nearest to all four noisy sums, each weighed by its number of cells, that
+    leaves none below 0. Such a t exists: half is at most upper + lower.
+    """
+    upper, lower = given[:, 0::2], given[:, 1::2]
+    top, bottom = ([each[:, start::2] for each in left] for start in (0, 1))
+    beside, across = ([each[:, start::2] for each in right] for start in (0, 1))
+    weights = [_inverse(size) for _, size in (top, beside, bottom, across)]
+    wanted = (
+        weights[0] * top[0]
+        + weights[1] * (upper - beside[0])
+        + weights[2] * (half - bottom[0])
+        + weights[3] * (half - lower + across[0])
+    ) / np.maximum(sum(weights), 1e-12)
+    least, most = np.maximum(0, half - lower), np.minimum(upper, half)
+    found = np.clip(np.rint(wanted), least, most).astype(np.int64)
+    return np.stack([found, half - found], axis=-1).reshape(len(half), -1)
+
+
+def _inverse(sizes: Floats) -> Floats:
+    return np.asarray(np.where(sizes > 0, 1.0 / np.maximum(sizes, 1.0), 0.0))
+
+
+def _padded(numbers: Numbers) -> Numbers:
+    """With zeros behind, up to a power of 2 along the last axis."""
+    cells = numbers.shape[-1]
+    more = (1 << (cells - 1).bit_length()) - cells
+    return np.pad(numbers, [(0, 0)] * (numbers.ndim - 1) + [(0, more)])
+
+
+def _halves(numbers: Numbers) -> list[Numbers]:
+    """Sums along the last axis: of all, of halves, of quarters, ... of single numbers."""
+    found = [numbers]
+    while found[-1].shape[-1] > 1:
+        found.append(found[-1][..., 0::2] + found[-1][..., 1::2])
+    return found[::-1]
+
+
+def _halves_of_rows(numbers: Floats) -> list[Floats]:
+    found = [numbers]
+    while len(found[-1]) > 1:
+        found.append(found[-1][0::2] + found[-1][1::2])
+    return found[::-1]
