@@ -115,9 +115,7 @@ GROUPS = (
         file="src/discreet/families/ranges/estimate/box_bridges.py",
         old="found = min(found, places[place] + tail / delta)",
         new="found = places[place]",
-        tests=(
-            f"{AT_ONCE}::test_boxes_of_a_tree_that_its_noise_stops_stay_within_the_bound",
-        ),
+        tests=(f"{AT_ONCE}::test_boxes_of_a_tree_that_its_noise_stops_stay_within_the_bound",),
     ),
     Mutant(
         name="a-box-has-the-noise-of-one-level",

@@ -81,10 +81,11 @@ def box_bound(source: RangeSource, delta: float) -> float:
             held[ids] = level.numbers
             for name in apart:
                 off = getattr(nodes, name)[ids] - held[ids]
-                apart[name] += max(float(np.maximum(off, 0).sum()), float(np.maximum(-off, 0).sum()))
+                apart[name] += max(
+                    float(np.maximum(off, 0).sum()), float(np.maximum(-off, 0).sum())
+                )
         else:
             parents, place = _parents(level, above)
-            many = np.bincount(place)
             from_above = _placed(ids_of[above], measured, above, parents)
             share = _cell_shares(nodes, ids, place)
             held[ids] = level.numbers
@@ -223,7 +224,12 @@ def box_distances(low: Codes, high: Codes, rows: Floats) -> float | None:
     sides = (high - low).astype(np.float64) + 1.0
     density = rows / (sides[:, 0] * sides[:, 1])
     change = np.zeros(sizes)
-    for x, y, sign in ((first, first, 1), (after, first, -1), (first, after, -1), (after, after, 1)):
+    for x, y, sign in (
+        (first, first, 1),
+        (after, first, -1),
+        (first, after, -1),
+        (after, after, 1),
+    ):
         np.add.at(change, (x[0], y[1]), sign * density)
     widths = [np.diff(each.astype(np.float64)) for each in edges]
     inside = change.cumsum(axis=0).cumsum(axis=1)[:-1, :-1] * np.multiply.outer(*widths)
@@ -332,7 +338,9 @@ def box_noise_bound(
         fan = math.prod(1 << (low - high) for low, high in zip(depth, above, strict=True))
         split = [side for side, low, high in zip(there, depth, above, strict=True) if low > high]
         cut = sum(FACES * fan * math.prod(there) // side for side in split)
-        many = min(math.prod(_sides(cells, bits, depth)), cut) / 4  # a few more at the end of a column
+        many = (
+            min(math.prod(_sides(cells, bits, depth)), cut) / 4
+        )  # a few more at the end of a column
         around = law.envelope()
         draws.add(Draws(many, around.variance, around.scale, 2 * around.slack))
         above = depth
@@ -413,7 +421,9 @@ def _most_crossed(low: Codes, high: Codes, weights: Floats) -> float:
     if not wide.any():
         return 0.0
     low, high, weights = low[wide], high[wide], weights[wide]
-    places = np.unique(low)  # a face may as well lie right after the last leaf's beginning before it
+    places = np.unique(
+        low
+    )  # a face may as well lie right after the last leaf's beginning before it
     first = np.searchsorted(places, low)
     last = np.searchsorted(places, high)  # the leaf ends before this one
     change = np.bincount(first, weights, len(places) + 1)

@@ -124,9 +124,7 @@ def bridged_cells(
         if above is None:
             errors = noise
         else:
-            parent = [
-                np.arange(len(inner[axis])) >> (depth[axis] - above[axis]) for axis in (0, 1)
-            ]
+            parent = [np.arange(len(inner[axis])) >> (depth[axis] - above[axis]) for axis in (0, 1)]
             total = noise
             for axis in (0, 1):
                 first = np.flatnonzero(np.diff(parent[axis], prepend=-1))

@@ -54,9 +54,7 @@ class InventedTable:
             next_step=lambda step: step,
         )
 
-    def chain(
-        self, exact: Integers, laws: Sequence[DiscreteLaplaceLaw], *, step: str
-    ) -> Integers:
+    def chain(self, exact: Integers, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Integers:
         """The finest noise first, and what makes it coarser: nothing, or a draw of the coarser law."""
         noise, found, before = np.zeros(len(exact)), [], 0.0
         for law in laws:
@@ -67,9 +65,7 @@ class InventedTable:
             found.append(exact + np.rint(noise).astype(np.int64))
         return np.stack(found)
 
-    def _count(
-        self, columns: tuple[str, ...], shifts: tuple[int, ...], nodes: Nodes
-    ) -> Integers:
+    def _count(self, columns: tuple[str, ...], shifts: tuple[int, ...], nodes: Nodes) -> Integers:
         part = np.ones(len(nodes))
         for axis, (name, shift) in enumerate(zip(columns, shifts, strict=True)):
             cells = self._schema.column(name).value_cells
