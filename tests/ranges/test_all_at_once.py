@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.families.ranges.answer.box_usefulness import BoxDraws
+from discreet.families.ranges.answer.box_usefulness import BoxDraws, Draws
 from discreet.families.ranges.answer.class_bounds import tree_bound
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import adaptive_noise, chernoff_noise
@@ -21,7 +21,8 @@ from discreet.families.ranges.estimate.all_ranges import (
     level_leaves,
     strategy_leaves,
 )
-from discreet.families.ranges.estimate.walks import WalkLevel, walk_bound
+from discreet.families.ranges.estimate.box_bridges import simulated_boxes
+from discreet.families.ranges.estimate.bridges import BridgeLevel, bridge_bound, bridged
 from discreet.families.ranges.release.adaptive import AdaptiveTree
 from discreet.families.ranges.release.strategy import RangeStrategy
 from discreet.families.ranges.release.tree import FullTree
@@ -73,11 +74,11 @@ def test_least_squares_leaves_are_unbiased_and_agree_with_the_levels():
 
 
 @pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.kind)
-def test_walks_stay_within_their_bound_as_often_as_it_says(law):
-    """600 draws of fresh public noise, walked by hand over 50 cells in two levels of 16 and 1: a bound at
+def test_bridges_stay_within_their_bound_as_often_as_it_says(law):
+    """600 draws of fresh public noise, bridged by hand over 50 cells in two levels of 16 and 1: a bound at
     90% that holds less often fails by chance with probability below 1e-7; one at 70% is caught."""
-    levels = [WalkLevel(4, law), WalkLevel(0, law)]
-    bound = walk_bound(50, levels, 0.1)
+    levels = [BridgeLevel(4, law), BridgeLevel(0, law)]
+    bound = bridge_bound(50, levels, 0.1)
     public = np.random.default_rng()
     held = 0
     for _ in range(600):
@@ -86,40 +87,127 @@ def test_walks_stay_within_their_bound_as_often_as_it_says(law):
         for start in range(4):
             inside = cells[16 * start : 16 * start + 16]
             left, right = top[:start].sum(), top[: start + 1].sum()
+            missing = right - left - inside.sum()
             for place in range(len(inside) + 1):
-                # The fewer draws: from the left by `start + place` of them, else from the right.
-                by_left = start + place <= start + 1 + len(inside) - place
-                values.append(
-                    left + inside[:place].sum() if by_left else right - inside[place:].sum()
-                )
-            values += [left, right]
+                values.append(left + inside[:place].sum() + missing * place / len(inside))
         held += max(values) - min(values) <= bound
     assert held >= binom.ppf(1e-7, 600, 0.9)
 
 
-def test_without_simulation_the_bound_of_walks_is_larger():
-    levels = [WalkLevel(4, LAPLACE), WalkLevel(0, LAPLACE)]
-    assert adaptive_noise(256, levels, 3, 0.05) < chernoff_noise(levels, 8, 0.05)
-    assert walk_bound(1 << 40, [WalkLevel(0, LAPLACE)], 0.05) is None
-    assert walk_bound(16, levels, 1e-12) is None
+def test_a_bridge_goes_through_the_boundaries_above_it():
+    """So a tree that stops anywhere has the errors of the full tree. No chance: any draws do."""
+    levels = [BridgeLevel(4, LAPLACE), BridgeLevel(2, LAPLACE), BridgeLevel(0, LAPLACE)]
+    whole = bridged(50, levels, 20, np.random.default_rng(7))
+    above = bridged(50, levels[:2], 20, np.random.default_rng(7))
+    np.testing.assert_allclose(whole[:, [*range(0, 50, 4), 50]], above, atol=1e-9)
 
 
-@pytest.mark.parametrize("log_risk", [2.0, 6.0, 14.0])
-def test_the_draws_of_several_levels_are_bounded_together(log_risk):
-    """Exact tails by convolution; no chance is involved."""
+def test_without_simulation_the_bound_of_bridges_is_larger():
+    levels = [BridgeLevel(4, LAPLACE), BridgeLevel(0, LAPLACE)]
+    assert adaptive_noise(256, levels, 1, 0.05) < adaptive_noise(256, levels, 3, 0.05)
+    assert adaptive_noise(256, levels, 1, 0.05) < chernoff_noise(levels, 8, 0.05)
+    assert bridge_bound(1 << 40, [BridgeLevel(0, LAPLACE)], 0.05) is None
+    assert bridge_bound(16, levels, 1e-12) is None
+
+
+BOXES = [((0, 0), LAPLACE), ((1, 1), LAPLACE), ((3, 3), LAPLACE)]
+
+
+def stopped_errors(public, rule) -> np.ndarray:
+    """The errors of 8 x 7 cells of one draw, where `rule` stops nodes by the noise that they show."""
+    root = drawn(LAPLACE, (1,), public)[0]
+    found = np.zeros((8, 7))
+    halves = drawn(LAPLACE, (2, 2), public)
+    for x in range(2):
+        for y in range(2):
+            block = (slice(4 * x, 4 * x + 4), slice(4 * y, 4 * y + 4))
+            cells = found[block].size
+            node = halves[x, y] + (root - halves.sum()) * cells / 56
+            found[block] = node / cells
+            if not rule(halves[x, y]):
+                noise = drawn(LAPLACE, found[block].shape, public)
+                found[block] = noise + (node - noise.sum()) / cells
+    return found
+
+
+@pytest.mark.parametrize(
+    "rule", [lambda _: False, lambda _: True, lambda noise: noise < 0, lambda noise: noise > 1]
+)
+def test_boxes_of_a_tree_that_its_noise_stops_stay_within_the_bound(rule):
+    """600 draws of fresh public noise: a bound at 90% that holds less often fails by chance with probability
+    below 1e-7; one at 70% is caught."""
+    bound = simulated_boxes((8, 7), BOXES, 0.1, is_whole=False)
+    whole = simulated_boxes((8, 7), BOXES, 0.1, is_whole=True)
+    assert whole < bound < 2 * whole
+    public = np.random.default_rng()
+    held = 0
+    for _ in range(600):
+        sums = np.zeros((9, 8))
+        sums[1:, 1:] = stopped_errors(public, rule).cumsum(axis=0).cumsum(axis=1)
+        between = sums[:, np.newaxis] - sums
+        held += (between.max(axis=2) - between.min(axis=2)).max() <= bound
+    assert held >= binom.ppf(1e-7, 600, 0.9)
+
+
+def test_boxes_of_a_whole_tree_exceed_their_bound_as_rarely_as_it_says():
+    """As above, and a bound that is twice too wide is caught: the largest of 600 draws is beyond half of it."""
+    bound = simulated_boxes((8, 7), BOXES, 0.1, is_whole=True)
+    public = np.random.default_rng()
+    furthest = []
+    for _ in range(600):
+        sums = np.zeros((9, 8))
+        sums[1:, 1:] = stopped_errors(public, lambda _: False).cumsum(axis=0).cumsum(axis=1)
+        between = sums[:, np.newaxis] - sums
+        furthest.append((between.max(axis=2) - between.min(axis=2)).max())
+    assert sum(each <= bound for each in furthest) >= binom.ppf(1e-7, 600, 0.9)
+    assert max(furthest) > bound / 2
+
+
+def test_a_smaller_chance_has_a_larger_bound_and_large_grids_are_not_simulated():
+    sizes = [simulated_boxes((8, 7), BOXES, delta, is_whole=False) for delta in (0.1, 0.01, 1e-3)]
+    assert sizes[0] < sizes[1] < sizes[2] < 4 * sizes[0]
+    assert simulated_boxes((8, 7), BOXES, 1e-9, is_whole=True) is None
+    assert simulated_boxes((8, 7), BOXES, 1e-9, is_whole=False) is None
+    assert simulated_boxes((1024, 1024), BOXES, 0.05, is_whole=False) is None
+    gaussian = [(depth, GAUSSIAN) for depth, _ in BOXES]
+    assert simulated_boxes((8, 7), gaussian, 0.05, is_whole=False) is None
+
+
+@pytest.mark.parametrize("delta", [0.1, 1e-3, 1e-6])
+def test_the_draws_of_several_levels_are_bounded_together(delta):
+    """Exact tails by convolution, either side; no chance is involved. The top level is one draw."""
     laws = [DiscreteLaplaceLaw(scale=Fraction(2))] * 3 + [
         DiscreteLaplaceLaw(scale=Fraction(4))
     ] * 60
     places = np.arange(-300, 301)
-    total = np.array([1.0])
-    draws = BoxDraws()
+    total = np.asarray(LAPLACE.pmf(places))
+    around = LAPLACE.envelope()
+    draws = BoxDraws(Draws(1, around.variance, around.scale, around.slack), (1, 1))
     for law in laws:
         total = np.convolve(total, np.asarray(law.pmf(places)))
         around = law.envelope()
-        draws.add(around.variance, around.slack, around.scale)
-    far = draws.reach(log_risk)
+        draws.add(Draws(1, around.variance, around.scale, around.slack))
+    far = draws.reach(delta, 0.0, is_public=True)
     tail = total[len(total) // 2 + math.floor(far) + 1 :].sum()
-    assert tail <= math.exp(-log_risk) + 1e-13
+    assert 2 * tail <= delta + 1e-13
+    assert draws.reach(delta, 0.0, is_public=False) > far
+
+
+@pytest.mark.parametrize(
+    "shape, rows", [((100,), 50_000), ((1024,), 2000), ((32, 32), 50_000)], ids=str
+)
+def test_a_plan_foresees_the_claim_on_a_table_of_another_shape(shape, rows):
+    """Rows that fall towards one end, not in the shape of a bell: plan and claim are within half of each other.
+    The claim varies by some percent from draw to draw; 50% are more than ten times that."""
+    made = prepared(shape)
+    planned = made.error(rows=rows, confidence=0.95).simultaneous
+    parts = [np.linspace(2, 0.2, size) for size in shape]
+    weights = parts[0] if len(parts) == 1 else np.multiply.outer(*parts)
+    counts = np.rint(rows * weights / weights.sum()).astype(np.int64)
+    with drawing(counts, made) as draw:
+        claimed, _ = tree_bound(RangeSource(draw(), made.schema), 1, 0.05)
+    assert 0.67 < claimed / planned < 1.5
+    assert made.error(rows=None, confidence=0.95).simultaneous < planned
 
 
 @pytest.mark.parametrize("algorithm", [AdaptiveTree(), TwoStageTree(), FullTree(), RangeStrategy()])

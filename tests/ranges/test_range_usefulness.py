@@ -10,13 +10,13 @@ import pytest
 
 from discreet.families.ranges.answer.box_usefulness import (
     BoxDraws,
-    Step,
-    _strips,
+    Draws,
+    _most_crossed,
     box_bound,
     box_distances,
 )
 from discreet.families.ranges.answer.class_bounds import tree_bound
-from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
+from discreet.families.ranges.answer.levels import measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import _boundaries, interval_bound
 from discreet.families.ranges.estimate.all_ranges import reach
@@ -140,16 +140,10 @@ def test_the_reach_of_a_sum_is_exceeded_no_more_often_than_it_says(epsilon, many
         )[0]
         tail = total[len(total) // 2 + math.floor(far) + 1 :].sum()
         assert tail <= math.exp(-log_risk) + 1e-13
-        both = BoxDraws()
-        both.scale = float(law.scale)
-        both.hide(many, float(law.scale))
-        far = both.reach_and_hidden(log_risk)
+        hidden = BoxDraws(Draws(0, 0.0, 0.0, 0.0), (1, 1))
+        hidden.hide(many, float(law.scale))
+        far = hidden.hidden(log_risk)
         assert positive[math.floor(far) + 1 :].sum() <= math.exp(-log_risk) + 1e-13
-        both.add(2 * many * float(law.scale) ** 2, 0.0, float(law.scale))
-        far = both.reach_and_hidden(log_risk)
-        summed = np.convolve(total, positive)
-        tail = summed[len(total) // 2 + math.floor(far) + 1 :].sum()
-        assert tail <= math.exp(-log_risk) + 1e-13, "draws in a box, and what cut leaves hide"
 
 
 @pytest.mark.parametrize("algorithm", TREES, ids=lambda each: each.name)
@@ -189,71 +183,34 @@ def test_the_bound_of_a_box_is_that_of_its_faces():
     assert box_bound(source, 0.05) < 1
 
 
-@pytest.mark.parametrize("alive", [1.0, 0.6])
-def test_no_box_gathers_more_between_its_faces_and_its_parents_than_the_strips_say(alive):
-    """By brute force: children inside a box whose parents are not, summed with their signs, over all boxes of
-    12 x 8 children in parents of 4 x 2; some parents may be gone."""
+def test_the_distance_of_all_boxes_is_the_largest_of_each():
+    """By brute force over all boxes of 8 x 4 cells, in leaves of several sizes, whose rows are spread evenly."""
     generator = np.random.default_rng()
-    parents = np.argwhere(generator.random((3, 4)) < alive).astype(np.uint64)
-    parents = parents if len(parents) else np.zeros((1, 2), np.uint64)
-    fan = np.array([[a, b] for a in range(4) for b in range(2)], dtype=np.uint64)
-    nodes = np.concatenate([parent * np.array([4, 2], np.uint64) + fan for parent in parents])
-    place = np.repeat(np.arange(len(parents)), len(fan))
-    nothing = np.zeros(len(nodes))
-    level = MeasuredLevel((4, 3), nodes, nothing, nothing, nothing, nothing, nothing == 0)
-    for signed in (generator.normal(size=len(nodes)), np.ones(len(nodes)), -generator.random(len(nodes))):  # fmt: skip
-        said = _strips(level, (2, 2), parents, place, signed)
-        said += 4 * np.bincount(place, np.abs(signed)).max()
-        low, high = nodes // [4, 2] * [4, 2], nodes // [4, 2] * [4, 2] + [3, 1]
-        for first, last in zip(*every_box((12, 8)), strict=True):
-            inside = ((nodes >= first) & (nodes <= last)).all(axis=1)
-            whole = ((low >= first) & (high <= last)).all(axis=1)
-            assert abs(signed[inside & ~whole].sum()) <= said + 1e-9
+    corners = [(0, 0, 3, 3), (4, 0, 5, 1), (6, 0, 7, 1), (4, 2, 7, 3)]
+    low = np.array([each[:2] for each in corners], dtype=np.uint64)
+    high = np.array([each[2:] for each in corners], dtype=np.uint64)
+    for _ in range(5):
+        rows = generator.normal(size=len(corners))
+        cells = np.zeros((8, 4))
+        for (a, b, c, d), each in zip(corners, rows, strict=True):
+            cells[a : c + 1, b : d + 1] = each / ((c - a + 1) * (d - b + 1))
+        first, last = every_box((8, 4))
+        largest = np.abs(counts_in(cells, first, last)).max()
+        assert box_distances(low, high, rows) == pytest.approx(largest)
+    assert box_distances(low[:, :1], high[:, :1], rows) is None
 
 
-def weights_in_a_box(node, parent, first, last) -> int:
-    """A node's weight in the signed sum of a box's corners: by its upper corner, and its parent's."""
-    own = all(f < u <= e + 1 for u, f, e in zip(node, first, last, strict=True))
-    above = parent is not None and all(
-        f < u <= e + 1 for u, f, e in zip(parent, first, last, strict=True)
-    )
-    return own - above
-
-
-@pytest.mark.parametrize("alive", [1.0, 0.5])
-def test_the_distance_of_all_boxes_is_the_largest_of_each(alive):
-    """By brute force over all boxes of 7 x 4 cells, in levels of 2 x 2 and 8 x 4 nodes of which some are gone.
-
-    Where nothing is gone the signed sums of true counts are the counts of the boxes, whichever they are.
-    """
+def test_no_two_faces_cut_more_leaves_than_is_said():
+    """By brute force over all pairs of places; a leaf that both cut counts once."""
     generator = np.random.default_rng()
-    cells, bits = (7, 4), (3, 2)
-    truth = generator.integers(0, 9, cells)
-    top = np.array([[a, b] for a in range(2) for b in range(2)], dtype=np.uint64)
-    low = np.argwhere(np.ones(cells)).astype(np.uint64)
-    kept = generator.random(4) < alive
-    kept[0] = True
-    low = low[[kept[int(a) // 4 * 2 + int(b) // 2] for a, b in low]]
-    uppers = {1: [(min((int(a) + 1) * 4, 7), (int(b) + 1) * 2) for a, b in top]}
-    uppers[2] = [(int(a) + 1, int(b) + 1) for a, b in low]
-    parents = [(min((int(a) // 4 + 1) * 4, 7), (int(b) // 2 + 1) * 2) for a, b in low]
-    counts = [
-        np.array([truth[int(a) * 4 : int(a) * 4 + 4, int(b) * 2 : int(b) * 2 + 2].sum() for a, b in top]),
-        np.array([truth[int(a), int(b)] for a, b in low]),
-    ]  # fmt: skip
-    signed = [generator.normal(size=len(top)), generator.normal(size=len(low))]
-    said = box_distances(cells, bits, [Step((1, 1), top, signed[0]), Step((3, 2), low, signed[1])])
-    largest = 0.0
-    for first, last in zip(*every_box(cells), strict=True):
-        weights = [
-            [weights_in_a_box(node, None, first, last) for node in uppers[1]],
-            [
-                weights_in_a_box(node, parent, first, last)
-                for node, parent in zip(uppers[2], parents, strict=True)
-            ],
-        ]
-        largest = max(largest, abs(sum(np.dot(w, s) for w, s in zip(weights, signed, strict=True))))
-        if kept.all():
-            box = truth[first[0] : last[0] + 1, first[1] : last[1] + 1].sum()
-            assert sum(np.dot(w, c) for w, c in zip(weights, counts, strict=True)) == box
-    assert said == pytest.approx(largest)
+    for _ in range(20):
+        low = generator.integers(0, 20, 12)
+        high = low + generator.integers(0, 6, 12)
+        weights = generator.random(12)
+        found = 0.0
+        for one in range(30):
+            for two in range(one, 30):
+                cut = ((low < one) & (one <= high)) | ((low < two) & (two <= high))
+                found = max(found, weights[cut].sum())
+        said = _most_crossed(low.astype(np.uint64), high.astype(np.uint64), weights)
+        assert said == pytest.approx(found)

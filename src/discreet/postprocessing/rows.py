@@ -13,14 +13,23 @@ from discreet.errors import BadQuestion
 from discreet.postprocessing.across import Groups
 from discreet.postprocessing.arithmetic import numbers_of
 from discreet.postprocessing.plan import Order
-from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
+from discreet.postprocessing.values import (
+    Bools,
+    Labels,
+    Levels,
+    Numbers,
+    Value,
+    joined_origins,
+)
 from discreet.questions.cells.values import Span
 
 Places = npt.NDArray[np.int64]
 
 
-def sorted_places(keys: Sequence[Value], order: Sequence[Order], rows: int) -> Places:
-    """The rows in the order of ORDER BY. Rows that are alike stay as they were."""
+def sorted_places(
+    keys: Sequence[Value], order: Sequence[Order], rows: int, last: Bools | None = None
+) -> Places:
+    """The rows in the order of ORDER BY. Rows that are alike stay as they were. Those of `last` come last."""
     places = np.arange(rows)
     for value, how in reversed(list(zip(keys, order, strict=True))):
         codes = _sortable(value)[places]
@@ -28,7 +37,28 @@ def sorted_places(keys: Sequence[Value], order: Sequence[Order], rows: int) -> P
         ranked = -codes if how.is_descending else codes
         ends = np.where(nothing, -1 if how.nulls_first else 1, 0)
         places = places[np.lexsort((ranked, ends))]
-    return places
+    return places if last is None else places[np.argsort(last[places], kind="stable")]
+
+
+def unplaced(value: Value) -> Bools:
+    """Rows whose number says nothing of their place: its interval holds those of all the others.
+
+    So it is for the mean of a group that may hold no row. Weighted sums of counts are left alone: their noise is alike in
+    all groups. If this befalls more than half of the rows, it tells none apart.
+    """
+    found = np.zeros(len(value), dtype=np.bool_)
+    if not isinstance(value, Numbers) or value.is_exact or value.noise is not None:
+        return found
+    lower, upper = value.lower[0], value.upper[0]
+    rest = ~value.is_null
+    for row in np.argsort(lower - upper, kind="stable"):
+        if not rest[row]:
+            continue
+        rest[row] = False
+        if not rest.any() or lower[row] > lower[rest].min() or upper[row] < upper[rest].max():
+            break
+        found[row] = True
+    return found if 2 * found.sum() <= len(found) else np.zeros_like(found)
 
 
 def _sortable(value: Value) -> npt.NDArray[np.float64]:

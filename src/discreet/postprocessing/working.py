@@ -46,6 +46,7 @@ from discreet.postprocessing.rows import (
     partitioned,
     sorted_places,
     stacked,
+    unplaced,
 )
 from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value, joined_origins
 from discreet.postprocessing.windows import over
@@ -158,8 +159,16 @@ class Work:
             else:
                 found = self._distinct(found)
         if sort_keys:
-            order = sorted_places(sort_keys, select.order, found.rows)
+            last = np.zeros(found.rows, dtype=np.bool_)
+            if not self._is_added_up(sort_keys[0]):
+                last = unplaced(sort_keys[0])
+            order = sorted_places(sort_keys, select.order, found.rows, last)
             self._note_order(sort_keys, select, order, notes)
+            if last.any():
+                notes[
+                    f"For {int(last.sum()):,} of {found.rows:,} rows the noise leaves the place in the order fully open, as "
+                    "it does for a mean of a group that may hold no row. They come last."
+                ] = None
             found.values = [each.taken(order) for each in found.values]
         if select.limit is not None or select.offset:
             stop = None if select.limit is None else select.offset + select.limit
@@ -302,6 +311,16 @@ class Work:
                 f"leaves it open on which side they lie{named}."
             ] = None
         return frame.taken(kept)
+
+    def _is_added_up(self, value: Value) -> bool:
+        """Whether a column is a count or a sum as it was measured, which is 0 for a group without rows."""
+        if len(value.origins) != 1:
+            return False
+        ((question, place, rows),) = value.origins
+        if rows or not isinstance(question, int) or place >= 0:
+            return False
+        name = self._answered(question, 0).columns[-1 - place].name.lower()
+        return name.startswith(ADDED_UP)
 
     def _note_order(
         self, keys: Sequence[Value], select: Select, order: Places, notes: dict[str, None]

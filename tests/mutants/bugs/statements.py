@@ -146,11 +146,11 @@ STATEMENTS = (
         tests=(f"{WORK}::test_powers_of_powers_are_refused_before_they_are_written_out",),
     ),
     Mutant(
-        name="a-box-forgets-what-its-parents-take-back",
+        name="the-distance-of-boxes-that-begin-at-the-edge-alone",
         trap=42,
         file="src/discreet/families/ranges/answer/box_usefulness.py",
-        old="            numbers.append(-step.signed)\n",
-        new="            numbers.append(0 * step.signed)\n",
+        old="        between = sums[row:] - sums[row]\n",
+        new="        between = sums[row:]\n",
         tests=(
             "tests/ranges/test_range_usefulness.py::test_the_distance_of_all_boxes_is_the_largest_of_each",
         ),

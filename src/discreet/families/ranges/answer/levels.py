@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,12 @@ class MeasuredLevel:
     slack: Floats
     """By how much rounding moves it, at most."""
     stopped: Bools
+    final: Floats
+    """The last number of each node; of a stopped one it has less noise than the first."""
+    final_scale: float
+    """The scale of Laplace noise on a stopped node's last number."""
+    law: NoiseLaw | None
+    """The noise of all numbers, where it is one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,20 +88,26 @@ def _level_of(depths: tuple[tuple[int, ...], ...], shifts: tuple[int, ...]) -> i
 
 def _first(depth: tuple[int, ...], level: TreeLevel) -> MeasuredLevel:
     law = DiscreteLaplaceLaw(scale=1 / level.first_epsilon)
-    return _noisy(depth, level.nodes, level.first.astype(np.float64), law, level.stopped)
+    shown = _noisy(depth, level.nodes, level.first.astype(np.float64), law, level.stopped)
+    final, scale = level.values.astype(np.float64), 1 / float(level.stopped_epsilon)
+    return replace(shown, final=final, final_scale=scale)
 
 
 def _final(depth: tuple[int, ...], level: TreeLevel) -> MeasuredLevel:
     other = level.refined_epsilon or level.stopped_epsilon
     scale = np.where(level.stopped, 1 / float(level.stopped_epsilon), 1 / float(other))
+    values = level.values.astype(np.float64)
     return MeasuredLevel(
         depth,
         level.nodes,
-        level.values.astype(np.float64),
+        values,
         2 * scale**2,
         scale,
         np.zeros(len(scale)),
         level.stopped,
+        values,
+        1 / float(level.stopped_epsilon),
+        None,
     )
 
 
@@ -112,4 +124,7 @@ def _noisy(
         np.full(many, around.scale),
         np.full(many, around.slack),
         stopped,
+        numbers,
+        around.scale,
+        law,
     )

@@ -1,10 +1,10 @@
 """A bound for all ranges at once that assumes nothing of the tree: neither its shape nor its estimates.
 
 For an adaptive tree the numbers that were shown first are used: at each level their noise is fresh, given
-all that decided which nodes are there. Walking down to a fixed boundary of the domain, the rows before it
-are those before its node's start plus the siblings to its left, or those before its node's end less the
-siblings to its right; so the error is a sum of draws of which each is independent of those before, and
-which draws enter is known beforehand. With draws of scale b_i <= b, the log moment generating function of
+all that decided which nodes are there. Rows before a boundary come from bridges between the boundaries above
+(`estimate/bridges`), so the error at a boundary is a combination of draws of which each is independent of those
+before, with weights between -1 and 1 that are known beforehand. Where it can be, the largest error of all boundaries is
+simulated. Else, with draws of scale b_i <= b, the log moment generating function of
 the sum is at most 1.151 s^2 sum b_i^2 for |s| <= 1/(2b), because -ln(1-x) <= 1.151 x up to x = 1/4, and
 discrete Laplace noise lies below the continuous one: (cosh s - 1)/(cosh e - 1) <= (s/e)^2 for s <= e.
 Chernoff's bound and the union bound over all boundaries that the levels have give a band around these
@@ -12,7 +12,7 @@ sums that the true distribution leaves with probability at most delta. Where the
 numbers were drawn (two stages, whole levels), the final numbers and the tree's own boundaries do.
 
 What a reader is told is another estimate of the same counts, smoothed and fitted; how far it lies from
-the sums is seen in the release, and added. An end that cuts a leaf lies between the leaf's boundaries.
+the bridges is seen in the release, and added. An end that cuts a leaf lies between the leaf's boundaries.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from discreet.arrays import Bools, Codes, Floats, Integers
 from discreet.families.ranges.answer.levels import MeasuredLevel, measured_levels
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.all_ranges import ROUNDING, reach
-from discreet.families.ranges.estimate.walks import WalkLevel, walk_bound
+from discreet.families.ranges.estimate.bridges import BridgeLevel, bridge_bound
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.blocks import BlockCounts
 from discreet.queries.tree import bits_of
 
 OF_ALL_ROWS = 0.1
 """The part of delta that bounds how many rows there are."""
-TIE = 1e-9
-"""Sums of equal variance are told apart by no rounding: which one is taken is public."""
+OF_SHORT_TREES = 0.1
+"""The part of the rest for trees of which no path reaches the last level."""
 THEOREM = (
-    "Chernoff bounds of the noise at every boundary that the tree could have, level by level, the union "
-    "bound over them, and the distance of the published estimates from the sums that it holds for"
+    "the largest error at all boundaries that the tree could have, simulated from the noise laws or by Chernoff and "
+    "union bounds, and the distance of the published estimates from the numbers that it holds for"
 )
 
 
@@ -60,7 +60,8 @@ def interval_bound(source: RangeSource, delta: float) -> float:
         least = np.minimum(before - starts.reach, after - ends.reach)
         if is_cut is not None:
             # An end inside a leaf: true and estimated rows lie between those of its two boundaries.
-            inside = np.where(is_cut, np.diff(prefix), 0.0)
+            cells = (nodes.high[leaves, 0] - nodes.low[leaves, 0]).astype(np.float64) + 1.0
+            inside = np.where(is_cut, np.diff(prefix) * (1 - 1 / cells), 0.0)
             most = np.maximum(most, before + starts.reach + inside)
             least = np.minimum(least, after - ends.reach - inside)
         bounds.append(max(float(most.max()), 0.0) - min(float(least.min()), 0.0))
@@ -80,37 +81,49 @@ def _simulated(source: RangeSource, delta: float) -> float | None:
         return None
     if trees:
         levels = [
-            WalkLevel(
+            BridgeLevel(
                 bits - trees[0].tree.depths[level.level][0],
                 DiscreteLaplaceLaw(scale=1 / level.first_epsilon),
             )
             for level in trees[0].levels
         ]
-        return adaptive_noise(column.value_cells, levels, len(trees[0].tree.depths), delta)
+        is_whole = trees[0].levels[-1].level == len(trees[0].tree.depths) - 1
+        possible = 1 if is_whole else len(trees[0].tree.depths)
+        return adaptive_noise(column.value_cells, levels, possible, delta)
     laws = {
         each.query.shifts[0]: each.law
         for each in source.part.noisy
         if isinstance(each.query, BlockCounts)
     }
-    ordered = [WalkLevel(shift, laws[shift]) for shift in sorted(laws, reverse=True)]
-    return walk_bound(column.value_cells, ordered, delta)
+    ordered = [BridgeLevel(shift, laws[shift]) for shift in sorted(laws, reverse=True)]
+    return bridge_bound(column.value_cells, ordered, delta)
 
 
 def adaptive_noise(
-    cells: int, levels: Sequence[WalkLevel], possible: int, delta: float
+    cells: int, levels: Sequence[BridgeLevel], possible: int, delta: float
 ) -> float | None:
-    """The bound for a tree that may end at any of its `possible` levels. A plan and a release use the same."""
-    return walk_bound(cells, levels, delta / possible)
+    """The bound for an adaptive tree. A plan and a release use the same."""
+    return bridge_bound(cells, levels, of_delta(possible) * delta)
 
 
-def chernoff_noise(levels: Sequence[WalkLevel], bits: int, delta: float) -> float:
+def of_delta(ends: int) -> float:
+    """The part of delta for an adaptive tree that may end at so many levels.
+
+    One that reaches its last level (`ends` is 1) has most of it. One that ends at an earlier level, which its noise
+    decides, shares the rest with the `ends` levels that there are.
+    """
+    return 1 - OF_SHORT_TREES if ends == 1 else OF_SHORT_TREES / ends
+
+
+def chernoff_noise(levels: Sequence[BridgeLevel], bits: int, delta: float) -> float:
     """The same without simulation, where no node is stopped early: for columns with very many cells."""
     variance = scale = 0.0
     above = bits
-    for level in levels:
+    for place, level in enumerate(levels):
         around = level.law.envelope()
         fan = 1 << (above - level.shift)
-        variance += max(1, fan // 2) * around.variance
+        # The largest variance of a bridge is that at its middle; the first level has no ends to hold it.
+        variance += (fan / 4 if place else fan) * around.variance
         scale = max(scale, around.scale)
         above = level.shift
     risk = math.log(2 * len(levels) / delta) + bits * math.log(2)
@@ -140,28 +153,22 @@ class _Rows:
             self.rows[places], self.variance[places], self.scale[places], self.slack[places]
         )
 
-    def shifted(self, rows: Floats, level: _Sums) -> _Rows:
+    def between(self, other: _Rows, part: Floats) -> _Rows:
+        """On the line to another boundary. Its variance is at most the line between theirs (Jensen)."""
         return _Rows(
-            self.rows + rows,
-            self.variance + level.variance,
-            np.maximum(self.scale, np.where(level.variance > 0, level.scale, 0.0)),
-            self.slack + level.slack,
+            self.rows + part * (other.rows - self.rows),
+            self.variance + part * (other.variance - self.variance),
+            np.maximum(self.scale, other.scale),
+            self.slack + part * (other.slack - self.slack),
         )
 
-    def where(self, mask: Bools, other: _Rows) -> _Rows:
+    def plus(self, other: _Rows) -> _Rows:
         return _Rows(
-            np.where(mask, self.rows, other.rows),
-            np.where(mask, self.variance, other.variance),
-            np.where(mask, self.scale, other.scale),
-            np.where(mask, self.slack, other.slack),
+            self.rows + other.rows,
+            self.variance + other.variance,
+            np.maximum(self.scale, other.scale),
+            self.slack + other.slack,
         )
-
-
-class _Sums:
-    """What some siblings add: variance, the largest scale among them, and rounding of their noise."""
-
-    def __init__(self, variance: Floats, scale: Floats, slack: Floats) -> None:
-        self.variance, self.scale, self.slack = variance, scale, slack
 
 
 def _boundaries(source: RangeSource, delta: float) -> tuple[_Rows, _Rows]:
@@ -170,21 +177,17 @@ def _boundaries(source: RangeSource, delta: float) -> tuple[_Rows, _Rows]:
     bits = levels.depths[-1][0]
     found: list[tuple[Codes, _Rows, _Rows]] = []
     alive = np.zeros(1, dtype=np.uint64)
-    starts = _Rows(*(np.zeros(1) for _ in range(4)))
-    ends = _Rows(np.zeros(1), np.full(1, np.inf), np.zeros(1), np.zeros(1))
-    depth = 0
+    starts = ends = _Rows(*(np.zeros(1) for _ in range(4)))
+    depth, is_held = 0, False
     boundaries = sum(int(level.stopped.sum()) for level in levels.levels)
     for level in levels.levels:
         nodes = level.nodes[:, 0]
         below = np.uint64(level.depth[0] - depth)
         parent = np.searchsorted(alive, nodes >> below)
-        before, after = _beside(level, parent, len(alive))
         one, two = starts.at(parent), ends.at(parent)
-        lefts = [one.shifted(before.rows[side], before.sums[side]) for side in (0, 1)]
-        rights = [two.shifted(-after.rows[side], after.sums[side]) for side in (0, 1)]
         sides = [
-            left.where(left.variance <= right.variance * (1 + TIE), right)
-            for left, right in zip(lefts, rights, strict=True)
+            one.between(two, part).plus(own) if is_held else own
+            for part, own in _bridges(level, parent, len(alive), is_held=is_held)
         ]
         risk = math.log(2 * boundaries / delta)
         if levels.is_adaptive:
@@ -199,7 +202,7 @@ def _boundaries(source: RangeSource, delta: float) -> tuple[_Rows, _Rows]:
             (nodes[leaf] << shift if bits - level.depth[0] < 64 else nodes[leaf], first, last)
         )
         starts, ends = (each.at(~leaf) for each in sides)
-        alive, depth = nodes[~leaf], level.depth[0]
+        alive, depth, is_held = nodes[~leaf], level.depth[0], True
     order = np.argsort(np.concatenate([codes for codes, _, _ in found]), kind="stable")
     return (
         _joined([first for _, first, _ in found], order),
@@ -207,31 +210,37 @@ def _boundaries(source: RangeSource, delta: float) -> tuple[_Rows, _Rows]:
     )
 
 
-class _Beside:
-    """Sums over a node's siblings on one side: without the node itself, and with it."""
+def _bridges(
+    level: MeasuredLevel, parent: Integers, parents: int, *, is_held: bool
+) -> list[tuple[Floats, _Rows]]:
+    """At each node's start and at its end: how far along its parent it lies, and what its siblings say beyond the line.
 
-    def __init__(self, rows: list[Floats], sums: list[_Sums]) -> None:
-        self.rows, self.sums = rows, sums
+    How far is the part of the siblings' variance that lies before. If the level is not held by one above, its
+    numbers are added up from the left.
+    """
 
-
-def _beside(level: MeasuredLevel, parent: Integers, parents: int) -> tuple[_Beside, _Beside]:
-    """Siblings before each node's start and end; and siblings after its start and end."""
-
-    def sums(numbers: Floats) -> tuple[list[Floats], list[Floats]]:
+    def sums(numbers: Floats) -> tuple[Floats, list[Floats]]:
         total = np.bincount(parent, numbers, parents)
         running = np.concatenate([[0.0], np.cumsum(numbers)])
         offset = np.concatenate([[0.0], np.cumsum(total)])[:-1][parent]
-        to_start, to_end = running[:-1] - offset, running[1:] - offset
-        return [to_start, to_end], [total[parent] - to_start, total[parent] - to_end]
+        return total[parent], [running[:-1] - offset, running[1:] - offset]
 
-    rows, variance, slack = sums(level.numbers), sums(level.variance), sums(level.slack)
+    whole, rows = sums(level.numbers)
+    spread, variances = sums(level.variance)
+    slack, slacks = sums(level.slack)
     largest = np.zeros(parents)
     np.maximum.at(largest, parent, level.scale)
     scale = largest[parent]
-    return (
-        _Beside(rows[0], [_Sums(_tidy(v), scale, _tidy(s)) for v, s in zip(variance[0], slack[0], strict=True)]),
-        _Beside(rows[1], [_Sums(_tidy(v), scale, _tidy(s)) for v, s in zip(variance[1], slack[1], strict=True)]),
-    )  # fmt: skip
+    found = []
+    for each, variance, loose in zip(rows, variances, slacks, strict=True):
+        before = np.minimum(_tidy(variance), spread)
+        part = np.where(spread > 0, before / np.where(spread > 0, spread, 1.0), 0.0)
+        if not is_held:
+            found.append((part, _Rows(each, before, scale, _tidy(loose))))
+            continue
+        own = _Rows(each - part * whole, _tidy(before * (1 - part)), scale, slack)
+        found.append((part, own))
+    return found
 
 
 def _tidy(numbers: Floats) -> Floats:

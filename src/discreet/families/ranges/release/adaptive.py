@@ -17,7 +17,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from functools import lru_cache
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
@@ -31,7 +32,8 @@ from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of,
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed, smoothed_last
 from discreet.families.ranges.queries.ranges import DEEP, Ranges, range_tree
 from discreet.families.ranges.release.claims import stopped_levels_bound, tree_claims
-from discreet.families.ranges.release.error import ADAPTIVE_NOTE, class_error
+from discreet.families.ranges.release.error import ADAPTIVE_NOTE, FORESEEN_NOTE, class_error
+from discreet.families.ranges.release.foreseen import InventedTable
 from discreet.families.ranges.release.shares import best_shares, rounded_shares
 from discreet.families.shared.release.protocol import Algorithm, ClassError, Verbs, of_type
 from discreet.families.shared.release.refined import MeasuredByRefining, scheduled
@@ -49,6 +51,8 @@ EMPTY_CHILDREN = 0.5
 LEAST_ROOT = 1 / 32
 """A root that is worth less of epsilon is not measured: its children add up to it."""
 SMOOTHED = "leaves are smoothed non-negative counts of the stopped nodes, level by level"
+MOST_INVENTED = 1 << 20
+"""Cells up to which a plan releases an invented table."""
 MOST_DOUBLED = 36.0
 """A node of one column is worth splitting from twice the noise of an interval on, up to this. In domains
 so deep that once the noise is more, a few people would already go unseen."""
@@ -183,17 +187,26 @@ class PreparedTree(MeasuredByRefining):
             worst=scale * best.worst_variance,
             rows=rows,
             confidence=confidence,
-            together=stopped_levels_bound(
-                [self.schema.column(name).value_cells for name in self.tree.columns],
-                [
-                    (depth, DiscreteLaplaceLaw(scale=1 / (self.path * share)))
-                    for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
-                    if share
-                ],
-                possible=len(self.tree.depths) if self.is_simulated else None,
-                delta=1 - confidence,
-            ),
-            note=ADAPTIVE_NOTE,
+            together=self._together(rows, confidence),
+            note=ADAPTIVE_NOTE if rows is None else FORESEEN_NOTE,
+        )
+
+    def _together(self, rows: int | None, confidence: float) -> float:
+        """The bound that the release will claim: foreseen on an invented table, or of its noise alone."""
+        cells = [self.schema.column(name).value_cells for name in self.tree.columns]
+        if rows is not None and math.prod(cells) <= MOST_INVENTED:
+            found = _foreseen(self, rows, confidence)
+            if found is not None:
+                return found
+        return stopped_levels_bound(
+            cells,
+            [
+                (depth, DiscreteLaplaceLaw(scale=1 / (self.path * share)))
+                for depth, share in zip(self.tree.depths, self.schedule.shares, strict=True)
+                if share
+            ],
+            possible=1 if self.is_simulated else None,
+            delta=1 - confidence,
         )
 
     def measure(self, grant: Verbs) -> tuple[TreeMeasurement, ...]:
@@ -218,6 +231,15 @@ class PreparedTree(MeasuredByRefining):
             facts={"estimates": SMOOTHED},
         )
         return part, tree_claims(RangeSource(part, self.schema), confidence)
+
+
+@lru_cache(maxsize=64)
+def _foreseen(prepared: PreparedTree, rows: int, confidence: float) -> float | None:
+    """What the release of an invented table claims, for one of its ranges; None if it claims nothing."""
+    table = InventedTable(prepared.schema, rows)
+    _, claims = prepared.finish(cast(Verbs, table), (), public_rows=None, confidence=confidence)
+    assert isinstance(prepared.query_class, Ranges)
+    return claims[0].bound / prepared.query_class.pieces if claims else None
 
 
 def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> Floats:

@@ -14,7 +14,7 @@ from discreet.families.ranges.answer.usefulness import (
     chernoff_noise,
 )
 from discreet.families.ranges.estimate.all_ranges import ROUNDING
-from discreet.families.ranges.estimate.walks import WalkLevel
+from discreet.families.ranges.estimate.bridges import BridgeLevel
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.tree import bits_of
@@ -48,11 +48,11 @@ Levels = Sequence[tuple[tuple[int, ...], NoiseLaw]]
 def whole_levels_bound(cells: Sequence[int], levels: Levels, delta: float) -> float:
     """What a plan says of whole levels, by the functions that the release's claim is computed with."""
     if len(cells) > 1:
-        return box_noise_bound(cells, levels, delta)
+        return box_noise_bound(cells, levels, delta, is_whole=True)
     bits = bits_of(cells[0])
     laws = {bits - depth[0]: law for depth, law in levels}
     found = levels_noise_bound(cells[0], laws, delta)
-    return _of_walks(cells[0], levels, 1, delta) if found is None else found
+    return _of_bridges(cells[0], levels, 1, delta) if found is None else found
 
 
 def stopped_levels_bound(
@@ -63,12 +63,12 @@ def stopped_levels_bound(
     `possible`: at how many levels it may end; None for a tree whose bound is not simulated.
     """
     if len(cells) > 1:
-        return box_noise_bound(cells, levels, delta)
-    return _of_walks(cells[0], levels, possible, delta)
+        return box_noise_bound(cells, levels, delta, is_whole=False)
+    return _of_bridges(cells[0], levels, possible, delta)
 
 
-def _of_walks(cells: int, levels: Levels, possible: int | None, delta: float) -> float:
+def _of_bridges(cells: int, levels: Levels, possible: int | None, delta: float) -> float:
     bits, delta = bits_of(cells), (1 - OF_ALL_ROWS) * delta
-    walks = [WalkLevel(bits - depth[0], law) for depth, law in levels]
-    noise = None if possible is None else adaptive_noise(cells, walks, possible, delta)
-    return (chernoff_noise(walks, bits, delta) if noise is None else noise) + ROUNDING
+    bridges = [BridgeLevel(bits - depth[0], law) for depth, law in levels]
+    noise = None if possible is None else adaptive_noise(cells, bridges, possible, delta)
+    return (chernoff_noise(bridges, bits, delta) if noise is None else noise) + ROUNDING

@@ -9,9 +9,14 @@ from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.shared.release.protocol import ClassError
 from discreet.schema import Schema
 
+_STOPPED = "as if no node were stopped early; where data is sparse the error is smaller"
 ADAPTIVE_NOTE = (
-    "as if no node were stopped early; where data is sparse the error is smaller. The release's bound of all at "
-    "once adds what smoothing moved and stopping hides, which only the noisy numbers tell"
+    f"{_STOPPED}. The release's bound of all at once adds what smoothing moved and stopping hides, which only "
+    "the noisy numbers tell"
+)
+FORESEEN_NOTE = (
+    f"{_STOPPED}. The bound of all at once is what the release of an invented table claims, with so many rows "
+    "in the shape of a bell"
 )
 
 
