@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -10,13 +11,15 @@ import pytest
 
 from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.answer.evidence import USUAL_ERRORS, model_tables
 from discreet.families.tables.answer.models.model_table import PROVED_RISK, ModelTable
 from discreet.families.tables.answer.models.usual_errors import (
+    EARLIER,
+    PRESENT,
     UPPER_END,
-    USUAL_FACTOR,
     UsualErrors,
     factor_at,
-    sizes_of,
+    reach,
 )
 from discreet.families.tables.answer.table_source import USUAL_NOTE
 from discreet.families.tables.queries.residuals import ModelDistance
@@ -81,33 +84,82 @@ def asked(reader, columns, **more):
     return found.columns[0]
 
 
-def test_the_mean_reach_of_all_cells_is_the_factor_times_their_measured_mean_error():
-    counts = [np.arange(12.0).reshape(3, 4), np.array([[0.0, 1000.0]])]
-    distances = (30.0, 50.0)
-    usual = UsualErrors.of(zip(counts, distances, [LAW, LAW], strict=True))
-    mean = (80 + UPPER_END * np.sqrt(2 * LAW.variance)) / 14
-    expected = np.concatenate([(usual.rate * sizes_of(each)).ravel() for each in counts])
-    assert expected.mean() == pytest.approx(mean)
-    found = usual.half_widths(sizes_of(counts[0]), "0.95")
-    exact = USUAL_FACTOR * usual.rate * sizes_of(counts[0])
-    assert ((found >= exact) & (found < np.maximum(exact, 1) + 1)).all()
+TABLES = [np.arange(12.0).reshape(3, 4), np.array([[0.0, 1000.0], [3.0, 0.0]])]
+FINE = DiscreteLaplaceLaw(Fraction(1, 1000))
+
+
+def test_the_mean_reach_of_a_tables_cells_is_the_factor_times_its_measured_mean_error():
+    """Without noise every table has its own: tables of unlike distance do not share one."""
+    found = UsualErrors.of_each([(TABLES[0], 12.0, FINE), (TABLES[1], 80.0, FINE)])
+    for counts, usual, mean in zip(TABLES, found, (1.0, 20.0), strict=True):
+        assert (usual.rate * PRESENT.sizes(counts)).mean() == pytest.approx(mean, rel=1e-6)
+        widths = usual.half_widths(PRESENT.sizes(counts), "0.95")
+        exact = PRESENT.factor * usual.rate * PRESENT.sizes(counts)
+        assert ((widths >= exact * (1 - 1e-6)) & (widths < np.maximum(exact, 1) + 1)).all()
+
+
+def test_tables_that_differ_by_no_more_than_noise_have_the_mean_of_all():
+    loud = DiscreteLaplaceLaw(Fraction(1000))
+    found = UsualErrors.of_each([(TABLES[0], 900.0, loud)] * 2 + [(TABLES[0], 1100.0, loud)] * 2)
+    assert {round(each.rate, 9) for each in found} == {
+        round(1000 / PRESENT.sizes(TABLES[0]).sum(), 9)
+    }
+
+
+def test_noise_of_a_distance_widens_the_interval_until_it_misses_as_often_as_it_may():
+    """Against a million errors drawn with the tail that is assumed: missed as often as at a known distance.
+
+    The distance is drawn anew for each, so the share that is missed has a deviation of 0.0002; it may be off by 0.002.
+    """
+    source = generator(3)
+    for mean, std in ((1.0, 0.25), (1.0, 0.5), (0.0, 1.0)):
+        distances = mean + std * source.standard_normal(1_000_000)
+        distances = distances[distances > 0]
+        tails = np.log(1 / source.random(len(distances))) / np.log(20)
+        errors = PRESENT.factor * distances * tails**1.25
+        for level in ("0.9", "0.95", "0.99"):
+            factor = factor_at(level)
+            assert factor is not None
+            missed = (errors > reach(mean, std, factor)).mean()
+            assert missed == pytest.approx(1 - float(level), abs=0.002)
 
 
 def test_errors_of_few_cells_are_spread_evenly_and_of_many_by_their_counts():
     """Of two by two cells three errors follow from the fourth, of a hundred by a hundred hardly any."""
     few, many = np.array([[10_000.0, 0.0], [0.0, 0.0]]), np.zeros((100, 100))
     many[0, 0] = 10_000.0
-    assert sizes_of(few).max() < 4 * sizes_of(few).min()
-    assert sizes_of(many).max() > 40 * sizes_of(many).min()
+    for shape in (PRESENT, EARLIER):
+        assert shape.sizes(few).max() < 5 * shape.sizes(few).min()
+        assert shape.sizes(many).max() > 40 * shape.sizes(many).min()
 
 
 def test_a_distance_below_zero_leaves_the_noise_in_every_interval():
     counts = np.zeros((3, 4))
-    low, nothing = (UsualErrors.of([(counts, each, LAW)]) for each in (-1e6, 0.0))
+    low, nothing = (UsualErrors.of_each([(counts, each, LAW)])[0] for each in (-1e6, 0.0))
     assert low == nothing and low.rate > 0
-    fine = UsualErrors.of([(counts, 0.0, DiscreteLaplaceLaw(Fraction(1, 1000)))])
-    found = fine.half_widths(sizes_of(counts), "0.95")
+    assert (low.half_widths(PRESENT.sizes(counts), "0.95") * 12 > LAW.std).all()
+    fine = UsualErrors.of_each([(counts, 0.0, FINE)])[0]
+    found = fine.half_widths(PRESENT.sizes(counts), "0.95")
     assert found is not None and (found == 1).all(), "a row to either side at least"
+
+
+def test_a_release_of_an_earlier_version_keeps_its_intervals(made):
+    """It does not say that it has usual errors of each table: one for all, at the upper end of the noise."""
+    (part,) = made.parts
+    facts = {name: fact for name, fact in part.facts.items() if name != USUAL_ERRORS}
+    assert len(facts) == len(part.facts) - 1
+    found = model_tables(replace(part, facts=facts), made.schema).models
+    filled_in = [each for each in found if each.usual is not None]
+    audits = [(each.counts, each.distance, each.law) for each in filled_in]
+    size = sum(EARLIER.sizes(counts).sum() for counts, _, _ in audits)
+    noise = UPPER_END * np.sqrt(sum(law.variance for _, _, law in audits))
+    rate = (max(sum(distance for _, distance, _ in audits), 0) + noise) / size
+    for each in filled_in:
+        assert each.usual.rate == pytest.approx(rate) and each.usual.noise == 0
+        codes = tuple(np.array([0]) for _ in each.columns)
+        widths, _ = each.cell_widths(codes, "0.95")
+        own = EARLIER.sizes(each.counts)[codes]
+        assert widths <= max(np.ceil(2.55 * rate * own), 1)
 
 
 def test_what_was_not_measured_is_left_to_the_bound_that_is_proved(rows, reader):

@@ -30,6 +30,8 @@ COMPLETE_ROWS = "left out of every table"
 ANSWERS, FROM_WHOLE_TABLE = "answers", "read from the whole table"
 """What a part says of itself where its questions and synthetic rows read whole counts. Older files do not say it:
 their claims are about the measured cells, so these are what is read."""
+USUAL_ERRORS, OF_EACH_TABLE = "usual errors", "of each table"
+"""What a model's part says of itself where cells have intervals by the distance of their own table. Older files do not."""
 LARGEST_COUNT = 1 << 53
 
 
@@ -96,9 +98,13 @@ def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
     known = ResidualTables(schema, found.residuals, rows=round(rows))
     filled = [table for table in found.models if not known.determines(table.columns)]
     if filled:
-        usual = UsualErrors.of((each.counts, each.distance, each.law) for each in filled)
-        for table in filled:
-            table.usual = usual
+        audited = [(each.counts, each.distance, each.law) for each in filled]
+        of_each = part.facts.get(USUAL_ERRORS) == OF_EACH_TABLE
+        usual = (
+            UsualErrors.of_each(audited) if of_each else [UsualErrors.of_all(audited)] * len(filled)
+        )
+        for table, own in zip(filled, usual, strict=True):
+            table.usual = own
     return found
 
 

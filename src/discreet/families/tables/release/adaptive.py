@@ -39,10 +39,11 @@ from discreet.core.vault import Request
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
+from discreet.families.tables.answer.evidence import OF_EACH_TABLE, USUAL_ERRORS
 from discreet.families.tables.answer.models.model_table import CEILING_RISK
-from discreet.families.tables.answer.models.usual_errors import UPPER_END, factor_at
+from discreet.families.tables.answer.models.usual_errors import factor_at, reach
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
-from discreet.families.tables.estimate.fitting import target_of
+from discreet.families.tables.estimate.fitting import likely_rows, target_of
 from discreet.families.tables.estimate.mixture import (
     Mixture,
     Target,
@@ -54,8 +55,17 @@ from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import Bins, ModelDistance, Residual
 from discreet.families.tables.release.claims import model_claim, read_from_whole_counts
-from discreet.families.tables.release.pair_choice import CAUTION, Candidate, choose, one_way_share
-from discreet.families.tables.release.predicted_variation import predicted_variation
+from discreet.families.tables.release.pair_choice import (
+    CAUTION,
+    Candidate,
+    choose,
+    looking_share,
+    one_way_share,
+)
+from discreet.families.tables.release.predicted_variation import (
+    model_variation,
+    predicted_variation,
+)
 from discreet.families.tables.release.residual import (
     PreparedResiduals,
     ResidualMarginals,
@@ -68,9 +78,10 @@ from discreet.privacy.exact import at_part_of_risk
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
-LOOKING, AUDIT = Fraction(10, 100), Fraction(3, 100)
-"""Shares of the budget for finding pairs, and for the model's own error."""
+AUDIT = Fraction(3, 100)
+"""The share of the budget for the model's own error."""
 ROUNDS = 2
+HALVINGS = 40
 STEPS = (40, 140)
 FITTED = 0.9
 FORESEEN = (
@@ -157,18 +168,15 @@ class PreparedAdaptive(PreparedClass):
         return []
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        """What a model leaves is about what noise on everything would, once negative counts are gone."""
         plain = self.closed.error(rows=rows, confidence=confidence)
         people = rows or self.schema.people
-        sizes = [prod(self.schema.column(name).cells for name in each) for each in self.sets]
+        sizes = self._sizes
         factor = factor_at(at_part_of_risk(confidence, 1 - CEILING_RISK))
         if people is None or factor is None:
             return replace(plain, half_width=None, simultaneous=None, note=UNKNOWN)
-        noise = self.closed.expected()
-        lost = sum(2 * people * predicted_variation(size, noise, people) for size in sizes)
-        expected = lost / sum(sizes)
-        unseen = UPPER_END * self._audit_std() * math.sqrt(len(sizes)) / sum(sizes)
-        usual = max(math.ceil(factor * (expected + unseen)), 1)
+        expected = self.foreseen(people)
+        unseen = self._audit_std() * math.sqrt(len(sizes)) / sum(sizes)
+        usual = max(math.ceil(reach(expected, unseen, factor)), 1)
         return replace(
             plain,
             expected=expected,
@@ -177,6 +185,31 @@ class PreparedAdaptive(PreparedClass):
             note=FORESEEN,
             is_foreseen=True,
         )
+
+    def foreseen(self, people: int) -> float:
+        """The mean absolute error of a cell of the model."""
+        noise, sizes = self.closed.expected(), self._sizes
+        return sum(2 * people * model_variation(size, noise, people) for size in sizes) / sum(sizes)
+
+    def comparable(self, rows: int) -> float:
+        """The noise, in rows on every cell, that would be as bad as the model: total variation, averaged over tables."""
+        people = self.schema.people
+        noise = self.closed.expected()
+        if people is None:
+            return noise
+        wanted = sum(model_variation(size, noise, people) for size in self._sizes)
+        least, most = 0.0, 2 * noise  # a model is at most `OVERHEAD` times as bad as this noise
+        for _ in range(HALVINGS):
+            middle = (least + most) / 2
+            if sum(predicted_variation(size, middle, people) for size in self._sizes) < wanted:
+                least = middle
+            else:
+                most = middle
+        return most
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [prod(self.schema.column(name).cells for name in each) for each in self.sets]
 
     def _audit_std(self) -> float:
         """The noise of the model's distance from one table, if all have one."""
@@ -220,10 +253,13 @@ class _Fitting:
         self.measured: list[Measurement] = []
         self.targets: list[Target] = []
         self.public_rows = public_rows
-        looking = [LOOKING / ROUNDS] * ROUNDS
         one_way = one_way_share(prepared.drowning())
-        pairs = [(1 - one_way - LOOKING - AUDIT) / ROUNDS] * ROUNDS
-        parts = shares(prepared.share, [one_way, AUDIT, *looking, *pairs])
+        looking = looking_share(prepared.drowning())
+        pairs = 1 - one_way - looking - AUDIT
+        parts = shares(
+            prepared.share,
+            [one_way, AUDIT, *[looking / ROUNDS] * ROUNDS, *[pairs / ROUNDS] * ROUNDS],
+        )
         self.one_way, self.audit = parts[:2]
         self.looking, self.measuring = parts[2 : 2 + ROUNDS], parts[2 + ROUNDS :]
 
@@ -291,7 +327,8 @@ class _Fitting:
         found = self.grant.measure(requests)
         self.measured += found
         tables = ResidualTables(self.schema, found, rows=self.public_rows)
-        self.rows = max(1.0, float(tables.table(())))
+        std = math.sqrt(tables.cell_variance(()))
+        self.rows = max(1.0, likely_rows(float(tables.table(())), std, self.schema.people))
         self.one = []
         for name in self.names:
             std = math.sqrt(tables.cell_variance((name,)))
@@ -352,6 +389,7 @@ class _Fitting:
                 price=self._price(query),
                 power=1 if self.prepared.accounting is Accounting.BASIC else 2,
                 weight=float(self.pair_weights[place]),
+                known=self._known(query),
             )
             for at, ((place, _, query, reduced), each) in enumerate(zip(coarse, found, strict=True))
         ]
@@ -367,6 +405,11 @@ class _Fitting:
         if self.prepared.accounting is Accounting.BASIC:
             return math.sqrt(2) * moved.l1 / scale
         return moved.l2_squared / (2 * scale**2)
+
+    def _known(self, query: Residual) -> float:
+        """1 / variance of the noise on each cell that the same residual was measured with before."""
+        scale = float(prod(query.shape(self.schema)))
+        return sum(scale**2 / each.law.variance for each in self.measured if each.query == query)
 
     def _measure(self, chosen: list[tuple[Residual, float]], share: Budget) -> None:
         largest = max(cost for _, cost in chosen)
@@ -418,6 +461,7 @@ class _Fitting:
                 "columns": self.names,
                 "rows": self.rows,
                 "audits": len(sets),
+                USUAL_ERRORS: OF_EACH_TABLE,
                 **self.prepared.closed.without_a_cell(),
             },
         )

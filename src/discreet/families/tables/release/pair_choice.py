@@ -30,7 +30,8 @@ CAUTION = 1.5
 PRICES = 60
 ONE_WAY = Fraction(40, 100)
 """The share for one-way tables, where nobody knows how much noise there will be."""
-LEAST_ONE_WAY, MOST_ONE_WAY = Fraction(35, 100), Fraction(60, 100)
+LEAST_ONE_WAY, MOST_ONE_WAY = Fraction(20, 100), Fraction(60, 100)
+LEAST_LOOKING, MOST_LOOKING = Fraction(6, 100), Fraction(10, 100)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,9 +52,15 @@ class Candidate:
     """Noise of sigma costs price / sigma^power: 2 in rho, 1 in epsilon."""
     weight: float = 1.0
     """How much a row that is wrong in this pair matters; 1 on average."""
+    known: float = 0.0
+    """1 / sigma^2 of what was measured before of the same cells: a further measurement is combined with it."""
 
     def cost(self, sigma: float) -> float:
         return self.price / sigma**self.power
+
+    def left(self, sigma: float) -> float:
+        """The noise of a measurement with `sigma` together with what is known already."""
+        return 1 / math.sqrt(1 / sigma**2 + self.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ def choose(candidates: Sequence[Candidate], budget: float) -> list[Choice]:
         offers: dict[int, tuple[float, Choice]] = {}
         for each, prefix in zip(candidates, prefixes, strict=True):
             sigma = _balanced(each, unit)
-            gain = each.weight * (each.error - _noise_error(each, prefix, sigma))
+            gain = each.weight * (each.error - _noise_error(each, prefix, each.left(sigma)))
             cost = each.cost(sigma)
             held = offers.get(each.pair)
             if gain > 0 and (held is None or gain > held[0]):
@@ -127,12 +134,18 @@ def _mattering(candidate: Candidate) -> float:
 def one_way_share(drowning: float | None) -> Fraction:
     """The share of the budget for one-way tables: the more noise drowns pairs, the more.
 
-    A tenth more for each factor of ten in the total variation that noise on everything would have: where
-    that is small most pairs are worth measuring, and a measured pair teaches its columns too. The rule
-    was found on generated tables (independent, strongly tied, binary, few large columns) from 1,000
-    to 200,000 rows, at epsilons from 0.1 to 10: 3.5% above the best share for each, at worst 15%.
+    A sixth more for each factor of ten in the total variation that noise on everything would have: where
+    that is small all pairs are worth measuring, and single columns need little beside them.
     """
     if drowning is None:
         return ONE_WAY
-    percent = round(50 + 10 * math.log10(max(drowning, 1e-9)))
+    percent = round(54 + 17 * math.log10(max(drowning, 1e-9)))
     return min(max(Fraction(percent, 100), LEAST_ONE_WAY), MOST_ONE_WAY)
+
+
+def looking_share(drowning: float | None) -> Fraction:
+    """The share for finding pairs: where noise is small, a glance tells which are worth measuring."""
+    if drowning is None:
+        return MOST_LOOKING
+    percent = round(14 + 4 * math.log10(max(drowning, 1e-9)))
+    return min(max(Fraction(percent, 100), LEAST_LOOKING), MOST_LOOKING)

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
 from discreet.families.tables.answer.linear_tables import WeightedTable, others, summed
-from discreet.families.tables.answer.models.usual_errors import UsualErrors, sizes_of
+from discreet.families.tables.answer.models.usual_errors import PRESENT, UsualErrors
 from discreet.families.tables.estimate.residuals import centred
 from discreet.families.tables.queries.residuals import subsets
 from discreet.privacy.exact import Exactable, at_part_of_risk, exact
@@ -72,7 +72,8 @@ class ModelTable(WeightedTable):
 
     @cached_property
     def _sizes(self) -> Floats:
-        return sizes_of(self.counts)
+        shape = PRESENT if self.usual is None else self.usual.shape
+        return shape.sizes(self.counts)
 
     def _of_cells(self, sizes: Floats, confidence: Exactable) -> tuple[Floats, Floats] | None:
         """Half-widths and deviations of single cells, by their usual errors; `None` where they are not known.
