@@ -184,11 +184,33 @@ MARGINALS = (
         name="distances-below-zero-take-the-noise-out-of-usual-errors",
         trap=42,
         file="src/discreet/families/tables/answer/models/usual_errors.py",
-        old="return cls((max(distance, 0.0) + UPPER_END * math.sqrt(variance)) / size)",
-        new="return cls(max(distance + UPPER_END * math.sqrt(variance), 0.0) / size)",
+        old="alike = max(float(own.sum()), LEAST_DISTANCE * std) * shared",
+        new="alike = max(float(own.sum()), 1e-9) * shared",
         tests=(
             "tests/marginals/test_usual_errors.py::"
             "test_a_distance_below_zero_leaves_the_noise_in_every_interval",
+        ),
+    ),
+    Mutant(
+        name="the-noise-of-a-distance-left-out-of-usual-errors",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/usual_errors.py",
+        old="    if std == 0:\n        return factor * mean\n",
+        new="    if std >= 0:\n        return factor * mean\n",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_noise_of_a_distance_widens_the_interval_until_it_misses_as_often_as_it_may",
+        ),
+    ),
+    Mutant(
+        name="an-earlier-release-read-by-the-usual-errors-of-now",
+        trap=42,
+        file="src/discreet/families/tables/answer/evidence.py",
+        old="of_each = part.facts.get(USUAL_ERRORS) == OF_EACH_TABLE",
+        new="of_each = True",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_a_release_of_an_earlier_version_keeps_its_intervals",
         ),
     ),
     Mutant(

@@ -48,6 +48,8 @@ LEAST = 1.0
 """No interval is narrower than a row to either side."""
 LEAST_DISTANCE = 0.5
 """In deviations of its noise: a sum of distances below that shows nothing but noise, which stays in."""
+TINY = 1e-12
+"""The variance of a distance without noise: it is divided by."""
 LEAST_PART = 0.1
 """Of its part of the sum: no table is taken to be nearer to the truth than that."""
 DEVIATION = 1.25
@@ -134,7 +136,7 @@ class UsualErrors:
         """Of each table, from its own distance and those of all together."""
         sizes = np.array([float(PRESENT.sizes(counts).sum()) for counts, _, _ in audits])
         own = np.array([distance for _, distance, _ in audits])
-        variances = np.array([law.variance for _, _, law in audits])
+        variances = np.array([max(law.variance, TINY) for _, _, law in audits])
         std = math.sqrt(float(variances.sum()))
         shared = sizes / sizes.sum()
         alike = max(float(own.sum()), LEAST_DISTANCE * std) * shared
