@@ -12,7 +12,11 @@ import pytest
 from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.answer.evidence import USUAL_ERRORS, model_tables
-from discreet.families.tables.answer.models.model_table import PROVED_RISK, ModelTable
+from discreet.families.tables.answer.models.model_table import (
+    PROVED_RISK,
+    ModelTable,
+    model_residuals,
+)
 from discreet.families.tables.answer.models.usual_errors import (
     EARLIER,
     PRESENT,
@@ -160,6 +164,16 @@ def test_a_release_of_an_earlier_version_keeps_its_intervals(made):
         widths, _ = each.cell_widths(codes, "0.95")
         own = EARLIER.sizes(each.counts)[codes]
         assert widths <= max(np.ceil(2.55 * rate * own), 1)
+
+
+def test_a_distance_below_zero_does_not_make_a_model_certain():
+    """Whole counts lie near residuals by how far each may be off. A noisy distance below 0 is no sign of a good model."""
+    tables = [ModelTable(("a", name), TABLES[0], -500.0, LAW) for name in ("b", "c")]
+    tables[1].usual = UsualErrors.of_each([(TABLES[0], -500.0, LAW)])[0]
+    for table in tables:
+        assert table.likely_distance > LAW.std / 4
+        off = model_residuals([table])[table.columns][1]
+        assert off == table.likely_distance / TABLES[0].size
 
 
 def test_what_was_not_measured_is_left_to_the_bound_that_is_proved(rows, reader):

@@ -203,6 +203,17 @@ MARGINALS = (
         ),
     ),
     Mutant(
+        name="a-distance-below-zero-makes-a-model-certain",
+        trap=42,
+        file="src/discreet/families/tables/answer/models/model_table.py",
+        old="found[own] = table, model.likely_distance / max(1, table.size)",
+        new="found[own] = table, max(model.distance, 1.0) / max(1, table.size)",
+        tests=(
+            "tests/marginals/test_usual_errors.py::"
+            "test_a_distance_below_zero_does_not_make_a_model_certain",
+        ),
+    ),
+    Mutant(
         name="an-earlier-release-read-by-the-usual-errors-of-now",
         trap=42,
         file="src/discreet/families/tables/answer/evidence.py",

@@ -152,6 +152,13 @@ class ModelTable(WeightedTable):
         # Half the measured distance is what a random half of the cells is off by, about.
         return width, largest * max(self.distance, self.law.std) / 2
 
+    @property
+    def likely_distance(self) -> float:
+        """The rows that the model gets wrong in the table: measured ones may be below 0, and say that noise is large."""
+        if self.usual is None:
+            return max(self.distance, self.law.std, 1.0)
+        return max(float(self.usual.rate * self._sizes.sum()), 1.0)
+
     def _most_off(self, level: Fraction) -> float:
         """What the distance is below, with probability `level`: one side of its noise.
 
@@ -173,5 +180,5 @@ def model_residuals(models: Iterable[ModelTable]) -> dict[tuple[str, ...], tuple
             if own not in found:
                 axes = tuple(a for a, name in enumerate(model.columns) if name not in own)
                 table = centred(np.asarray(model.counts.sum(axis=axes), dtype=np.float64))
-                found[own] = table, max(model.distance, 1.0) / max(1, table.size)
+                found[own] = table, model.likely_distance / max(1, table.size)
     return found
