@@ -44,11 +44,11 @@ def sampling_variation(cells: int, people: int) -> float:
     Nobody can foresee it from the columns alone. With counts of mean m, E|count - m| is 2 m exp(-m) up to 1, and
     about the square root of 2 m / pi beyond.
     """
+    if cells == 1:
+        return 0.0
     ranks = np.geomspace(1.0, float(cells), PLACES)
     means = people / (_harmonic(cells) * ranks)
     off = np.where(means <= 1, 2 * means * np.exp(-means), np.sqrt(2 * means / np.pi))
-    if cells == 1:
-        return 0.0
     summed = float(np.trapezoid(off * ranks, np.log(ranks)) + (off[0] + off[-1]) / 2)
     return min(1.0, summed / people / 2)
 
@@ -62,7 +62,7 @@ def model_variation(cells: int, error: float, people: int) -> float:
     noise = OVERHEAD * predicted_variation(cells, error, people)
     alone = DEPENDENCE + sampling_variation(cells, people)
     least, most = sorted((noise, alone))
-    return least / (1 + (least / most) ** SHARPNESS) ** (1 / SHARPNESS)
+    return least / math.pow(1 + (least / most) ** SHARPNESS, 1 / SHARPNESS)
 
 
 def _harmonic(cells: int) -> float:
