@@ -145,9 +145,7 @@ def _score(prospect: Prospect) -> float:
     rows = prospect.schema.people or USUAL_ROWS
     total = 0.0
     for part in prospect.parts:
-        expected = part.error(rows=rows, confidence=0.95).expected
-        assert expected is not None
-        total += float(part.query_class.weight) * math.log(max(expected, 1e-300))
+        total += float(part.query_class.weight) * math.log(max(part.comparable(rows), 1e-300))
     return round(total, 9)  # of equally good ones the first, whatever the last digits say
 
 

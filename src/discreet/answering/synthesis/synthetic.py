@@ -29,7 +29,7 @@ from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.answer.table_models import model_of_tables
 from discreet.families.tables.estimate.clique_tree import most_even_rows
-from discreet.families.tables.estimate.fitting import RowModel
+from discreet.families.tables.estimate.fitting import RowModel, likely_rows
 from discreet.families.tables.estimate.mixture import Mixture
 from discreet.families.tables.estimate.settling import settle, tables_side_by_side, wanted_pairs
 from discreet.questions.derived import computed
@@ -164,7 +164,7 @@ def synthesize(
         )
     many = rows
     if many is None and counted is not None:
-        many = int(counted.estimate)
+        many = int(likely_rows(counted.estimate, counted.std, library.schema.people))
     if many is None:
         counts = [rows_with_values(each) for each in ranges] + [round(e.rows) for e in others]
         if whole is not None:

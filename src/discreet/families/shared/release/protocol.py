@@ -119,6 +119,10 @@ class Prepared(Protocol):
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError: ...
 
+    def comparable(self, rows: int) -> float:
+        """The error by which ways to release the class are compared; equally large noise has equal ones."""
+        ...
+
     def finish(
         self,
         grant: Verbs,
@@ -162,6 +166,15 @@ class PreparedClass:
             schema=schema,
             **own,
         )
+
+    def error(self, *, rows: int | None, confidence: float) -> ClassError:
+        """What to expect, from public facts."""
+        raise NotImplementedError
+
+    def comparable(self, rows: int) -> float:
+        expected = self.error(rows=rows, confidence=0.95).expected
+        assert expected is not None
+        return expected
 
     def part(
         self,

@@ -12,7 +12,12 @@ from discreet.arrays import Floats
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.tables.answer.evidence import published_model
 from discreet.families.tables.answer.linear_tables import WeightedTable
-from discreet.families.tables.estimate.fitting import LEAST_STD, RowModel, model_of_measurements
+from discreet.families.tables.estimate.fitting import (
+    LEAST_STD,
+    RowModel,
+    likely_rows,
+    model_of_measurements,
+)
 from discreet.families.tables.estimate.mixture import smooth_shares
 
 
@@ -39,7 +44,7 @@ def model_of_tables(library: Library) -> tuple[RowModel, list[str], float] | Non
     for model, own, rows in found:
         if len(own) == len(names):
             return model, own, rows
-    rows = max(1.0, _rows_with_cells(library))
+    rows = max(1.0, likely_rows(*_rows_with_cells(library), library.schema.people))
     fitted = model_of_measurements(
         library.schema,
         library.residuals.measured,
@@ -57,13 +62,16 @@ def cell_deviation(table: WeightedTable) -> float:
     return table.deviation(one)
 
 
-def _rows_with_cells(library: Library) -> float:
-    """The rows that the tables count: all, or where some have no cell, those that have one."""
+def _rows_with_cells(library: Library) -> tuple[float, float]:
+    """The rows that the tables count, with the deviation of that: all, or where some have no cell, those that have one."""
     if library.has_linear(()):
-        return float(library.table(()).counts.sum())
+        table = library.table(())
+        return float(table.counts.sum()), cell_deviation(table)
     totals = [(float(t.counts.sum()), t.law.variance * t.counts.size) for t in library.tables]
     weights = inverse_variance_weights([variance for _, variance in totals])
-    return sum(weight * total for weight, (total, _) in zip(weights, totals, strict=True))
+    weighed = list(zip(weights, totals, strict=True))
+    variance = sum(weight**2 * own for weight, (_, own) in weighed)
+    return sum(weight * total for weight, (total, _) in weighed), math.sqrt(variance)
 
 
 def _shares(library: Library, name: str, rows: float) -> Floats:

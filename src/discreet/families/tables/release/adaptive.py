@@ -47,7 +47,7 @@ from discreet.families.tables.answer.models.usual_errors import (
     shares_of_falling_counts,
 )
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
-from discreet.families.tables.estimate.fitting import target_of
+from discreet.families.tables.estimate.fitting import likely_rows, target_of
 from discreet.families.tables.estimate.mixture import (
     Mixture,
     Target,
@@ -63,8 +63,17 @@ from discreet.families.tables.release.claims import (
     model_claim,
     read_from_whole_counts,
 )
-from discreet.families.tables.release.pair_choice import CAUTION, Candidate, choose, one_way_share
-from discreet.families.tables.release.predicted_variation import predicted_variation
+from discreet.families.tables.release.pair_choice import (
+    CAUTION,
+    Candidate,
+    choose,
+    looking_share,
+    one_way_share,
+)
+from discreet.families.tables.release.predicted_variation import (
+    model_variation,
+    predicted_variation,
+)
 from discreet.families.tables.release.residual import (
     PreparedResiduals,
     ResidualMarginals,
@@ -77,9 +86,10 @@ from discreet.privacy.exact import at_part_of_risk
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
-LOOKING, AUDIT = Fraction(10, 100), Fraction(3, 100)
-"""Shares of the budget for finding pairs, and for the model's own error."""
+AUDIT = Fraction(3, 100)
+"""The share of the budget for the model's own error."""
 ROUNDS = 2
+HALVINGS = 40
 STEPS = (40, 140)
 FITTED = 0.9
 FORESEEN = (
@@ -166,16 +176,13 @@ class PreparedAdaptive(PreparedClass):
         return []
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        """What a model leaves is about what noise on everything would, once negative counts are gone."""
         plain = self.closed.error(rows=rows, confidence=confidence)
         people = rows or self.schema.people
         shapes = [tuple(self.schema.column(name).cells for name in each) for each in self.sets]
-        sizes = [prod(each) for each in shapes]
         factor = factor_at(at_part_of_risk(confidence, 1 - CEILING_RISK))
         if people is None or factor is None:
             return replace(plain, half_width=None, simultaneous=None, note=UNKNOWN)
-        noise, audit = self.closed.expected(), self._audit_std()
-        lost = [2 * people * predicted_variation(size, noise, people) for size in sizes]
+        lost, audit, cells = self._lost(people), self._audit_std(), sum(self._sizes)
         mean = mean_distance(lost, len(lost) * audit**2)
         usual = sum(
             distance_below(each, audit, mean, confidence) * shares_of_falling_counts(shape, people)
@@ -183,12 +190,37 @@ class PreparedAdaptive(PreparedClass):
         )
         return replace(
             plain,
-            expected=sum(lost) / sum(sizes),
-            half_width=float(max(math.ceil(factor * usual / sum(sizes)), 1)),
+            expected=sum(lost) / cells,
+            half_width=float(max(math.ceil(factor * usual / cells), 1)),
             simultaneous=None,
             note=FORESEEN,
             is_foreseen=True,
         )
+
+    def _lost(self, people: int) -> list[float]:
+        """The rows that the model will get wrong in each table."""
+        noise = self.closed.expected()
+        return [2 * people * model_variation(size, noise, people) for size in self._sizes]
+
+    def comparable(self, rows: int) -> float:
+        """The noise, in rows on every cell, that would be as bad as the model: total variation, averaged over tables."""
+        people = self.schema.people
+        noise = self.closed.expected()
+        if people is None:
+            return noise
+        wanted = sum(model_variation(size, noise, people) for size in self._sizes)
+        least, most = 0.0, 2 * noise  # a model is at most `OVERHEAD` times as bad as this noise
+        for _ in range(HALVINGS):
+            middle = (least + most) / 2
+            if sum(predicted_variation(size, middle, people) for size in self._sizes) < wanted:
+                least = middle
+            else:
+                most = middle
+        return most
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [prod(self.schema.column(name).cells for name in each) for each in self.sets]
 
     def _audit_std(self) -> float:
         """The noise of the model's distance from one table, if all have one."""
@@ -232,10 +264,13 @@ class _Fitting:
         self.measured: list[Measurement] = []
         self.targets: list[Target] = []
         self.public_rows = public_rows
-        looking = [LOOKING / ROUNDS] * ROUNDS
         one_way = one_way_share(prepared.drowning())
-        pairs = [(1 - one_way - LOOKING - AUDIT) / ROUNDS] * ROUNDS
-        parts = shares(prepared.share, [one_way, AUDIT, *looking, *pairs])
+        looking = looking_share(prepared.drowning())
+        pairs = 1 - one_way - looking - AUDIT
+        parts = shares(
+            prepared.share,
+            [one_way, AUDIT, *[looking / ROUNDS] * ROUNDS, *[pairs / ROUNDS] * ROUNDS],
+        )
         self.one_way, self.audit = parts[:2]
         self.looking, self.measuring = parts[2 : 2 + ROUNDS], parts[2 + ROUNDS :]
 
@@ -303,7 +338,8 @@ class _Fitting:
         found = self.grant.measure(requests)
         self.measured += found
         tables = ResidualTables(self.schema, found, rows=self.public_rows)
-        self.rows = max(1.0, float(tables.table(())))
+        std = math.sqrt(tables.cell_variance(()))
+        self.rows = max(1.0, likely_rows(float(tables.table(())), std, self.schema.people))
         self.one = []
         for name in self.names:
             std = math.sqrt(tables.cell_variance((name,)))
@@ -364,6 +400,7 @@ class _Fitting:
                 price=self._price(query),
                 power=1 if self.prepared.accounting is Accounting.BASIC else 2,
                 weight=float(self.pair_weights[place]),
+                known=self._known(query),
             )
             for at, ((place, _, query, reduced), each) in enumerate(zip(coarse, found, strict=True))
         ]
@@ -379,6 +416,11 @@ class _Fitting:
         if self.prepared.accounting is Accounting.BASIC:
             return math.sqrt(2) * moved.l1 / scale
         return moved.l2_squared / (2 * scale**2)
+
+    def _known(self, query: Residual) -> float:
+        """1 / variance of the noise on each cell that the same residual was measured with before."""
+        scale = float(prod(query.shape(self.schema)))
+        return sum(scale**2 / each.law.variance for each in self.measured if each.query == query)
 
     def _measure(self, chosen: list[tuple[Residual, float]], share: Budget) -> None:
         largest = max(cost for _, cost in chosen)

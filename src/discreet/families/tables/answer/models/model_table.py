@@ -88,7 +88,7 @@ class ModelTable(WeightedTable):
     @property
     def usually_off(self) -> float:
         """How many rows the model gets wrong in all, usually: a noisy distance alone may be far too small, or below 0."""
-        return self.distance if self.usual is None else self.usual.distance
+        return max(self.distance, self.law.std) if self.usual is None else self.usual.distance
 
     def model_level(self, confidence: Exactable) -> Fraction:
         return at_part_of_risk(confidence, 1 - CEILING_RISK if self.margins else Fraction(1))
