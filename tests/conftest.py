@@ -32,9 +32,7 @@ def noise_is_on() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # What is started in the background ignores Ctrl-C, and so would every process that a test starts and interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if not hasattr(
-        config, "workerinput"
-    ):  # workers are given the place by the process that starts them
+    if not hasattr(config, "workerinput"):  # a worker is told the place by the first process
         folder = workers.temporary_files_in_memory()
         if folder is not None:
             config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))

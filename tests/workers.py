@@ -13,14 +13,29 @@ MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Free bytes from which on temporary files go to memory; a whole run needs a tenth of it."""
 SPARK = (
+    "tests/audits/test_value_fuzz.py",
     "tests/docs/test_documented_commands.py",
     "tests/engines/test_battery.py",
     "tests/engines/test_broken_off.py",
+    "tests/engines/test_contract.py",
+    "tests/engines/test_counting.py",
     "tests/engines/test_same_person.py",
     "tests/engines/test_spark.py",
 )
 """What needs a Spark of the worker's own, which takes 15 seconds to start."""
-LONG = (*SPARK,)
+LONG = (
+    *SPARK,
+    "tests/audits/test_concurrency.py",
+    "tests/service/test_service_browser.py",
+    "tests/mutants/test_quick_mutants.py",
+    "tests/audits/test_forgery.py",
+    "tests/audits/test_empirical_releases.py",
+    "tests/audits/test_file_neighbours.py",
+    "tests/curator/test_curator_processes.py",
+    "tests/curator/test_curator_replay.py",
+    "tests/audits/test_people_neighbours.py",
+    "tests/audits/test_leaks.py",
+)
 """What is begun first, so that no worker is left alone with it at the end."""
 
 

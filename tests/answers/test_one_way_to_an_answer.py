@@ -174,7 +174,8 @@ def check_batch(parts, rows, *, first, step):
     opened_release = reader(parts, rows)
     fixed = [sql((each,), where, "") for each in AGGREGATES for where in CONDITIONS]
     fixed += [sql(("count(*)",), where, "age") for where in CONDITIONS]
-    fixed = fixed[first::step]
+    counts = len(CONDITIONS)  # of all rows: every kind of part answers one of them
+    fixed = fixed[:counts] + fixed[counts + first :: step]
     alone = {question: asked(opened_release, question) for question in fixed}
     fitting = [question for question in fixed if alone[question] is not None]
     assert fitting
@@ -184,7 +185,7 @@ def check_batch(parts, rows, *, first, step):
 
 @pytest.mark.parametrize("place", range(len(RELEASES)))
 def test_every_kind_of_part_answers_in_a_batch_as_alone(place):
-    """The same for a fixed list, so that each kind of part is met in every run; a third of the questions each."""
+    """The same for a fixed list, so that each kind of part is met in every run: all counts, and a third of the rest."""
     check_batch(*RELEASES[place], first=place % 3, step=3)
 
 

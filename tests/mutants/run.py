@@ -56,9 +56,8 @@ def copied(folder: Path) -> Path:
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(
-                source, tree / name
-            )  # with what was compiled: it knows its file by time and size
+            # With what was compiled, which knows its file by time and size; not what is just being written.
+            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("*.pyc.*"))
         elif source.exists():
             shutil.copy(source, tree / name)
     return tree
