@@ -15,7 +15,12 @@ from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.joining import joined_sources
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.shared.estimate.kept import Kept
-from discreet.families.tables.answer.agreement import AgreedTables, Agreement, of_one_table
+from discreet.families.tables.answer.agreement import (
+    AgreedTables,
+    Agreement,
+    of_counts,
+    of_one_table,
+)
 from discreet.families.tables.answer.linear_tables import (
     Agreed,
     CombinedTable,
@@ -250,6 +255,8 @@ class Library:
         assert counts is not None
         counted = np.ascontiguousarray(counts)
         whole = self.agreed_over(columns)
+        if self.agreement is not None and self.agreement.within and len(found) > 1:
+            whole = of_counts(columns, counted, self.release.public_rows)
         return CombinedTable(columns, counted, tuple(noise), whole, tuple(sources))
 
     def _model_over(self, columns: tuple[str, ...]) -> ModelTable | None:

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from discreet.arrays import Floats
 from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.estimate.agreeing import AgreeingCounts
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
@@ -45,7 +48,7 @@ class AgreedTables:
         self._counts = (
             None
             if agreement.as_measured
-            else AgreeingCounts(agreement.sets, schema.names, tables.table)
+            else AgreeingCounts(agreement.sets, schema.names, tables.table, most)
         )
 
     def over(self, columns: Columns) -> Agreed | None:
@@ -55,6 +58,16 @@ class AgreedTables:
         if self._counts is None:
             return Agreed(self._tables.table(columns), self._most, as_measured=True)
         return Agreed(self._counts.over(columns), self._most)
+
+
+def of_counts(columns: Columns, counts: Floats, most: int | None) -> Agreed:
+    """Counts that agree with one table, which several measured ones were combined to."""
+
+    def summed(own: Columns) -> Floats:
+        axes = tuple(place for place, name in enumerate(columns) if name not in own)
+        return np.asarray(counts.sum(axis=axes), dtype=np.float64)
+
+    return Agreed(AgreeingCounts([columns], columns, summed, most).over(columns), most)
 
 
 def of_one_table(

@@ -196,8 +196,7 @@ def nearest_whole_table(
 ) -> WholeTable | None:
     """Whole counts of at least 0 near a table with noise on each cell, if its columns have two values each.
 
-    Elsewhere tables are answered as they were measured: over many cells the nearest counts are biased, and what a
-    release of boolean columns gains by agreeing with itself is lost.
+    Over many cells the nearest counts are biased: there counts are found from the top down, see `answer.agreement`.
     """
     if not has_two_values(noisy.columns, schema):
         return None

@@ -76,12 +76,15 @@ class AgreeingCounts:
         sets: Sequence[Columns],
         names: Sequence[str],
         measured: Callable[[Columns], Floats],
+        most: int | None = None,
     ) -> None:
-        """`measured` gives a table over columns in the order of `names`: over none, the number of rows."""
+        """`measured` gives a table over columns in the order of `names`: over none, the number of rows. It is at most `most`."""
         self._shared = shared_sets(sets) or []
         self._known = frozenset(self._shared)
         self._names, self._measured = tuple(names), measured
         self.rows = max(0, round(float(measured(()))))
+        if most is not None:
+            self.rows = min(self.rows, most)
         self._columns: Kept[str, Integers] = Kept()
         self._tables: Kept[Columns, Integers] = Kept(MOST_KEPT)
 

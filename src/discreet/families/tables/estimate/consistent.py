@@ -128,7 +128,7 @@ class ConsistentTables:
         ]
         for place in places:
             table = self._direct[place]
-            estimates.append(centred(_summed(table, own)))
+            estimates.append(centred(summed_to(table, own)))
             variances.append(table.law.variance * table.counts.size / max(1, prod(shape)))
         if not estimates:
             if own not in self._filled:
@@ -278,7 +278,8 @@ class ConsistentTables:
         return row
 
 
-def _summed(table: DirectTable, own: Columns) -> Floats:
+def summed_to(table: DirectTable, own: Columns) -> Floats:
+    """The counts of a table over some of its columns."""
     axes = tuple(place for place, name in enumerate(table.columns) if name not in own)
     kept = [name for name in table.columns if name in own]
     reduced = table.counts.sum(axis=axes, dtype=np.int64).astype(np.float64)

@@ -4,7 +4,7 @@ Noisy tables contradict one another, and some of their cells are below 0. To cut
 contradictions back: sums over the cut cells no longer agree. So a whole table is found once, near to all the noisy
 numbers, and every smaller table is a sum of its cells. All of them agree, however they are computed.
 
-It is post-processing, and biased. Intervals therefore come from the noisy numbers: see `families.tables.answer.agreeing`.
+It is post-processing, and biased. Intervals therefore come from the noisy numbers: see `around` in `families.tables.answer.counting`.
 """
 
 from __future__ import annotations

@@ -28,11 +28,12 @@ from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ANSWERS, ErrorClaim, Part
 from discreet.engines.protocol import LARGEST_MARGINAL
+from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.noise_choice import simultaneous_bound
 from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
-from discreet.families.tables.answer.agreement import AgreedTables, of_one_table
+from discreet.families.tables.answer.agreement import AgreedTables, of_counts, of_one_table
 from discreet.families.tables.answer.evidence import (
     AGREEING_WITHIN,
     COMPLETE_ROWS,
@@ -41,7 +42,11 @@ from discreet.families.tables.answer.evidence import (
     whole_counts_of,
 )
 from discreet.families.tables.answer.linear_tables import Agreed
-from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
+from discreet.families.tables.estimate.consistent import (
+    ConsistentTables,
+    DirectTable,
+    summed_to,
+)
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import can_be_whole, nearest_to_tables
 from discreet.families.tables.queries.complete_tables import MOST_CELLS, CompleteTable
@@ -198,12 +203,29 @@ class PreparedMarginals(MeasuredAtOnce):
     def _alone(
         self, measured: Sequence[Measurement], public_rows: int | None
     ) -> Iterator[tuple[Floats, Agreed | None]]:
-        """Each table, and the counts that agree with it alone."""
-        for own, each in zip(self._sets, measured, strict=True):
-            counts = each.values.reshape(self.schema.sizes(own))
-            table = DirectTable(own, counts, each.law)
-            alone = of_one_table(table, self.schema, public_rows)
-            yield counts.astype(np.float64), alone.over(own)
+        """Each table, and the counts that agree with it alone. Larger ones that leave out no other rows say something of it too."""
+        tables = [
+            DirectTable(own, each.values.reshape(self.schema.sizes(own)), each.law)
+            for own, each in zip(self._sets, measured, strict=True)
+        ]
+        for own in self._sets:
+            found = [table for table in tables if self._leaves_out_the_same(own, table.columns)]
+            if len(found) == 1:
+                alone = of_one_table(found[0], self.schema, public_rows)
+                yield found[0].counts.astype(np.float64), alone.over(own)
+                continue
+            many = [table.counts.size // prod(self.schema.sizes(own)) for table in found]
+            noise = [table.law.variance * each for table, each in zip(found, many, strict=True)]
+            counts = sum(
+                weight * summed_to(table, own)
+                for weight, table in zip(inverse_variance_weights(noise), found, strict=True)
+            )
+            counts = np.asarray(counts, dtype=np.float64)
+            yield counts, of_counts(own, counts, public_rows)
+
+    def _leaves_out_the_same(self, own: tuple[str, ...], columns: tuple[str, ...]) -> bool:
+        extra = [self.schema.column(name) for name in columns if name not in own]
+        return set(own) <= set(columns) and all(map(keeps_every_row, extra))
 
 
 def _must_be_complete(sets: Sequence[tuple[str, ...]], schema: Schema) -> bool:
