@@ -58,7 +58,7 @@ def interpreter(peer: Peer, folder: Path | None) -> tuple[str, str]:
     """The Python that runs a peer, and why there is none of its own, if it could not be made."""
     if folder is None or not peer.packages:
         return sys.executable, ""
-    place = folder / peer.program
+    place = folder.resolve() / peer.program
     python = str(place / "bin" / "python")
     if not Path(python).exists():
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
@@ -72,14 +72,15 @@ def _last(text: str) -> str:
     return lines[-1][:200] if lines else "it said nothing"
 
 
-def measured(peer: Peer, python: str, source: str) -> dict[str, object] | str:
-    """What a program found, or its last words."""
+def measured(peer: Peer, python: str, source: str, folder: Path) -> dict[str, object] | str:
+    """What a program found, or its last words. It runs in `folder`, for some leave files where they run."""
     paths = [str(PROGRAMS)] + ([str(SOURCE)] if peer.program == "ours" else [])
     program = PROGRAMS / f"{peer.program}.py"
     settings = {"PYTHONPATH": os.pathsep.join(paths), "PYSPARK_PYTHON": python}
     done = subprocess.run(
         [python, "-W", "ignore", str(program), source],
         env={**os.environ, **settings, "PYSPARK_DRIVER_PYTHON": python},
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
@@ -124,7 +125,7 @@ def main() -> int:
                 "Polars": files,
             }[peer.engine]
             python, why = interpreter(peer, given.install)
-            found = why or measured(peer, python, source)
+            found = why or measured(peer, python, source, folder)
             label = f"{peer.name} on {peer.engine}"
             if isinstance(found, str):
                 print(f"  {label:<32} did not run: {found}", flush=True)
