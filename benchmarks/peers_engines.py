@@ -7,7 +7,7 @@
 Tumult Analytics and PipelineDP on Spark local[2], SmartNoise SQL on PostgreSQL, OpenDP on Polars; ours on Spark, on PostgreSQL and
 on the Parquet files (DuckDB). Each is asked for a count by sex and region, whose values are listed, where one row is one person. Each
 run is a process of its own; the fastest of three counts, without the start of Spark. Ours is a whole release: charged in
-a ledger on disk, with its file. Shown without a bar, with the mean absolute error of a cell. What cannot be installed or run is said.
+a ledger on disk, with its file. CPU is that of the program and of what it starts, without PostgreSQL's server. Shown without a bar, with the mean absolute error of a cell. What cannot be installed or run is said.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def interpreter(peer: Peer, folder: Path | None) -> tuple[str, str]:
     """The Python that runs a peer, and why there is none of its own, if it could not be made."""
     if folder is None or not peer.packages:
         return sys.executable, ""
-    place = folder / peer.program
+    place = folder.resolve() / peer.program
     python = str(place / "bin" / "python")
     if not Path(python).exists():
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
@@ -72,14 +72,15 @@ def _last(text: str) -> str:
     return lines[-1][:200] if lines else "it said nothing"
 
 
-def measured(peer: Peer, python: str, source: str) -> dict[str, object] | str:
-    """What a program found, or its last words."""
+def measured(peer: Peer, python: str, source: str, folder: Path) -> dict[str, object] | str:
+    """What a program found, or its last words. It runs in `folder`, for some leave files where they run."""
     paths = [str(PROGRAMS)] + ([str(SOURCE)] if peer.program == "ours" else [])
     program = PROGRAMS / f"{peer.program}.py"
     settings = {"PYTHONPATH": os.pathsep.join(paths), "PYSPARK_PYTHON": python}
     done = subprocess.run(
         [python, "-W", "ignore", str(program), source],
         env={**os.environ, **settings, "PYSPARK_DRIVER_PYTHON": python},
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
@@ -124,7 +125,7 @@ def main() -> int:
                 "Polars": files,
             }[peer.engine]
             python, why = interpreter(peer, given.install)
-            found = why or measured(peer, python, source)
+            found = why or measured(peer, python, source, folder)
             label = f"{peer.name} on {peer.engine}"
             if isinstance(found, str):
                 print(f"  {label:<32} did not run: {found}", flush=True)
@@ -134,7 +135,8 @@ def main() -> int:
             )
             error = sum(abs(counts[cell] - exact[cell]) for cell in counts) / len(counts)
             print(
-                f"  {label:<32} {found['seconds']:8.2f} s   mean error of a cell {error:.2f}",
+                f"  {label:<32} {found['seconds']:8.2f} s {found['cpu']:8.2f} s of CPU   "
+                f"mean error of a cell {error:.2f}",
                 flush=True,
             )
     return 0

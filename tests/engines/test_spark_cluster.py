@@ -144,7 +144,9 @@ from pyspark.sql.connect.client.retries import DefaultPolicy
 from tests import spark_session
 from tests.harness import battery
 
-spark = started(SparkSession.builder.remote("local[2]"))
+quick = ("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode", "spark.driver.extraJavaOptions")
+settings = {name: spark_session._SETTINGS[name] for name in quick}
+spark = started(SparkSession.builder.remote("local[2]"), **settings)
 assert type(spark).__module__ == "pyspark.sql.connect.session"
 spark_session.session = lambda: spark
 server = pyspark.SparkContext._active_spark_context
@@ -183,7 +185,7 @@ spark.sql("CREATE VIEW shown AS SELECT 1 / age AS age, sex FROM people")
 alike = [counted("spark:people"), counted(spark.table("people")), counted(spark.read.parquet("warehouse/people"))]
 views = [refused("spark:shown"), refused(frame), refused(spark.table("people").where("1 / age > 0"))]
 
-spark.range(0, 200_000_000, 1, 4).selectExpr("id % 100 AS age", "'F' AS sex").write.saveAsTable("many")
+spark.range(0, 40_000_000, 1, 4).selectExpr("id % 100 AS age", "'F' AS sex").write.saveAsTable("many")
 busy = lambda: len(server.statusTracker().getActiveJobsIds())
 
 
@@ -232,7 +234,7 @@ os._exit(0)
 @pytest.mark.trust
 @pytest.mark.parametrize(
     ("ansi", "names"),
-    [("true", ("text", "doubles", "dates")), ("false", ("text", "long integers", "zoned moments"))],
+    [("true", ("doubles",)), ("false", ("zoned moments",))],
 )
 def test_spark_connect_counts_what_duckdb_does_and_ends_as_clearly(
     ansi: str, names: tuple[str, ...], tmp_path: Path

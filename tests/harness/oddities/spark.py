@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.harness.oddities.arrow import parquet_cases
 from tests.harness.oddities.postgres import _SPELLED
-from tests.harness.oddities.values import CANARY, NAMES, ROWS, TOGETHER, Case
+from tests.harness.oddities.values import CANARY, NAMES, TOGETHER, Case
 from tests.spark_session import cast_frame, session
 
 _MORE = (
@@ -50,7 +50,7 @@ def spark_cases(folder: Path, made_up: Sequence[str]) -> Iterator[Case]:
         short = [text for text in texts if len(text) < 1000]
         yield from _in_tables(f"spark {name}", "1", [*short, None], partial(_made, expression))
     make = partial(_cast, "string")
-    yield from _in_tables("spark made-up text", "1", made_up, make, most=TOGETHER)
+    yield from _in_tables("spark made-up text", "1", made_up, make)
     for case in parquet_cases(folder):
         if "decimal" in case.name:
             continue  # of more digits than their own type has: Spark itself stops at such a file
@@ -60,11 +60,10 @@ def spark_cases(folder: Path, made_up: Sequence[str]) -> Iterator[Case]:
         )
 
 
-def _in_tables(
-    name: str, plain: Any, odd: Sequence[Any], make: Any, *, most: int = ROWS - 4
-) -> Iterator[Case]:
-    for start in range(0, len(odd), most):
-        part = tuple(odd[start : start + most])
+def _in_tables(name: str, plain: Any, odd: Sequence[Any], make: Any) -> Iterator[Case]:
+    """Many values in a table: Spark plans a query for longer than it counts some hundred rows."""
+    for start in range(0, len(odd), TOGETHER):
+        part = tuple(odd[start : start + TOGETHER])
         yield Case(name if start == 0 else f"{name}, {start}", plain, part, make, False)
 
 
