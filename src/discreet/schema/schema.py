@@ -147,6 +147,12 @@ class Schema:
         for column in self.columns:
             if folded(column.name) == folded(name):
                 return column
+        if self.unit.identifier is not None and folded(name) == folded(self.unit.identifier):
+            raise BadInput(
+                f"{self.unit.identifier!r} says which rows belong to one person, so it is no column to group by or to "
+                f"compare with. Of a curator, count(*) / count(DISTINCT {self.unit.identifier}) is the mean number of rows "
+                "of a person."
+            )
         raise BadInput(unknown_column(name, self.names))
 
     def sizes(self, columns: Iterable[str]) -> tuple[int, ...]:
