@@ -83,3 +83,19 @@ def test_a_refusal_names_all_that_is_missing_at_once(of_ranges):
     with pytest.raises(NotAnswerable) as told:
         of_ranges.ask("SELECT upper(sex) AS s, count(*), avg(age) FROM d GROUP BY s")
     assert "marginals(age, sex) or means(age by sex)" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "condition", ["age > 99", "age >= 120", "100 <= age", "age < 0", "sex = 'f' AND age < 0"]
+)
+def test_a_condition_beyond_the_bounds_says_that_no_row_is_counted_there(reader, condition):
+    found = reader.ask(f"SELECT count(*) FROM d WHERE {condition}")
+    assert any("bounds 0 to 99" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    "condition", ["age > 98", "age >= 99", "age < 200", "age <= 0", "age > -5"]
+)
+def test_a_condition_that_the_bounds_allow_says_nothing_of_them(reader, condition):
+    found = reader.ask(f"SELECT count(*) FROM d WHERE {condition}")
+    assert not any("bounds" in note for note in found.notes)

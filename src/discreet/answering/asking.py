@@ -34,7 +34,7 @@ from discreet.questions.conditions import both, columns_named, null_test, opposi
 from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.derived import derived_note, through_sources
 from discreet.questions.keys import ComputedKey, Key, key_label, key_name, key_value
-from discreet.questions.notes import divided_cells, undeclared_values
+from discreet.questions.notes import beyond_bounds, divided_cells, undeclared_values
 from discreet.questions.question import Question
 from discreet.schema import Schema
 
@@ -156,6 +156,7 @@ class Asking:
         question, schema, keys = asked.question, self._schema, asked.question.group_by
         plain = plain_groups(question)
         notes = dict.fromkeys(undeclared_values(question.condition, schema))
+        notes |= dict.fromkeys(beyond_bounds(question.condition, schema))
         blocks: list[tuple[Integers, list[Estimates]]] = []
         for codes, regions in zip(asked.keys, asked.regions, strict=True):
             settle = [found[region] for region in regions]
