@@ -31,8 +31,7 @@ class Aggregate:
     """The other column of a moment."""
     expression: Expression | None = None
     """What a total adds up."""
-    centres: tuple[float, ...] = ()
-    """What is taken from each column of a moment; without them it is its middle."""
+    centres: tuple[float, ...] = ()  # of a moment, in the place of the middles
 
 
 @dataclass(frozen=True, slots=True)
