@@ -158,8 +158,7 @@ def unknown_column(name: str, names: tuple[str, ...], identifier: str | None = N
     """The sentences for a column that the schema does not declare."""
     if identifier is not None and folded(name) == folded(identifier):
         return f"{identifier!r} says which rows are one person's, so it is no column to group by or to compare with. Ask a curator for count(*) / count(DISTINCT {identifier}): the mean number of rows of a person."
-    listed = ", ".join(repr(one) for one in names[:20]) + (", ..." if len(names) > 20 else "")
-    return f"There is no column {name!r} in the schema.{did_you_mean(name, names)} It declares {listed}."
+    return f"There is no column {name!r} in the schema.{did_you_mean(name, names)} It declares {', '.join(map(repr, names[:20]))}{', ...' if len(names) > 20 else ''}."
 
 
 def joint_mistakes(parts: Parts) -> list[str]:
