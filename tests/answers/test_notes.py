@@ -55,3 +55,47 @@ def test_advice_names_only_what_was_written(tmp_path, question, advice, not_advi
     with pytest.raises(NotAnswerable) as told:
         made.ask(question)
     assert advice in str(told.value) and not_advice not in str(told.value)
+
+
+NULLABLE = TEXT.replace('nulls = "exclude"', 'nulls = "cell"')
+
+
+@pytest.fixture(scope="module")
+def of_ranges(tmp_path_factory):
+    """A release that counts ages, and not the rows without one."""
+    return release(
+        TABLE, Schema.loads(NULLABLE), budget=Budget(epsilon=20),
+        workload=["intervals(age)", "histogram(sex)"],
+        ledger=tmp_path_factory.mktemp("ranges") / "l.db",
+    )  # fmt: skip
+
+
+def test_where_only_rows_without_a_value_are_missing_the_refusal_says_so(of_ranges):
+    question = (
+        "SELECT CASE WHEN age < 30 THEN 'young' ELSE 'old' END AS w, count(*) FROM d {} GROUP BY w"
+    )
+    with pytest.raises(NotAnswerable, match="add age IS NOT NULL to WHERE"):
+        of_ranges.ask(question.format(""))
+    assert len(of_ranges.ask(question.format("WHERE age IS NOT NULL"))) == 2
+
+
+def test_a_refusal_names_all_that_is_missing_at_once(of_ranges):
+    with pytest.raises(NotAnswerable) as told:
+        of_ranges.ask("SELECT upper(sex) AS s, count(*), avg(age) FROM d GROUP BY s")
+    assert "marginals(age, sex) or means(age by sex)" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "condition", ["age > 99", "age >= 120", "100 <= age", "age < 0", "sex = 'f' AND age < 0"]
+)
+def test_a_condition_beyond_the_bounds_says_that_no_row_is_counted_there(reader, condition):
+    found = reader.ask(f"SELECT count(*) FROM d WHERE {condition}")
+    assert any("bounds 0 to 99" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    "condition", ["age > 98", "age >= 99", "age < 200", "age <= 0", "age > -5"]
+)
+def test_a_condition_that_the_bounds_allow_says_nothing_of_them(reader, condition):
+    found = reader.ask(f"SELECT count(*) FROM d WHERE {condition}")
+    assert not any("bounds" in note for note in found.notes)

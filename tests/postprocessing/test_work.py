@@ -19,6 +19,7 @@ from discreet.postprocessing.across import across, ranks
 from discreet.postprocessing.functions import apply
 from discreet.postprocessing.logic import compared
 from discreet.postprocessing.ratios import ratio_ends
+from discreet.postprocessing.rows import unplaced
 from discreet.postprocessing.values import Labels, Levels, Noise, Numbers
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from tests.no_noise import without_noise
@@ -508,3 +509,56 @@ def test_work_that_cannot_be_done_is_refused_before_the_charge(
             curator.ask(sql, budget=dc.Budget(epsilon=1))
         assert "Nothing was read or charged" in str(refusal.value)
         assert curator.left == dc.Budget(epsilon=100)
+
+
+def several(*ends: tuple[float, float]) -> Numbers:
+    low, high = np.array(ends).T
+    return Numbers(
+        (low + high) / 2, low[np.newaxis], high[np.newaxis], high - low, origins={(0, 0, ""): 1}
+    )
+
+
+def test_a_number_that_may_be_anything_has_no_place_in_an_order() -> None:
+    """Means of groups that may hold no row have the whole range; others are told apart."""
+    empty = (1.0, 100.0)
+    assert unplaced(several((37, 38), empty, (41, 46), empty)).tolist() == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert unplaced(several((0, 0.2), (0.3, 0.4), (0, np.inf))).tolist() == [False, False, True]
+    assert not unplaced(several((37, 38), (36, 39), (41, 46))).any(), "a little wider is not open"
+    assert not unplaced(several(empty, empty, empty)).any(), "none is told apart"
+    assert not unplaced(several(empty)).any()
+    assert not unplaced(Labels.of(["a", "b"])).any()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(ENDS, ENDS), min_size=1, max_size=4), ENDS)
+def test_what_all_intervals_hold_their_meeting_holds(
+    ends: list[tuple[float, float]], true: float
+) -> None:
+    parts = [interval(min(true, low), max(true, high)) for low, high in ends]
+    found = apply("meeting", parts, LEVELS)
+    assert isinstance(found, Numbers)
+    assert found.lower[0, 0] <= true <= found.upper[0, 0]
+    assert found.lower[0, 0] <= found.estimate[0] <= found.upper[0, 0]
+    narrowest = min(each.upper[0, 0] - each.lower[0, 0] for each in parts)
+    assert found.upper[0, 0] - found.lower[0, 0] <= narrowest
+
+
+def test_intervals_with_nothing_in_common_leave_the_narrowest() -> None:
+    found = apply("meeting", [interval(0, 1), interval(5, 5.5)], LEVELS)
+    assert isinstance(found, Numbers)
+    assert (found.lower[0, 0], found.estimate[0], found.upper[0, 0]) == (5, 5.25, 5.5)
+
+
+def test_results_of_with_are_not_joined_and_the_refusal_says_what_compares_them(
+    exact_release: Callable[[str], Answers],
+) -> None:
+    joined = "WITH m AS (SELECT town, count(*) AS n FROM people GROUP BY town) SELECT a.n FROM m a JOIN m b ON a.town = b.town"
+    with pytest.raises(BadQuestion, match=r"between results of WITH.*lag\(n, 12\) OVER"):
+        exact_release(joined)
+    with pytest.raises(BadQuestion, match="declare a view"):
+        exact_release("SELECT count(*) FROM people JOIN towns ON people.town = towns.town")

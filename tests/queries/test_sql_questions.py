@@ -103,6 +103,8 @@ def test_what_has_no_column_in_it_is_worked_out(text: str, truth: bool) -> None:
 REFUSED = {
     "": "empty",
     "SELECT count(*) FROM people; DROP TABLE people": "one statement",
+    "SELEC count(*) FROM people": "Did you mean 'SELECT'",
+    "SELECT quantile(age, [0.25, 0.5]) FROM people": "one level at a time",
     "DROP TABLE people": "Only SELECT",
     "ATTACH 'x.db'": "Only SELECT",
     "PRAGMA table_info(people)": "Only SELECT",

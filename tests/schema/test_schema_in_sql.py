@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.schema import DateColumn, DatetimeColumn, NumberColumn
+from discreet.errors import BadInput
+from discreet.schema import DateColumn, DatetimeColumn, NumberColumn, Schema
 from discreet.schema.columns.temporal import DATE_GRANULARITIES
 from discreet.schema.columns.values import (
     INSTANT_PATTERN,
@@ -187,3 +188,19 @@ def test_sql_finds_the_same_granule_of_a_moment_before_and_after_1970(moments: l
         column.code_of(datetime(1970, 1, 1) + timedelta(microseconds=moment)) for moment in clamped
     ]
     assert computed(expression, clamped, "BIGINT") == wanted
+
+
+def test_the_identifier_of_a_person_is_no_column_and_the_refusal_says_why() -> None:
+    schema = Schema.loads(
+        """
+        dataset = "trips"
+        [unit]
+        identifier = "rider"
+        max_rows = 3
+        [columns.age]
+        kind = "integer"
+        range = [0, 99]
+        """
+    )
+    with pytest.raises(BadInput, match=r"which rows are one person's.*count\(DISTINCT rider\)"):
+        schema.column("rider")

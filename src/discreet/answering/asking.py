@@ -30,10 +30,11 @@ from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
 from discreet.privacy.exact import confidence_level
+from discreet.questions.conditions import both, columns_named, null_test, opposite
 from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.derived import derived_note, through_sources
 from discreet.questions.keys import ComputedKey, Key, key_label, key_name, key_value
-from discreet.questions.notes import divided_cells, undeclared_values
+from discreet.questions.notes import beyond_bounds, divided_cells, undeclared_values
 from discreet.questions.question import Question
 from discreet.schema import Schema
 
@@ -66,6 +67,21 @@ class Asking:
         """
         confidence_level(confidence)
         asked = [Asked.of(question, self._schema) for question in questions]
+        found = self._found(asked, confidence)
+        if not as_measured:
+            found = {
+                region: each
+                if isinstance(each, NotAnswerable)
+                else each.plausible(self._rows, whole=whole)
+                for region, each in found.items()
+            }
+        again = partial(self.answers, confidence=confidence, whole=whole, as_measured=as_measured)
+        return [self._answer_or_through(each, found, confidence, again) for each in asked]
+
+    def _found(
+        self, asked: Sequence[Asked], confidence: float
+    ) -> dict[Region, Estimates | NotAnswerable]:
+        """What is settled of each region of some questions."""
         distinct = list(
             dict.fromkeys(region for one in asked for row in one.regions for region in row)
         )
@@ -73,13 +89,12 @@ class Asking:
         found: dict[Region, Estimates | NotAnswerable] = {}
         for place, region in enumerate(distinct):
             try:
-                settle = settled([each[place] for each in read], region, self._schema, confidence)
+                found[region] = settled(
+                    [each[place] for each in read], region, self._schema, confidence
+                )
             except NotAnswerable as refusal:
                 found[region] = refusal
-                continue
-            found[region] = settle if as_measured else settle.plausible(self._rows, whole=whole)
-        again = partial(self.answers, confidence=confidence, whole=whole, as_measured=as_measured)
-        return [self._answer_or_through(each, found, confidence, again) for each in asked]
+        return found
 
     def _answer_or_through(
         self,
@@ -95,13 +110,35 @@ class Asking:
             refusal = error
         other = through_sources(asked.question, self._schema)
         if other is None:
-            raise refusal
+            raise self._hinted(asked.question, refusal, confidence)
         try:
             (answer,) = again([other])
         except NotAnswerable:
             raise refusal from None
         note = derived_note(asked.question, self._schema)
         return replace(answer, notes=(*answer.notes, note))
+
+    def _hinted(
+        self, question: Question, refusal: NotAnswerable, confidence: float
+    ) -> NotAnswerable:
+        """The refusal; where only rows without a value are missing for a computed key, with the way out."""
+        computed = [key for key in question.group_by if isinstance(key, ComputedKey)]
+        named = {name for key in computed for name in columns_named(key.expression)}
+        nullable = sorted(name for name in named if self._schema.column(name).nulls == "cell")
+        if not nullable:
+            return refusal
+        tests = [opposite(null_test(name)) for name in nullable]
+        asked = Asked.of(
+            replace(question, condition=both(question.condition, *tests)), self._schema
+        )
+        try:
+            self._answer(asked, self._found([asked], confidence), confidence)
+        except NotAnswerable:
+            return refusal
+        written = " AND ".join(f"{name} IS NOT NULL" for name in nullable)
+        return NotAnswerable(
+            f"{refusal} Without the rows that have no value there, it is answered: add {written} to WHERE."
+        )
 
     def _read(self, source: Source, regions: Sequence[Region], confidence: float) -> list[Found]:
         """What a source says; nothing of groups that are values published by name, unless it knows them."""
@@ -119,14 +156,20 @@ class Asking:
         question, schema, keys = asked.question, self._schema, asked.question.group_by
         plain = plain_groups(question)
         notes = dict.fromkeys(undeclared_values(question.condition, schema))
+        notes |= dict.fromkeys(beyond_bounds(question.condition, schema))
         blocks: list[tuple[Integers, list[Estimates]]] = []
         for codes, regions in zip(asked.keys, asked.regions, strict=True):
             settle = [found[region] for region in regions]
             known = [each for each in settle if isinstance(each, Estimates)]
-            refused = [each for each in settle if isinstance(each, NotAnswerable)]
+            refused = [
+                (len(region.names | ({region.column} - {None})), each)
+                for region, each in zip(regions, settle, strict=True)
+                if isinstance(each, NotAnswerable)
+            ]
             if refused:
                 if not _is_beside_the_values(codes, keys):
-                    raise refused[0]
+                    # What needs the most columns says best what to release.
+                    raise max(refused, key=lambda each: each[0])[1]
                 notes[LEFT_OUT_NOTE] = None
                 continue
             cells = _common(known, plain, schema)

@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.artifacts.answer import Covers
 from discreet.errors import BadQuestion
 from discreet.postprocessing import arithmetic, logic
 from discreet.postprocessing.arithmetic import constant_of, increasing, numbers_of
@@ -194,6 +196,35 @@ def _kept_within(arguments: Sequence[Value], levels: Levels) -> Value:
     )
 
 
+def _meeting(arguments: Sequence[Value], levels: Levels) -> Value:
+    """One number that was worked out in several ways: all their intervals hold it, so their intersection does."""
+    numbers = [numbers_of(each, levels) for each in arguments]
+    lower = np.fmax.reduce([each.lower for each in numbers])
+    upper = np.fmin.reduce([each.upper for each in numbers])
+    widths = np.array([each.upper[0] - each.lower[0] for each in numbers])
+    narrowest = np.argmin(np.where(np.isnan(widths), np.inf, widths), axis=0)
+    rows = np.arange(len(narrowest))
+    own_lower, own_upper = (
+        np.array([getattr(each, end) for each in numbers])[narrowest, :, rows].T
+        for end in ("lower", "upper")
+    )
+    # Where they have nothing in common, some of them do not hold: the narrowest is as good as any.
+    apart = ~(lower <= upper)
+    lower, upper = np.where(apart, own_lower, lower), np.where(apart, own_upper, upper)
+    estimate = np.array([each.estimate for each in numbers])[narrowest, rows]
+    first = numbers[0]
+    return replace(
+        first,
+        estimate=np.clip(estimate, lower[0], upper[0]),
+        lower=lower,
+        upper=upper,
+        std=np.array([each.std for each in numbers])[narrowest, rows],
+        covers=reduce(Covers.joined, (each.covers for each in numbers)),
+        origins=joined_origins(*numbers),
+        noise=None,
+    )
+
+
 def _texts(function: Callable[..., Any]) -> Work:
     """A function of texts (and of exact numbers beside them). Of values that no one declared it is unknown."""
 
@@ -295,6 +326,7 @@ FUNCTIONS: dict[str, Work] = {
     "greatest": _extreme(True),
     "least": _extreme(False),
     "within": _kept_within,
+    "meeting": _meeting,
     "upper": _texts(str.upper),
     "lower": _texts(str.lower),
     "trim": _texts(str.strip),

@@ -25,6 +25,9 @@ from discreet.questions.cells.values import Span
 
 Places = npt.NDArray[np.int64]
 
+FAR_WIDER = 2.0
+"""Times all the other intervals together."""
+
 
 def sorted_places(
     keys: Sequence[Value], order: Sequence[Order], rows: int, last: Bools | None = None
@@ -41,24 +44,25 @@ def sorted_places(
 
 
 def unplaced(value: Value) -> Bools:
-    """Rows whose number says nothing of their place: its interval holds those of all the others.
+    """Rows whose number says nothing of their place: its interval is far wider than those of all others together.
 
     So it is for the mean of a group that may hold no row. Weighted sums of counts are left alone: their noise is alike in
     all groups. If this befalls more than half of the rows, it tells none apart.
     """
-    found = np.zeros(len(value), dtype=np.bool_)
+    nothing = np.zeros(len(value), dtype=np.bool_)
     if not isinstance(value, Numbers) or value.is_exact or value.noise is not None:
-        return found
+        return nothing
     lower, upper = value.lower[0], value.upper[0]
-    rest = ~value.is_null
-    for row in np.argsort(lower - upper, kind="stable"):
-        if not rest[row]:
-            continue
-        rest[row] = False
-        if not rest.any() or lower[row] > lower[rest].min() or upper[row] < upper[rest].max():
+    order = np.argsort(np.where(value.is_null, -np.inf, lower - upper), kind="stable")
+    order = order[int(value.is_null.sum()) :]  # the widest first
+    for place in range(len(order) // 2, 0, -1):
+        wide, rest = order[:place], order[place:]
+        least, most = lower[rest].min(), upper[rest].max()
+        far = ~(upper[wide] - lower[wide] < FAR_WIDER * (most - least))
+        if np.all(far & (lower[wide] <= least) & (upper[wide] >= most)):
+            nothing[wide] = True
             break
-        found[row] = True
-    return found if 2 * found.sum() <= len(found) else np.zeros_like(found)
+    return nothing
 
 
 def _sortable(value: Value) -> npt.NDArray[np.float64]:

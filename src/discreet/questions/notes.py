@@ -8,6 +8,8 @@ the cell. Values of rows play no part.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
 
 from discreet.errors import NotAnswerable, did_you_mean
 from discreet.questions.cells.halving import has_one_truth, truth_boxes
@@ -48,6 +50,44 @@ def _undeclared(compared: Iterable[tuple[str, object]], schema: Schema) -> tuple
         if len(notes) == MOST_NOTED:
             break
     return tuple(notes)
+
+
+_FLIPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
+
+
+def beyond_bounds(condition: Expression, schema: Schema) -> tuple[str, ...]:
+    """A note for each column of which a condition asks for values beyond its bounds, where none is counted."""
+    notes: dict[str, None] = {}
+    for name, sign, number in _ordered(condition):
+        column = schema.column(name)
+        bounds = column.value_bounds
+        if bounds is None or getattr(column, "outside", None) != "edge":
+            continue
+        low, high = (float(each) for each in bounds)
+        above = number > high or (sign == ">" and number == high)
+        below = number < low or (sign == "<" and number == low)
+        if (above and sign in (">", ">=")) or (below and sign in ("<", "<=")):
+            notes[
+                f"Column {name!r} has the bounds {low:.15g} to {high:.15g}. Values beyond them are counted as the nearest "
+                "bound, so none is counted as beyond."
+            ] = None
+    return tuple(notes)
+
+
+def _ordered(condition: Expression) -> Iterator[tuple[str, str, float]]:
+    """Columns that are compared with a number: the sign reads from the column to the number."""
+    if not isinstance(condition, Call):
+        return
+    if condition.name in _FLIPPED and len(condition.arguments) == 2:
+        left, right = condition.arguments
+        sign = condition.name
+        if isinstance(left, Constant):
+            left, right, sign = right, left, _FLIPPED[sign]
+        number = right.value if isinstance(right, Constant) else None
+        if isinstance(left, ColumnValue) and isinstance(number, int | float | Fraction | Decimal):
+            yield left.column, sign, float(number)
+    for argument in condition.arguments:
+        yield from _ordered(argument)
 
 
 def divided_cells(condition: Expression, keys: Sequence[Key], schema: Schema) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ AggregateKind = Literal["count", "sum", "avg", "quantile", "moment", "total", "v
 class Aggregate:
     """`count(*)` (column None), `count(col)`, `sum(col)`, `avg(col)`, `quantile(col, level)`, or a moment.
 
-    A moment is the sum of a column less its middle, or of the product of two such; see `middle_of`. A total is
+    A moment is the sum of a column less its middle or another centre, or of the product of two such; see `middle_of`. A total is
     the sum of an expression over clamped columns, and "valued" counts the rows that it has a value for.
     """
 
@@ -31,6 +31,7 @@ class Aggregate:
     """The other column of a moment."""
     expression: Expression | None = None
     """What a total adds up."""
+    centres: tuple[float, ...] = ()  # of a moment, in the place of the middles
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,17 +147,18 @@ class Schema:
         for column in self.columns:
             if folded(column.name) == folded(name):
                 return column
-        raise BadInput(unknown_column(name, self.names))
+        raise BadInput(unknown_column(name, self.names, self.unit.identifier))
 
     def sizes(self, columns: Iterable[str]) -> tuple[int, ...]:
         """How many cells each of the columns has."""
         return tuple(self.column(name).cells for name in columns)
 
 
-def unknown_column(name: str, names: tuple[str, ...]) -> str:
+def unknown_column(name: str, names: tuple[str, ...], identifier: str | None = None) -> str:
     """The sentences for a column that the schema does not declare."""
-    listed = ", ".join(repr(one) for one in names[:20]) + (", ..." if len(names) > 20 else "")
-    return f"There is no column {name!r} in the schema.{did_you_mean(name, names)} It declares {listed}."
+    if identifier is not None and folded(name) == folded(identifier):
+        return f"{identifier!r} says which rows are one person's, so it is no column to group by or to compare with. Ask a curator for count(*) / count(DISTINCT {identifier}): the mean number of rows of a person."
+    return f"There is no column {name!r} in the schema.{did_you_mean(name, names)} It declares {', '.join(map(repr, names[:20]))}{', ...' if len(names) > 20 else ''}."
 
 
 def joint_mistakes(parts: Parts) -> list[str]:

@@ -67,8 +67,8 @@ JOINT_ANSWERS = (
         name="an-answer-is-that-of-another-region-of-the-batch",
         trap=42,
         file="src/discreet/answering/asking.py",
-        old="settled([each[place] for each in read], region",
-        new="settled([each[0] for each in read], region",
+        old="                    [each[place] for each in read], region",
+        new="                    [each[0] for each in read], region",
         tests=(
             f"{ONE_WAY}::test_every_kind_of_part_answers_in_a_batch_as_alone",
             f"{ONE_WAY}::test_a_kind_of_part_from_outside_is_asked_like_any_other",

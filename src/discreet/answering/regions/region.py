@@ -54,6 +54,8 @@ class Region:
     """The other column of a moment."""
     expression: Expression | None = None
     """What a total adds up."""
+    centres: tuple[float, ...] = ()
+    """What is taken from each column of a moment; without them it is its middle."""
 
     @classmethod
     def of(cls, aggregate: Aggregate, condition: Expression, groups: tuple[str, ...]) -> Region:
@@ -65,6 +67,7 @@ class Region:
             aggregate.level,
             aggregate.second,
             aggregate.expression,
+            aggregate.centres,
         )
 
     @cached_property

@@ -7,9 +7,10 @@ of x plus 3. Nothing is estimated here: each rewriting is an identity of SQL.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from discreet.errors import BadInput, BadQuestion
@@ -20,10 +21,14 @@ from discreet.questions.dialects.statement import bare, number
 from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
 from discreet.questions.question import middle_of
 from discreet.questions.reading import ExpressionReader
-from discreet.schema import Schema
+from discreet.schema import Column, Schema
 
 Measured = Callable[[Any, Any], Expression]
 """A plain aggregate over the rows that meet a condition (`None`: all of them)."""
+
+
+CENTRES = 5
+"""Numbers, evenly over the bounds of a column with wide cells, that its spread is worked out around; one is the middle."""
 
 
 class AggregateRewriter:
@@ -313,13 +318,21 @@ class AggregateRewriter:
                 known = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
                 condition = self.both(condition, known)
 
-        def moment(*places: int) -> Expression:
+        def moment(*places: int, centres: Sequence[float | None] = ()) -> Expression:
+            middles = [middle_of(self._schema.column(columns[place].name)) for place in places]
+            given = [
+                own if each is None else each for each, own in zip(centres, middles, strict=False)
+            ]
+            # Around the middle it is what other spreads of the column are made of, too.
+            given = [] if given == middles else given
+            taken = [exp.Literal(this=repr(each), is_string=False) for each in given]
             node = exp.Anonymous(
-                this=MOMENT, expressions=[columns[place].copy() for place in places]
+                this=MOMENT, expressions=[*(columns[place].copy() for place in places), *taken]
             )
             return self._measured(node, condition)
 
-        return _Moments(moment, self.rows(condition))
+        own = [self._schema.column(column.name) for column in columns]
+        return _Moments(moment, self.rows(condition), [_bounds_of_wide(column) for column in own])
 
     def _variance(self, node: Any, condition: Any, *, sample: bool) -> Expression:
         found = self._moments([bare(node.this)], condition)
@@ -386,17 +399,36 @@ class _Moments:
 
     moment: Callable[..., Expression]
     rows: Expression
+    bounds: Sequence[tuple[float, float] | None]
+    """The bounds of each column with cells of several values."""
 
     def mean(self, place: int) -> Expression:
         """The mean, less the middle."""
         return Call("/", (self.moment(place), self.rows))
 
     def joint(self, one: int, other: int) -> Expression:
-        """The covariance of the rows themselves: the mean of the products less the product of the means."""
-        means = Call("*", (self.mean(one), self.mean(other)))
-        if one == other:
-            means = Call("power", (self.mean(one), Literal(2)))
-        return Call("-", (Call("/", (self.moment(one, other), self.rows)), means))
+        """The covariance of the rows themselves: the mean of the products less the product of the means.
+
+        It is the same whatever is taken from the values first. But where values lie anywhere in wide cells, it is known
+        the better the nearer this is to the mean. That is not known beforehand: it is worked out for
+        several centres, and lies in all their intervals.
+        """
+        places = [_centres(self.bounds[place]) for place in (one, other)]
+        pairs = zip(*places, strict=True) if one == other else product(*places)
+        found = tuple(self._around(one, other, pair) for pair in pairs)
+        return found[0] if len(found) == 1 else Call("meeting", found)
+
+    def _around(self, one: int, other: int, centres: Sequence[float | None]) -> Expression:
+        means = []
+        for place, centre in zip((one, other), centres, strict=True):
+            mean, bounds = self.mean(place), self.bounds[place]
+            if centre is not None and bounds is not None:
+                mean = Call("+", (mean, Literal((bounds[0] + bounds[1]) / 2 - centre)))
+            means.append(mean)
+        square = Call("power", (means[0], Literal(2)))
+        taken = square if one == other else Call("*", tuple(means))
+        mean = Call("/", (self.moment(one, other, centres=centres), self.rows))
+        return Call("-", (mean, taken))
 
     def of_sample(self, joint: Expression) -> Expression:
         """The unbiased form: divided by n - 1."""
@@ -415,3 +447,25 @@ def _total(parts: list[Expression]) -> Expression:
     for each in parts[1:]:
         found = Call("+", (found, each))
     return found
+
+
+def _bounds_of_wide(column: Column) -> tuple[float, float] | None:
+    """The bounds of a column that has several values in a cell."""
+    bounds = column.value_bounds
+    if bounds is None or (
+        column.kind != "number" and column.value_cells >= bounds[1] - bounds[0] + 1
+    ):
+        return None
+    return float(bounds[0]), float(bounds[1])
+
+
+def _centres(bounds: tuple[float, float] | None) -> list[float | None]:
+    """What a column's values may be taken around; None is its middle."""
+    if bounds is None:
+        return [None]
+    low, high = bounds
+    middle = CENTRES // 2
+    parts = [(2 * each + 1) / (2 * CENTRES) for each in range(CENTRES)]
+    return [
+        None if place == middle else low + (high - low) * part for place, part in enumerate(parts)
+    ]

@@ -41,7 +41,7 @@ from discreet.postprocessing.reading.syntax import (
     spoken,
     without_alias,
 )
-from discreet.questions.dialects.statement import bare, number
+from discreet.questions.dialects.statement import bare, level_refusal, number
 from discreet.schema import Schema
 from discreet.schema.columns.column import OTHER_LABEL, folded
 
@@ -324,7 +324,7 @@ class ExpressionReader(CallReader):
         node = bare(node)
         value = float(number(str(node.this))) if type(node) is self.exp.Literal else -1.0
         if not 0 <= value <= 1:
-            raise BadQuestion("The level of a quantile is a number between 0 and 1, such as 0.9.")
+            raise BadQuestion(level_refusal(node))
         return value
 
     def _orders(self, select: Any) -> list[Order]:

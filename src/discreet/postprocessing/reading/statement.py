@@ -214,6 +214,14 @@ class _Reader(RowSelectReader):
                     "FROM t WHERE ...) / (SELECT count(*) FROM t). To compare groups, use FILTER (WHERE ...), or "
                     "lag() OVER (ORDER BY ...)."
                 )
+            tables = [
+                each.name for each in (source and source.this, *joined) if type(each) is exp.Table
+            ]
+            if tables and all(folded(each) in known for each in tables):
+                raise BadQuestion(
+                    "JOIN is not answered, also between results of WITH. To compare a group with an earlier one, use "
+                    "lag(n, 12) OVER (ORDER BY month); with all groups, sum(n) OVER (); one part with another, FILTER (WHERE ...)."
+                )
             raise BadQuestion(
                 "JOIN is not answered: a question is about one dataset. To join tables, declare a view "
                 "over them in the schema."

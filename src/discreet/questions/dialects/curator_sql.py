@@ -21,6 +21,7 @@ from discreet.questions.dialects.statement import (
     bare,
     construct,
     distinctly_named,
+    level_refusal,
     number,
     parsed,
 )
@@ -347,7 +348,7 @@ class _Reader(StatementReader):
         if type(node) is exp.Literal and not node.is_string:
             value = Fraction(number(str(node.this)))
         if value is None or not 0 < value < 1:
-            raise BadQuestion("A quantile's level is a number between 0 and 1, such as 0.9.")
+            raise BadQuestion(level_refusal(node))
         return value
 
     def _whole(self, node: Any) -> int:

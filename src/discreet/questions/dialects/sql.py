@@ -17,6 +17,7 @@ from discreet.questions.dialects.statement import (
     bare,
     construct,
     distinctly_named,
+    level_refusal,
     number,
     parsed,
 )
@@ -124,16 +125,24 @@ class _Reader(StatementReader):
         return Aggregate(kind, column, alias or f"{kind}({column})")
 
     def _moment(self, node: Any) -> Aggregate:
-        """The sum of a column less its middle, or of the product of two such: what spreads are made of."""
-        names = [self.column(each) for each in node.expressions]
+        """The sum of a column less its middle, or of the product of two such: what spreads are made of.
+
+        Numbers after the columns take the places of their middles.
+        """
+        given = [each for each in node.expressions if type(each) is not self.exp.Column]
+        centres = tuple(float(number(str(each.this))) for each in given)
+        names = [
+            self.column(each) for each in node.expressions[: len(node.expressions) - len(given)]
+        ]
         for name in names:
             if self.schema.column(name).kind not in SUMMED_KINDS:
                 raise BadQuestion(
                     f"Column {name!r} is of kind {self.schema.column(name).kind}; spreads and correlations "
                     f"take columns of kind {', '.join(SUMMED_KINDS)}."
                 )
-        shown = f"{MOMENT}({', '.join(names)})"
-        return Aggregate("moment", names[0], shown, second=names[1] if names[1:] else None)
+        shown = f"{MOMENT}({', '.join([*names, *map(repr, centres)])})"
+        second = names[1] if names[1:] else None
+        return Aggregate("moment", names[0], shown, second=second, centres=centres)
 
     def _total(self, node: Any) -> Aggregate:
         """The sum of an expression, or the number of rows that it has a value for."""
@@ -161,7 +170,7 @@ class _Reader(StatementReader):
         is_number = type(given) is exp.Literal and not given.is_string
         level = number(str(given.this)) if is_number else 0
         if not 0 < level < 1:
-            raise BadQuestion("The level of a quantile is a number between 0 and 1, such as 0.9.")
+            raise BadQuestion(level_refusal(given))
         name = alias or f"quantile({column}, {level})"
         return Aggregate("quantile", column, name, Fraction(level))
 

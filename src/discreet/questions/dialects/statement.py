@@ -65,7 +65,10 @@ def parsed(text: str, *, shape: str) -> Any:
             raise BadQuestion("Only one statement is answered at a time; take out the semicolon.")
         first = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
         if not tokens or tokens[0].token_type not in first:
-            raise BadQuestion(f"Only SELECT is answered. {shape}")
+            begins = tokens[0].text if tokens else ""
+            raise BadQuestion(
+                f"Only SELECT is answered.{did_you_mean(begins, ['SELECT', 'WITH'])} {shape}"
+            )
         top = _without_top(tokens)
         statement: Any
         (statement,) = dialect.parser(error_message_context=0).parse(tokens, text)
@@ -290,6 +293,18 @@ def number(text: str) -> int | Decimal:
     except InvalidOperation:
         raise BadQuestion("A number in the question is not readable, or too long.") from None
     return int(value) if value == value.to_integral_value() and abs(value) < 10**30 else value
+
+
+def level_refusal(node: Any) -> str:
+    """Why something is no level of a quantile."""
+    from sqlglot import exp
+
+    if type(node) in (exp.Array, exp.Tuple):
+        return (
+            "A quantile has one level at a time: write quantile(age, 0.25), quantile(age, 0.5) and so on, each as a "
+            "column of its own."
+        )
+    return "The level of a quantile is a number between 0 and 1, such as 0.9."
 
 
 def construct(node: Any) -> str:

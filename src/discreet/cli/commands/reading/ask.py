@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from discreet.cli.options import FILE, confidence_option, json_option
+from discreet.cli.statements import statements
 
 
 @click.command()
@@ -53,7 +54,7 @@ def command(
     Understood: SELECT of count, sum, avg, median, quantile, stddev, corr and arithmetic between them, FROM
     name WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT, with CASE, FILTER, window functions, ROLLUP,
     UNION ALL, subqueries and WITH. What a release was made for decides which of them it answers. With -
-    questions are read from standard input, one on each line. Of several questions those that can be answered
+    questions are read from standard input, one on each line or ended by semicolons. Of several questions those that can be answered
     are answered, and the others are reported; the exit code is then 2. Every answer has an interval. An
     interval wider than its estimate is marked vague.
 
@@ -154,4 +155,4 @@ def _short(question: str) -> str:
 def _lines(question: str) -> list[str]:
     if question != "-":
         return [question]
-    return [line.strip() for line in sys.stdin if line.strip()]
+    return statements(sys.stdin.read())

@@ -92,8 +92,8 @@ def box_bound(source: RangeSource, delta: float) -> float:
             held[ids] += share * (held[from_above] - np.bincount(place, level.numbers))[place]
             split = [here > there for here, there in zip(level.depth, above, strict=True)]
             # Draws of weight w count as w^2; where rounding has a say, f/4 of them stand for weights of f/2.
-            spread = np.bincount(place, level.variance)
-            spread *= _weights(parents, above, level.depth, measured.depths[-1], cells)
+            weights = _weights(parents, above, level.depth, measured.depths[-1], cells)
+            spread = np.asarray(np.bincount(place, level.variance) * weights)
             widest = _largest(level.variance)
             taken = min(_cut(parents, spread, split), float(spread.sum())) / (widest or 1.0)
             draws.add(Draws(taken, widest, _largest(level.scale), 2 * _largest(level.slack)))

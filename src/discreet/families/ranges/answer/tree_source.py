@@ -264,7 +264,8 @@ class TreeSource(Source):
             if 0 < len(others) <= MOST_BY:
                 by_group = f" Or release {GroupedQuantiles(region.column, by=others).text}."
             raise NotAnswerable(
-                f"Quantiles are of a whole column: ask without {' and '.join(written)}.{by_group}"
+                f"The release has no quantiles of {region.column} by {', '.join(others) or region.column}: ask "
+                f"without {' and '.join(written)}.{by_group}"
             )
         if needed in self._library.release.workload:
             raise NotAnswerable(

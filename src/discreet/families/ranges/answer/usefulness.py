@@ -220,7 +220,7 @@ def _bridges(
     """
 
     def sums(numbers: Floats) -> tuple[Floats, list[Floats]]:
-        total = np.bincount(parent, numbers, parents)
+        total = np.bincount(parent, numbers, parents).astype(np.float64)
         running = np.concatenate([[0.0], np.cumsum(numbers)])
         offset = np.concatenate([[0.0], np.cumsum(total)])[:-1][parent]
         return total[parent], [running[:-1] - offset, running[1:] - offset]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -117,8 +117,13 @@ class TableSource(Source):
         ]
         if all(self._library.knows(name) for name in large):
             return
-        ordered = tuple(name for name in self._schema.names if name in region.names)
-        raise NotAnswerable(self._library.refusal(ordered))
+        needed, also = set(region.names), ""
+        if region.column is not None and region.kind != "count":
+            needed |= {region.column}
+        ordered = tuple(name for name in self._schema.names if name in needed)
+        if region.column is not None and region.kind in ("sum", "avg"):
+            also = _also(region.kind, region.column, ordered)
+        raise NotAnswerable(self._library.refusal(ordered, also=also))
 
     def _notes(self, region: Region, selection: Selection, found: Estimates) -> list[str]:
         notes, column = list[str](), None
@@ -314,7 +319,7 @@ class TableSource(Source):
         return weighted_rows(
             table,
             selection,
-            moment_values(selection, axes[0], axes[1] if len(axes) > 1 else None),
+            moment_values(selection, axes[0], axes[1] if len(axes) > 1 else None, region.centres),
             group_axes=tuple(sorted(group_axes(selection, region.groups))),
             confidence=confidence,
             public_rows=self._public_rows,
@@ -355,13 +360,7 @@ class TableSource(Source):
         try:
             table = self._library.table(selection.names)
         except NotAnswerable:
-            others = [name for name in selection.names if name != column]
-            if others:
-                by_group = GroupedSums if region.kind == "sum" else GroupedMeans
-                also = f" or {by_group(column, by=others).text}" if len(others) <= MOST_BY else ""
-            else:
-                whole = Sums(column) if region.kind == "sum" else Means(column)
-                also = f" or {whole.text}"
+            also = _also(region.kind, column, selection.names)
             raise NotAnswerable(self._library.refusal(selection.names, also=also)) from None
         return aggregate_table(
             region.kind,
@@ -415,3 +414,12 @@ def by_group(found: Estimates, selection: Selection, groups: tuple[str, ...]) ->
     places = np.arange(prod(shape)).reshape(shape).transpose(order)[present]
     kept = None if draws is None else lambda: taken_draws(draws(), places)
     return replace(found, codes=np.argwhere(present).astype(np.int64), draws=kept, **numbers)
+
+
+def _also(kind: str, column: str, names: Sequence[str]) -> str:
+    """The class by groups, or of all rows, that would answer a sum or a mean as well as a table."""
+    others = [name for name in names if name != column]
+    if not others:
+        return f" or {(Sums(column) if kind == 'sum' else Means(column)).text}"
+    by_group = GroupedSums if kind == "sum" else GroupedMeans
+    return f" or {by_group(column, by=others).text}" if len(others) <= MOST_BY else ""

@@ -9,7 +9,7 @@ A moment is the sum of a column less its middle, or of products of two such: for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -149,10 +149,10 @@ def _both(
 
 
 def moment_values(
-    selection: Selection, axis: int, other: int | None
+    selection: Selection, axis: int, other: int | None, centres: Sequence[float] = ()
 ) -> tuple[Floats, Floats, Floats]:
     """What a row of each cell adds: the least, the greatest, and the number expected of it."""
-    least, greatest, middle = _less_middle(selection, axis)
+    least, greatest, middle = _less_centre(selection, axis, *centres[:1])
     if other == axis:
         ends = least**2, greatest**2
         crosses = (least <= 0) & (greatest >= 0)
@@ -161,7 +161,7 @@ def moment_values(
         ) / 3  # values spread evenly over the cell
         least, greatest = np.where(crosses, 0.0, np.minimum(*ends)), np.maximum(*ends)
     elif other is not None:
-        low, high, mean = _less_middle(selection, other)
+        low, high, mean = _less_centre(selection, other, *centres[1:])
         corners = [one * two for one in (least, greatest) for two in (low, high)]
         least, greatest = np.minimum.reduce(corners), np.maximum.reduce(corners)
         middle = middle * mean
@@ -171,10 +171,13 @@ def moment_values(
     return least, greatest, np.where(outer, middle * share, 0.0)
 
 
-def _less_middle(selection: Selection, axis: int) -> tuple[Floats, Floats, Floats]:
-    """The least, greatest and mean value of each cell of a column, less its middle."""
+def _less_centre(
+    selection: Selection, axis: int, centre: float | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """The least, greatest and mean value of each cell of a column, less its middle or another centre."""
     part, column = selection.pieces[axis], selection.columns[axis]
-    low, high = (np.asarray(each) - middle_of(column) for each in part.values())
+    taken = middle_of(column) if centre is None else centre
+    low, high = (np.asarray(each) - taken for each in part.values())
     low, high = np.where(part.in_domain, low, 0.0), np.where(part.in_domain, high, 0.0)
     if part.is_cut:
         low = np.minimum.reduceat(low, part.starts)
