@@ -46,7 +46,10 @@ def _coded(
     A client that stopped, or refused, would tell that its answer is undeclared.
     """
     known = {value: code for code, value in enumerate(question.values)}
-    codes = np.array([known.get(_text(answer), -1) for answer in answers], dtype=np.int64)
+    texts = map(_text, answers)
+    codes = np.array(
+        [-1 if text is None else known.get(text, -1) for text in texts], dtype=np.int64
+    )
     unknown = codes < 0
     codes[unknown] = samplers.uniform_below(len(known), int(unknown.sum()), entropy=entropy)
     return codes
