@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def _number(answer: Any, low: float) -> float:
     try:
         found = float(answer)
     except OverflowError:
-        return math.inf if answer > 0 else -math.inf
+        return math.inf if isinstance(answer, int | Fraction) and answer > 0 else -math.inf
     except Exception:  # whatever it is, it is no number
         return low
     return low if math.isnan(found) else found
