@@ -54,8 +54,7 @@ MOST_TERMS = 1_000
 """Operations in one condition of a live question, each of which an engine works out for every row."""
 MOST_LISTED = 10_000
 """Literals in all its lists."""
-DEEPEST = 24
-"""Deeper ones would be charged, and then not be rendered: a function takes many levels of some databases' SQL."""
+DEEPEST = 40
 POWERS = range(1, 9)
 """Whole powers that are written out as products."""
 LONGEST_PATTERN, MOST_WILDCARDS = 1_000, 20
