@@ -57,7 +57,7 @@ def test_a_release_joins_texts_as_an_engine_does():
         assert reach_of(condition, {"m": texts(frozenset({"x" * letters}))}).only is met
 
 
-@pytest.mark.parametrize("pattern", ["%_x" * 200_000, "_" * 1_001, "%a" * 21])
+@pytest.mark.parametrize("pattern", ["%_x" * 20_000, "_" * 1_001, "%a" * 21])
 def test_a_pattern_that_matches_by_deep_recursion_is_refused_before_the_charge(pattern, tmp_path):
     with pytest.raises(dc.BadQuestion, match="at most 1,000 and 20 are matched"):
         counted(f"m LIKE '{pattern}'", ledger=tmp_path / "ledger.db")

@@ -95,7 +95,7 @@ LOCAL_MODEL: tuple[Mutant, ...] = (
         name="a-number-too-large-for-a-double-stops-a-client",
         trap=33,
         file="src/discreet/local/clients/perturbing.py",
-        old="    except OverflowError:\n        return math.inf if answer > 0 else -math.inf\n    except Exception:",
+        old="    except OverflowError:\n        return math.inf if isinstance(answer, int | Fraction) and answer > 0 else -math.inf\n    except Exception:",
         new="    except (TypeError, ValueError):",
         tests=(f"{COLLECTING}::test_no_answer_stops_a_client_whatever_it_is",),
     ),

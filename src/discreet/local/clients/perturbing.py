@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,10 @@ def _coded(
     A client that stopped, or refused, would tell that its answer is undeclared.
     """
     known = {value: code for code, value in enumerate(question.values)}
-    codes = np.array([known.get(_text(answer), -1) for answer in answers], dtype=np.int64)
+    texts = map(_text, answers)
+    codes = np.array(
+        [-1 if text is None else known.get(text, -1) for text in texts], dtype=np.int64
+    )
     unknown = codes < 0
     codes[unknown] = samplers.uniform_below(len(known), int(unknown.sum()), entropy=entropy)
     return codes
@@ -82,7 +86,7 @@ def _number(answer: Any, low: float) -> float:
     try:
         found = float(answer)
     except OverflowError:
-        return math.inf if answer > 0 else -math.inf
+        return math.inf if isinstance(answer, int | Fraction) and answer > 0 else -math.inf
     except Exception:  # whatever it is, it is no number
         return low
     return low if math.isnan(found) else found
