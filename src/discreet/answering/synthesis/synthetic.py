@@ -58,7 +58,7 @@ class SyntheticTable:
     names: tuple[str, ...]
     codes: Codes
     """One row a row, one column a column."""
-    places: Integers
+    places: npt.NDArray[np.int16]
     """Where inside its cell each value lies, of `PLACES`."""
     notes: tuple[str, ...] = ()
     """What the rows do not show."""
@@ -268,7 +268,9 @@ def _notes(
     return tuple(found)
 
 
-def _decoded(column: Column, codes: Codes, places: Integers) -> tuple[list[Any], Integers]:
+def _decoded(
+    column: Column, codes: Codes, places: npt.NDArray[np.int16]
+) -> tuple[list[Any], Integers]:
     """Values of a column, and which of them each row has; equal places in equal cells are decoded once."""
     many = _places_inside(column)
     inside = places.astype(np.int64) * many // PLACES

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LARGEST = 5792
 """Cells of all columns together up to which rows are settled: the wanted counts are that squared."""
 RAKINGS, LEAST, TINY = 4, 1e-6, 1e-300
-LOOKED_AT, LEAST_LOOKED_AT, COMPARED = 4096, 256, 1 << 16
+LOOKED_AT, LEAST_LOOKED_AT, COMPARED = 4096, 96, 1 << 16
 """Rows that are looked at in one step, at most and at least; and how many of their values are compared."""
 FIRST_MOVED = 32
 """Rows that are moved in the first step: all that would gain, at once, would overshoot."""
@@ -68,7 +68,7 @@ def wanted_pairs(
         if total > 1 and measured.determines((name,)):
             variance = measured.cell_variance((name,)) / total**2
             shares = shrunk(shares, measured.table((name,)) / total, variance)
-        wanted[parts[place], parts[place]] = np.diag(shares)
+        np.fill_diagonal(wanted[parts[place], parts[place]], shares)
         singles.append(shares)
     for one, other in combinations(range(len(names)), 2):
         shares, pair = model.marginal([one, other]), (names[one], names[other])
@@ -101,7 +101,8 @@ def _shares(counts: Singles) -> Floats:
 
 def raked(table: Floats, first: Floats, second: Floats) -> Floats:
     """The table scaled along both axes until its sums are nearly the given ones."""
-    found = table + LEAST * np.outer(first, second)  # so that no row or column is empty
+    found = (LEAST * first)[:, None] * second  # so that no row or column is empty
+    found += table
     for _ in range(RAKINGS):
         found *= (first / np.maximum(found.sum(axis=1), TINY))[:, None]
         found *= (second / np.maximum(found.sum(axis=0), TINY))[None, :]
