@@ -184,8 +184,8 @@ MARGINALS = (
         name="distances-below-zero-take-the-noise-out-of-usual-errors",
         trap=42,
         file="src/discreet/families/tables/answer/models/usual_errors.py",
-        old="alike = max(float(own.sum()), LEAST_DISTANCE * std) * shared",
-        new="alike = max(float(own.sum()), 1e-9) * shared",
+        old="own = np.maximum(own, 0.0)  # as every distance is; below 0 there is nothing but noise",
+        new="own = own * 1.0",
         tests=(
             "tests/marginals/test_usual_errors.py::"
             "test_a_distance_below_zero_leaves_the_noise_in_every_interval",
