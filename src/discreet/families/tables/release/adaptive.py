@@ -17,7 +17,8 @@ Error:       where residuals of a table were measured at its own cells, exact as
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -89,7 +90,9 @@ from discreet.schema import Schema
 AUDIT = Fraction(3, 100)
 """The share of the budget for the model's own error."""
 ROUNDS = 2
-HALVINGS = 40
+HALVINGS = 30
+LEAST_VARIANCE = 1e-12
+"""Of noise so small that it is none: it is divided by."""
 STEPS = (40, 140)
 FITTED = 0.9
 FORESEEN = (
@@ -208,11 +211,12 @@ class PreparedAdaptive(PreparedClass):
         noise = self.closed.expected()
         if people is None:
             return noise
-        wanted = sum(model_variation(size, noise, people) for size in self._sizes)
+        sizes = Counter(self._sizes)
+        wanted = _summed(model_variation, sizes, noise, people)
         least, most = 0.0, 2 * noise  # a model is at most `OVERHEAD` times as bad as this noise
         for _ in range(HALVINGS):
             middle = (least + most) / 2
-            if sum(predicted_variation(size, middle, people) for size in self._sizes) < wanted:
+            if _summed(predicted_variation, sizes, middle, people) < wanted:
                 least = middle
             else:
                 most = middle
@@ -390,6 +394,7 @@ class _Fitting:
             ]
         )
         self.measured += found
+        known = self._known()
         candidates = [
             Candidate(
                 pair=place,
@@ -400,7 +405,7 @@ class _Fitting:
                 price=self._price(query),
                 power=1 if self.prepared.accounting is Accounting.BASIC else 2,
                 weight=float(self.pair_weights[place]),
-                known=self._known(query),
+                known=known.get(query, 0.0),
             )
             for at, ((place, _, query, reduced), each) in enumerate(zip(coarse, found, strict=True))
         ]
@@ -417,10 +422,15 @@ class _Fitting:
             return math.sqrt(2) * moved.l1 / scale
         return moved.l2_squared / (2 * scale**2)
 
-    def _known(self, query: Residual) -> float:
-        """1 / variance of the noise on each cell that the same residual was measured with before."""
-        scale = float(prod(query.shape(self.schema)))
-        return sum(scale**2 / each.law.variance for each in self.measured if each.query == query)
+    def _known(self) -> dict[Residual, float]:
+        """1 / variance of the noise on each cell, for the residuals that were measured before."""
+        found: dict[Residual, float] = {}
+        for each in self.measured:
+            if isinstance(each.query, Residual):
+                scale = float(prod(each.query.shape(self.schema)))
+                precision = scale**2 / max(each.law.variance, LEAST_VARIANCE)
+                found[each.query] = found.get(each.query, 0.0) + precision
+        return found
 
     def _measure(self, chosen: list[tuple[Residual, float]], share: Budget) -> None:
         largest = max(cost for _, cost in chosen)
@@ -484,6 +494,13 @@ class _Fitting:
 
     def _places(self, columns: tuple[str, ...]) -> list[int]:
         return [self.place[name] for name in columns]
+
+
+def _summed(
+    variation: Callable[[int, float, int], float], sizes: Counter[int], error: float, people: int
+) -> float:
+    """Over all tables; those of one size are alike."""
+    return sum(many * variation(size, error, people) for size, many in sizes.items())
 
 
 def _varied(columns: tuple[str, ...], schema: Schema) -> tuple[str, ...]:

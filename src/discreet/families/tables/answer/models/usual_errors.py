@@ -31,6 +31,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 from statistics import NormalDist
 
@@ -55,8 +56,8 @@ LEAST = 1.0
 """No interval is narrower than a row to either side."""
 DEVIATION = 1.25
 """A standard deviation, in mean absolute errors, of normal numbers."""
-MOST_CELLS_LOOKED_AT = 1 << 17
-"""A plan looks at the largest cells of a table; the many small ones change little."""
+PLACES = 256
+"""Cells for which a plan computes shares; those between them are taken to be alike."""
 FAR_BELOW = -30.0
 """So many deviations below 0, what is left of a normal law above 0 is an exponential one."""
 
@@ -72,13 +73,18 @@ def factor_at(confidence: Exactable) -> float | None:
 
 def shares_of(counts: Floats) -> Floats:
     """The part of a table's distance that each cell may hold. They add up to more than 1."""
-    return _spread(counts, _free(counts.shape))
+    return _spread(counts, 1.0, _free(counts.shape))
 
 
+@lru_cache(maxsize=4096)
 def shares_of_falling_counts(shape: tuple[int, ...], people: int) -> float:
     """What the shares of all cells come to where counts fall as 1, 1/2, 1/3, ... (Zipf's law)."""
-    falling = 1 / np.arange(1.0, min(prod(shape), MOST_CELLS_LOOKED_AT) + 1)
-    return float(_spread(people * falling / falling.sum(), _free(shape)).sum())
+    cells = prod(shape)
+    ends = np.unique(np.geomspace(1.0, cells + 1.0, PLACES).round())
+    alike = np.diff(ends)  # the largest cells one by one, of the small ones many together
+    falling = 1 / ends[:-1]
+    counts = people * falling / (alike * falling).sum()
+    return float((alike * _spread(counts, alike, _free(shape))).sum())
 
 
 def _free(shape: tuple[int, ...]) -> float:
@@ -86,12 +92,15 @@ def _free(shape: tuple[int, ...]) -> float:
     return prod(max(size - 1, 0) for size in shape) / max(prod(shape), 1)
 
 
-def _spread(counts: Floats, free: float) -> Floats:
+def _spread(counts: Floats, alike: Floats | float, free: float) -> Floats:
+    """`alike`: how many cells each count stands for."""
     largest = np.zeros(counts.shape)
+    cells = np.broadcast_to(alike, counts.shape).sum()
     for power in POWERS:
         own = (np.maximum(counts, 0.0) + OFFSET) ** power
-        size = free * own + (1 - free) * own.mean()
-        np.maximum(largest, size / size.sum(), out=largest)
+        total = (alike * own).sum()
+        size = free * own + (1 - free) * total / cells
+        np.maximum(largest, size / total, out=largest)
     return largest
 
 
