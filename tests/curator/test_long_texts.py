@@ -7,6 +7,8 @@ long enough, and the question failed after its charge. So both told whether such
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -25,7 +27,7 @@ values = ["F", "M"]
 LETTERS = 100_000
 
 
-def counted(condition: str, **more: object) -> float:
+def counted(condition: str, **more: Any) -> float:
     """How many of two short texts and a long one meet a condition, without noise."""
     table = pd.DataFrame({"m": ["F", "M", "x" * LETTERS]})
     with (

@@ -16,6 +16,7 @@ from datetime import date, datetime
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
 
@@ -101,7 +102,7 @@ ENDS = {
 
 def table(random: Random, rows: int = 1500) -> pa.Table:
     """Extreme values side by side: every value of each column, and many of their combinations."""
-    columns = {"i": WHOLE, "j": WHOLE, "x": REAL, "y": REAL, "d": DAYS, "t": MOMENTS, "m": TEXTS, "b": [True, False, None]}  # fmt: skip
+    columns: dict[str, Any] = {"i": WHOLE, "j": WHOLE, "x": REAL, "y": REAL, "d": DAYS, "t": MOMENTS, "m": TEXTS, "b": [True, False, None]}  # fmt: skip
     types = {"i": pa.int64(), "j": pa.int64(), "x": pa.float64(), "y": pa.float64(), "d": pa.date32(), "t": pa.timestamp("us"), "m": pa.string(), "b": pa.bool_()}  # fmt: skip
     drawn = [{name: random.choice(values) for name, values in columns.items()} for _ in range(rows)]
     return pa.Table.from_pylist(drawn, pa.schema(list(types.items())))

@@ -100,11 +100,11 @@ def _column(kind: str, random: Random) -> str:
         ])  # fmt: skip
         return f"{nulls}{outside}range = [{low}, {high}]\nwidth = {width}"
     if kind == "number":
-        low, high = pick([
+        least, most = pick([
             (0, 1), (-1, 1), (-0.1, 0.3), (1e-9, 3e-9), (-1e6, 1e12), (0.1, 0.7), (-3.3, -1.1), (1e15, 1e15 + 3),
         ])  # fmt: skip
         closed = pick(("left", "right"))
-        return f'{nulls}{outside}bounds = [{low}, {high}]\nbits = {random.randrange(1, 5)}\nclosed = "{closed}"'
+        return f'{nulls}{outside}bounds = [{least}, {most}]\nbits = {random.randrange(1, 5)}\nclosed = "{closed}"'
     if kind == "category":
         if not random.randrange(3):
             return f"{nulls}undeclared = true"
@@ -128,14 +128,14 @@ def values_of(column: Column, random: Random) -> Any:
             [low, high, low, high, low - 1, high + 1, (low + high) // 2, 0, 2**63 - 1, -(2**63)]
         )
     if column.kind == "number":
-        low, high = (float(end) for end in column.value_bounds or (0, 0))
+        least, most = (float(end) for end in column.value_bounds or (0, 0))
         near = [
-            math.nextafter(low, math.inf),
-            math.nextafter(high, -math.inf),
-            math.nextafter(high, math.inf),
+            math.nextafter(least, math.inf),
+            math.nextafter(most, -math.inf),
+            math.nextafter(most, math.inf),
         ]
-        odd = [math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324, 1.7e308]
-        return pick([low, high, low, high, *near, (low + high) / 2, *odd])
+        odd: list[Any] = [math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324, 1.7e308]
+        return pick([least, most, least, most, *near, (least + most) / 2, *odd])
     if column.kind == "category":
         return pick(["F", "M", "1", "2.5", "-0", "a", "", "b c", "ü", "zz", "1.0"])
     if column.kind == "boolean":
