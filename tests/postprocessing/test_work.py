@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +22,7 @@ from discreet.postprocessing.across import across, ranks
 from discreet.postprocessing.functions import apply
 from discreet.postprocessing.logic import compared
 from discreet.postprocessing.ratios import ratio_ends
+from discreet.postprocessing.reading.statement import SUBTOTALS
 from discreet.postprocessing.rows import unplaced
 from discreet.postprocessing.values import Labels, Levels, Noise, Numbers
 from discreet.privacy.laws import DiscreteLaplaceLaw
@@ -562,3 +566,37 @@ def test_results_of_with_are_not_joined_and_the_refusal_says_what_compares_them(
         exact_release(joined)
     with pytest.raises(BadQuestion, match="declare a view"):
         exact_release("SELECT count(*) FROM people JOIN towns ON people.town = towns.town")
+
+
+def test_subtotals_are_said_to_be_told_from_nulls_by_grouping(
+    exact_release: Callable[[str], Answers],
+) -> None:
+    asked = "SELECT sex, town, {}count(*) AS n FROM people GROUP BY ROLLUP (sex, town)"
+    assert SUBTOTALS in exact_release(asked.format("")).notes
+    told = exact_release(asked.format("grouping(sex) AS g, "))
+    assert SUBTOTALS not in told.notes
+    assert {row.group["g"] for row in told} == {"0", "1"}
+
+
+def test_means_and_shares_stay_where_they_can_be_whatever_the_noise(tmp_path: Path) -> None:
+    """Groups of no rows at a tiny budget: quotients of noise lie anywhere. No chance is in it, for every number is cut."""
+    schema = dc.Schema.loads(
+        'dataset = "t"\n[columns.g]\nkind = "category"\nvalues = ["a", "b", "c", "d"]\n'
+        '[columns.x]\nkind = "integer"\nrange = [0, 9]\n'
+    )
+    table = pandas.DataFrame({"g": ["a"] * 40, "x": [3, 7] * 20})
+    means = {
+        "avg(CASE WHEN x > 4 THEN 1.0 ELSE 0 END)": (0, 1),
+        "avg(CASE WHEN x > 4 THEN 5 WHEN x > 2 THEN -3 END)": (-3, 5),
+        "avg(x > 4)": (0, 1),
+        "count(*) FILTER (WHERE x > 4) * 1.0 / count(*)": (0, math.inf),
+    }
+    with dc.Curator(table, schema, ledger=tmp_path / "l.db", cap=dc.Budget(epsilon=10)) as curator:
+        for asked, (low, high) in means.items():
+            found = curator.ask(
+                f"SELECT g, {asked} AS m FROM t GROUP BY g", budget=dc.Budget(epsilon="1/10")
+            ).columns[0]
+            there = ~np.isnan(found.lower)
+            assert (found.lower[there] >= low).all() and (found.upper[there] <= high).all(), asked
+            known = ~np.isnan(found.estimate)
+            assert ((found.estimate[known] >= low) & (found.estimate[known] <= high)).all(), asked

@@ -356,3 +356,20 @@ def test_a_draft_without_types_shows_a_template_of_each_kind_that_is_valid() -> 
     kinds = ["category", "boolean", "integer", "number", "date", "datetime"]
     assert [column.kind for column in schema.columns] == kinds
     assert "What each kind" not in draft(["age"], {"age": "INTEGER"})
+
+
+def test_the_sections_that_a_draft_offers_in_comments_are_understood() -> None:
+    offered = draft(["age"]).split("# [unit]")[1].split("# Any column")[0]
+    lines = [line.removeprefix("# ") for line in f"[unit]{offered}".splitlines()]
+    text = (
+        "\n".join(lines)
+        .replace('"..."', '"person"', 1)
+        .replace('["...", "..."]', '["person", "started_at", "hour"]')
+    )
+    columns = (
+        '[columns.started_at]\nkind = "datetime"\ngranularity = "hour"\n'
+        "range = [2020-01-01T00:00:00, 2020-12-31T23:59:59]\n"
+        '[columns.hour]\nkind = "integer"\nrange = [0, 23]\n'
+    )
+    schema = Schema.loads(f'dataset = "t"\n{text}\n{columns}')
+    assert schema.unit.identifier == "person" and schema.csv.names is not None

@@ -65,9 +65,9 @@ def _at_levels(
         confidence = levels.at(level)
         for row in range(len(left)):
             found = ends(row, confidence)
-            if found is None:
-                found = (0.0 if never_below[level, row] else -np.inf), np.inf
-            lower[level, row], upper[level, row] = found
+            low, high = (-np.inf, np.inf) if found is None else found
+            lower[level, row] = max(low, 0.0) if never_below[level, row] else low
+            upper[level, row] = high
     return lower, upper
 
 

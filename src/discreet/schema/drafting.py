@@ -65,6 +65,20 @@ adjacency = "add-remove"  # or "change-one", where the number of rows is public
 
 # [cap]  # the most that may ever be spent
 # epsilon = "1"
+
+# [csv]  # for CSV files whose format is not the usual one
+# names = ["...", "..."]  # every column in order, where the file has no header
+# delimiter = ";"
+# trim = true  # drop spaces around fields
+# null_strings = ["", "NA"]
+
+# [derived]  # a column that is a function of another costs nothing, such as the hour of a moment
+# hour = "extract(hour FROM started_at)"  # and declare it as a column: [columns.hour]
+
+# Any column: nulls have a group of their own (nulls = "cell", the default), or such rows are in
+# no count of the column (nulls = "exclude"). Undeclared values of a category share the group
+# (other), unless it says other = false. Values outside a range count at its ends
+# (outside = "edge", the default), in a group of their own ("other"), or nowhere ("exclude").
 """
 
 

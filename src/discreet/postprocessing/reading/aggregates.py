@@ -130,9 +130,9 @@ class AggregateRewriter:
                 return met
             known = exp.Not(this=exp.Is(this=exp.Paren(this=inside.copy()), expression=exp.Null()))
             columns = list(inside.find_all(exp.Column))
-            if all(self._never_null(each) for each in columns):
-                return Call("/", (met, self.rows(condition)))
-            return Call("/", (met, self.rows(self.both(condition, known))))
+            never = all(self._never_null(each) for each in columns)
+            counted = self.rows(condition if never else self.both(condition, known))
+            return _mean_of(Call("/", (met, counted)), [0, 1])
         branches = self._branches(inside)
         if branches is not None and (self._splits or self._are_counts(branches)):
             return self._piecewise(branches, condition, is_mean=is_mean)
@@ -162,10 +162,11 @@ class AggregateRewriter:
         )
         if not is_mean:
             return total
+        constants = [self._constant(value) for _, value in valued]
         if len(valued) == len(branches):
-            return Call("/", (total, self.rows(condition)))
+            return _mean_of(Call("/", (total, self.rows(condition))), constants)
         counted = _total([self.rows(self.both(condition, met)) for met, _ in valued])
-        return Call("/", (total, counted))
+        return _mean_of(Call("/", (total, counted)), constants)
 
     def _are_counts(self, branches: list[tuple[Any, Any]]) -> bool:
         """Whether a CASE is of one number, and 0 or null else: a count of rows."""
@@ -438,6 +439,13 @@ class _Moments:
 
 def _root(value: Expression) -> Expression:
     return Call("sqrt", (value,))
+
+
+def _mean_of(ratio: Expression, values: Sequence[Any]) -> Expression:
+    """A mean lies between the least and the largest of what it is a mean of, where all of these are known."""
+    if None in values:
+        return ratio
+    return Call("within", (ratio, Literal(min(values)), Literal(max(values))))
 
 
 def _total(parts: list[Expression]) -> Expression:

@@ -20,6 +20,7 @@ from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, P
 from discreet.postprocessing.reading.syntax import (
     QUANTILES,
     asks_between_rows,
+    asks_subtotals,
     is_known_column,
     usual_names,
     without_alias,
@@ -32,6 +33,7 @@ NOT_INTERPOLATED = (
     "percentile_cont is answered like percentile_disc, by a value that rows may hold: the point between two "
     "neighbouring rows cannot be seen behind the noise."
 )
+SUBTOTALS = "In a subtotal, null stands for all values of a column. GROUPING(column) is 1 there, and 0 where the value is really null."
 MOST_QUESTIONS = 200
 """Questions that one statement may be split into."""
 DEEPEST = 50
@@ -44,7 +46,8 @@ def read_statement(text: str, schema: Schema, dialect: Dialect) -> QueryPlan:
         if is_plain(tree, schema, spreads=not dialect.splits_sums):
             return plain_statement(dialect.question(tree), text)
         made = _Reader(schema, dialect, text).statement(tree)
-        return replace(made, notes=(NOT_INTERPOLATED,)) if asks_between_rows(tree) else made
+        notes = (NOT_INTERPOLATED,) * asks_between_rows(tree) + (SUBTOTALS,) * asks_subtotals(tree)
+        return replace(made, notes=notes)
     except RecursionError:
         raise BadQuestion("The question is nested too deeply to be read; flatten it.") from None
 

@@ -53,6 +53,14 @@ def asks_between_rows(tree: Any) -> bool:
     )
 
 
+def asks_subtotals(tree: Any) -> bool:
+    """Whether rows of several groupings are shown, and nothing beside them says which is which."""
+    from sqlglot import exp
+
+    several = tree.find(exp.Rollup, exp.Cube, exp.GroupingSets) is not None
+    return several and tree.find(exp.Grouping) is None
+
+
 def canonical(node: Any) -> str:
     """The same text for expressions that differ in case, quotes or parentheses around the whole."""
     from sqlglot import exp
