@@ -69,7 +69,7 @@ def test_a_move_changes_the_distance_by_what_is_said_before_it():
     places = rows + edges[:-1]
     there = edges[1] + source.integers(0, 4, 40)
     others = np.delete(places[chosen], 1, axis=1)
-    cells, steps = _moves(others, places[chosen, 1], there, 12)
+    cells, steps = _moves(others, places[chosen, 1], there, slice(int(edges[1]), int(edges[2])), 12)
     expected = float((missing.astype(float) ** 2).sum()) + _change(missing, cells, steps, 12)
     _add(missing, cells, steps)
     rows[chosen, 1] = there - edges[1]

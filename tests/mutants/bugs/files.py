@@ -110,7 +110,7 @@ FILES_AND_SIGNATURES = (
         name="verify-does-not-compare-claims",
         trap=41,
         file="src/discreet/releases/reproducing.py",
-        old="        claims += no_more_than_all_rows(claimed, prepared.query_class, release.public_rows)\n",
+        old="        claims += no_more_than_all_rows(claimed, made, release.public_rows)\n",
         new="        claims += [each for each in release.claims if each.query_class == text]\n",
         tests=(FORGING,),
     ),

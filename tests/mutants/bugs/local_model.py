@@ -63,8 +63,8 @@ LOCAL_MODEL: tuple[Mutant, ...] = (
         name="an-undeclared-answer-stops-a-client",
         trap=33,
         file="src/discreet/local/clients/perturbing.py",
-        old="known.get(str(answer), -1)",
-        new="known[str(answer)]",
+        old="known.get(text, -1)",
+        new="known[text]",
         tests=(f"{COLLECTING}::test_an_undeclared_answer_stops_no_client_and_counts_as_any_value",),
     ),
     Mutant(

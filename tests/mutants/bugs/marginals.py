@@ -192,39 +192,6 @@ MARGINALS = (
         ),
     ),
     Mutant(
-        name="the-noise-of-a-distance-left-out-of-usual-errors",
-        trap=42,
-        file="src/discreet/families/tables/answer/models/usual_errors.py",
-        old="    if std == 0:\n        return factor * mean\n",
-        new="    if std >= 0:\n        return factor * mean\n",
-        tests=(
-            "tests/marginals/test_usual_errors.py::"
-            "test_noise_of_a_distance_widens_the_interval_until_it_misses_as_often_as_it_may",
-        ),
-    ),
-    Mutant(
-        name="a-distance-below-zero-makes-a-model-certain",
-        trap=42,
-        file="src/discreet/families/tables/answer/models/model_table.py",
-        old="found[own] = table, model.likely_distance / max(1, table.size)",
-        new="found[own] = table, max(model.distance, 1.0) / max(1, table.size)",
-        tests=(
-            "tests/marginals/test_usual_errors.py::"
-            "test_a_distance_below_zero_does_not_make_a_model_certain",
-        ),
-    ),
-    Mutant(
-        name="an-earlier-release-read-by-the-usual-errors-of-now",
-        trap=42,
-        file="src/discreet/families/tables/answer/evidence.py",
-        old="of_each = part.facts.get(USUAL_ERRORS) == OF_EACH_TABLE",
-        new="of_each = True",
-        tests=(
-            "tests/marginals/test_usual_errors.py::"
-            "test_a_release_of_an_earlier_version_keeps_its_intervals",
-        ),
-    ),
-    Mutant(
         name="an-unmeasured-factor-at-high-confidence",
         trap=42,
         file="src/discreet/families/tables/answer/models/usual_errors.py",

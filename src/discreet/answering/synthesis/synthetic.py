@@ -164,7 +164,8 @@ def synthesize(
         )
     many = rows
     if many is None and counted is not None:
-        many = int(likely_rows(counted.estimate, counted.std, library.schema.people))
+        likely = likely_rows(counted.estimate, counted.std, library.schema.people)
+        many = int(likely if whole is None else counted.estimate)
     if many is None:
         counts = [rows_with_values(each) for each in ranges] + [round(e.rows) for e in others]
         if whole is not None:

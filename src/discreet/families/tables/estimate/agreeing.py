@@ -82,7 +82,7 @@ class AgreeingCounts:
         self._shared = shared_sets(sets) or []
         self._known = frozenset(self._shared)
         self._names, self._measured = tuple(names), measured
-        self.rows = max(0, round(float(measured(()))))
+        self.rows = max(0, round(float(measured(()).sum())))
         if most is not None:
             self.rows = min(self.rows, most)
         self._columns: Kept[str, Integers] = Kept()
