@@ -6,7 +6,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+WORKERS ?= 3 # tests wait for disks, servers and Spark: a third worker uses that time of two processors
 QUICK := tests/privacy tests/schema tests/queries tests/artifacts tests/docs tests/tools tests/test_public_names.py tests/test_rooms.py
 
 .DEFAULT_GOAL := help

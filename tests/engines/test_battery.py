@@ -45,7 +45,7 @@ def test_spark_counts_awkward_values_as_duckdb_does(
     name, schema = QUICK[place]
     listed = [values for values in LISTED if values.name == name]
     with setting("spark.sql.ansi.enabled", "true" if place % 2 else "false"):
-        outcome = compared(listed, [schema], ["Spark"], CONDITIONS[place::8])
+        outcome = compared(listed, [schema], ["Spark"], CONDITIONS[place::24])
     said(outcome, capsys)
     assert outcome.differences == []
     assert outcome.cells > 100
