@@ -139,7 +139,7 @@ def bridged_cells(
 
 
 def _most_of_boxes(errors: Floats) -> Floats:
-    """Of each draw the largest absolute sum over a box."""
+    """For each draw, the largest absolute sum over a box."""
     if errors.shape[1] > errors.shape[2]:
         errors = errors.transpose(0, 2, 1)
     sums = np.zeros((len(errors), errors.shape[1] + 1, errors.shape[2] + 1), dtype=np.float32)

@@ -105,7 +105,7 @@ def _spread(counts: Floats, alike: Floats | float, free: float) -> Floats:
 
 
 def mean_distance(distances: Sequence[float], variance: float) -> float:
-    """Of all tables of a model, at its upper end; `variance` is that of the noise in their sum."""
+    """The mean distance of all tables of a model, at its upper end; `variance` is that of the noise in their sum."""
     # A sum below 0 shows nothing but its noise, which stays in.
     return (max(math.fsum(distances), 0.0) + UPPER_END * math.sqrt(variance)) / len(distances)
 
