@@ -98,8 +98,9 @@ bench: $(VENV)/.bench
 	@$(BIN)/python benchmarks/run_all.py
 
 trust: $(VENV)/.test mutants audit
-	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "hypothesis and not trust" --hypothesis-profile=search
-	@$(BIN)/python -m pytest -q -m trust
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --fresh-noise
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --fresh-noise -m "hypothesis and not trust" --hypothesis-profile=search
+	@$(BIN)/python -m pytest -q --fresh-noise -m trust
 
 mutants: $(VENV)/.test
 	@$(BIN)/python tests/mutants/run.py

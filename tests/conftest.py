@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from discreet.core import noise
 from discreet.samplers.entropy import entropy_is_injected
-from tests import workers
+from tests import repeated_noise, workers
 
 # `make test` tries the same examples each time, so that a green tree stays green; `make trust` looks for new ones.
 # Neither fails because a machine is slow.
@@ -27,6 +28,30 @@ def noise_is_on() -> None:
     """No test begins behind the test door: a fixture that left it open would turn the noise of others off."""
     assert noise._observer.get() is None, "A fixture left the test door open."
     assert not entropy_is_injected(), "A fixture left injected entropy behind."
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--fresh-noise", action="store_true", help="draw other noise than in the run before"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    with repeated_noise.noise_of(None if repeated_noise.is_fresh(item) else item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """A fixture of several tests draws the same, whichever of them comes first."""
+    if fixturedef.scope == "function" or repeated_noise.is_fresh(request.node):
+        return (yield)
+    index = request.param_index if hasattr(request, "param_index") else 0
+    with repeated_noise.noise_of(f"{fixturedef.baseid}::{fixturedef.argname}[{index}]"):
+        return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:

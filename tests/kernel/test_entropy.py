@@ -30,6 +30,7 @@ from discreet.samplers.entropy import Entropy, current_entropy, entropy_is_injec
 from tests.kernel.test_samplers_goodness_of_fit import fit
 
 SOURCES = Path(discreet.__file__).parent
+pytestmark = pytest.mark.fresh_noise
 
 
 def run_script(text: str, where: Path) -> list[str]:
