@@ -213,7 +213,7 @@ class Library:
         return found[min(found, key=lambda each: (len(each), each))] if found else []
 
     def _leaving_out(self, over: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:
-        """Of columns that a row needs a cell in, those beside `columns` that leave rows out."""
+        """The columns of `over`, besides `columns`, whose missing values leave rows out."""
         return tuple(
             name
             for name in over

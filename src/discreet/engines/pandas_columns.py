@@ -168,7 +168,7 @@ def object_text(value: object, column: Column | None) -> str | None:
 
 
 def _identity(number: int | float | Decimal | Fraction) -> str | None:
-    """Of equal numbers one text, of others others: a double would make one person of two decimals."""
+    """One text for equal numbers, another for any other: as doubles, two decimals could become one person."""
     near = double_of(number)
     if near is None or number == int(number):
         return None if near is None else str(int(number))

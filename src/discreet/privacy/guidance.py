@@ -104,7 +104,7 @@ def _about_delta(delta: Fraction, people: int | None) -> list[str]:
 
 
 def _about_its_epsilon(budget: Budget, people: int | None) -> list[str]:
-    """Of a budget in rho or in mu, by the epsilon that it amounts to."""
+    """Warnings about a budget in rho or mu, judged by the epsilon that it amounts to."""
     if budget.amount == 0:
         return []
     delta = LARGE_DELTA if people is None else min(LARGE_DELTA, Fraction(1, 10 * people))

@@ -138,7 +138,7 @@ def _odd(session: Session, frame: Any) -> Iterator[str]:
 
 
 def _odd_remote(session: Session, frame: Any) -> Iterator[str]:
-    """Of a plan that only the server knows, what the client wrote down: one table, and no view, or files."""
+    """What is odd in a plan that only the server knows, judged by what the client wrote: one table that is no view, or files."""
     plan = frame._plan
     kind = type(plan).__name__
     if kind == "Read":

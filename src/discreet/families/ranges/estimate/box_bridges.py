@@ -43,7 +43,7 @@ CHANCES = (0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.035, 0.025, 0.018, 0.0114)
 LEAST_DELTA = 1e-4
 """Below, the tail of a few thousand draws says less than Chernoff's bound."""
 MULTIPLES = np.linspace(1, 6, 51)
-"""Of the last quantile, at which the tail is looked at."""
+"""Where the tail is looked at, as multiples of the last quantile."""
 
 
 def simulated_boxes(

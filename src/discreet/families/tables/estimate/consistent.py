@@ -220,7 +220,7 @@ class ConsistentTables:
     def covariance(
         self, columns: Columns, weights: Floats, others: Columns, other_weights: Floats
     ) -> float:
-        """Of the noise in two weighted sums of cells: they share the draws of what both were put together from."""
+        """The covariance of the noise in two weighted sums of cells: both use the draws of the measurements that they share."""
         theirs = {each.key: each for each in self._drawn(others, other_weights)}
         total = 0.0
         for mine in self._drawn(columns, weights):

@@ -82,7 +82,7 @@ class Block:
     numbers: Floats
     """The noisy number of a parity; those of a residual, in the order of its cells."""
     std: float
-    """Of the noise on each of them."""
+    """The standard deviation of the noise on each number."""
 
     @property
     def is_parity(self) -> bool:

@@ -29,7 +29,7 @@ DRAWN = 4
 MOST_DRAWN = 3000
 STEPS = 300
 GAIN = 1e-6
-"""Of a combination that is worth adding, in units of the largest at the start."""
+"""A combination is added if its gain is at least this part of the largest gain at the start."""
 
 _Prices = list[tuple[tuple[int, ...], Floats]]
 """For each set of columns, what each combination of its cells gains."""

@@ -42,7 +42,7 @@ lowered in turn there would be too many rows: nearly a half too many, where nois
 LISTED = 1 << 10
 """Combinations of cells up to which least squares looks at all of them at once."""
 STEPS = 30
-"""Of least squares, for each combination of cells."""
+"""Steps of least squares for each combination of cells."""
 
 
 class WholeCounts(ABC):

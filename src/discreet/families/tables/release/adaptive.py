@@ -92,7 +92,7 @@ AUDIT = Fraction(3, 100)
 ROUNDS = 2
 HALVINGS = 30
 LEAST_VARIANCE = 1e-12
-"""Of noise so small that it is none: it is divided by."""
+"""Stands for a variance of 0 where one divides by it."""
 STEPS = (40, 140)
 FITTED = 0.9
 FORESEEN = (

@@ -18,7 +18,7 @@ from discreet.families.tables.estimate.whole_tables import can_be_whole
 from discreet.schema import Schema
 
 FEW_COMBINATIONS = 1 << 16
-"""Of cells, up to which the tables of any algorithm over boolean columns are read from a whole table: it is found in about a second."""
+"""Up to so many combinations of cells, tables over boolean columns are read from a whole table, whatever the algorithm: finding it takes about a second."""
 TABLE = (
     "whole counts near all tables; cells in the order of the columns, the last one fastest (of columns of two cells, the "
     "first), or those that are not empty, each with its count"
