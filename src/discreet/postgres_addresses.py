@@ -66,9 +66,16 @@ def connected(address: Address, **more: Any) -> psycopg.Connection[Any]:
     except psycopg.Error as error:
         wanted = getattr(error, "pgconn", None)
         asks = typed is None and wanted is not None and wanted.needs_password
-        said = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        said = _reason(str(error)) or type(error).__name__
     if asks and sys.stdin.isatty():
         _typed[address.uri] = getpass.getpass(f"Password for {address}: ")
         return connected(address, **more)
     _typed.pop(address.uri, None)  # it may be the wrong one: the next try asks again
-    raise NoConnection(said[:300])
+    raise NoConnection(f"{said[:300]}.")
+
+
+def _reason(message: str) -> str:
+    """The last line of a driver's message that is a reason, on one line and without a full stop."""
+    lines = [" ".join(line.split()) for line in message.splitlines()]
+    reasons = [line for line in lines if line and not line.startswith("Is the server running")]
+    return reasons[-1].rstrip(".") if reasons else ""

@@ -326,6 +326,14 @@ def test_the_ledger_verifies_and_an_altered_one_does_not(discreet: Run, people: 
     assert discreet("ledger", "verify").code == 1
 
 
+def test_a_file_given_for_a_dataset_is_answered_with_the_option(
+    discreet: Run, people: Path
+) -> None:
+    (people / "spent.db").touch()
+    done = discreet("ledger", "show", "spent.db")
+    assert done.code == 2 and "discreet ledger show --ledger spent.db" in done.err
+
+
 def test_a_cap_is_raised_for_a_reason_and_never_lowered(discreet: Run, people: Path) -> None:
     assert discreet(*RELEASE).code == 0
     dataset = discreet("ledger", "show", "--json").json["datasets"][0]["dataset"]

@@ -51,8 +51,13 @@ def show(dataset: str | None, ledger_path: Path | str | None, as_json: bool) -> 
       discreet ledger show people --ledger ledger.db --json
     """
     from discreet.cli.output import print_json, print_table
-    from discreet.errors import did_you_mean
+    from discreet.errors import BadInput, did_you_mean
 
+    if ledger_path is None and dataset is not None and Path(dataset).is_file():
+        raise BadInput(
+            f"{dataset!r} is a file, and the name of a dataset is wanted here. For the ledger in that file: "
+            f"discreet ledger show --ledger {dataset}"
+        )
     with _existing(ledger_path) as ledger:
         entries = ledger.entries(dataset)
         charged = {entry.dataset for entry in ledger.entries(None)}

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -76,9 +76,11 @@ from discreet.families.tables.release.predicted_variation import (
     predicted_variation,
 )
 from discreet.families.tables.release.residual import (
+    MEAN_ABSOLUTE_NORMAL,
     PreparedResiduals,
     ResidualMarginals,
     refused_sets,
+    tables_of_noise,
 )
 from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
 from discreet.privacy.budget import Budget
@@ -202,8 +204,44 @@ class PreparedAdaptive(PreparedClass):
 
     def _lost(self, people: int) -> list[float]:
         """The rows that the model will get wrong in each table."""
-        noise = self.closed.expected()
-        return [2 * people * model_variation(size, noise, people) for size in self._sizes]
+        return [2 * people * each for each in self._variations(people)]
+
+    def _variations(self, people: int) -> list[float]:
+        """The total variation that is foreseen for each table."""
+        noise, columns = self.closed.expected(), self._of_columns(people)
+        return [
+            model_variation(size, noise, people, [columns[name] for name in each])
+            for each, size in zip(self.sets, self._sizes, strict=True)
+        ]
+
+    def _of_columns(self, people: int) -> dict[str, float]:
+        """The total variation that noise leaves in the table of each column."""
+        asked = {name for each in self.sets for name in each}
+        sets = [(name,) for name in self.schema.names if name in asked]
+        share = self.share.times(one_way_share(self.drowning()))
+        tables = tables_of_noise(self.one_way_requests(sets, share), self.schema)
+        found = {}
+        for (name,) in sets:
+            error = MEAN_ABSOLUTE_NORMAL * math.sqrt(tables.cell_variance((name,)))
+            found[name] = predicted_variation(self.schema.column(name).cells, error, people)
+        return found
+
+    def one_way_requests(
+        self,
+        sets: Sequence[tuple[str, ...]],
+        share: Budget,
+        weights: Sequence[Fraction] | None = None,
+    ) -> list[Request]:
+        """The tables of single columns, by their residuals."""
+        residuals = needed_residuals(sets, self.schema)
+        accounting = self.accounting
+        parts = residual_shares(
+            sets, residuals, self.schema, share=share, accounting=accounting, weights=weights
+        )
+        return [
+            Request(query, self.mechanism(part))
+            for query, part in zip(residuals, parts, strict=True)
+        ]
 
     def comparable(self, rows: int) -> float:
         """The noise, in rows on every cell, that would be as bad as the model: total variation, averaged over tables."""
@@ -212,11 +250,11 @@ class PreparedAdaptive(PreparedClass):
         if people is None:
             return noise
         sizes = Counter(self._sizes)
-        wanted = _summed(model_variation, sizes, noise, people)
+        wanted = sum(self._variations(people))
         least, most = 0.0, 2 * noise  # a model is at most `OVERHEAD` times as bad as this noise
         for _ in range(HALVINGS):
             middle = (least + most) / 2
-            if _summed(predicted_variation, sizes, middle, people) < wanted:
+            if sum(n * predicted_variation(k, middle, people) for k, n in sizes.items()) < wanted:
                 least = middle
             else:
                 most = middle
@@ -326,19 +364,7 @@ class _Fitting:
 
     def _measure_one_way(self) -> None:
         sets = [(name,) for name in self.names]
-        residuals = needed_residuals(sets, self.schema)
-        parts = residual_shares(
-            sets,
-            residuals,
-            self.schema,
-            share=self.one_way,
-            accounting=self.prepared.accounting,
-            weights=self._mattering(sets),
-        )
-        requests = [
-            Request(query, self.prepared.mechanism(part))
-            for query, part in zip(residuals, parts, strict=True)
-        ]
+        requests = self.prepared.one_way_requests(sets, self.one_way, self._mattering(sets))
         found = self.grant.measure(requests)
         self.measured += found
         tables = ResidualTables(self.schema, found, rows=self.public_rows)
@@ -494,13 +520,6 @@ class _Fitting:
 
     def _places(self, columns: tuple[str, ...]) -> list[int]:
         return [self.place[name] for name in columns]
-
-
-def _summed(
-    variation: Callable[[int, float, int], float], sizes: Counter[int], error: float, people: int
-) -> float:
-    """Over all tables; those of one size are alike."""
-    return sum(many * variation(size, error, people) for size, many in sizes.items())
 
 
 def _varied(columns: tuple[str, ...], schema: Schema) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
+from discreet.core.vault import Request
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.linear_widths import linear_half_width
 from discreet.families.shared.release.measured import MeasuredAtOnce, MeasuredByRequests
@@ -231,16 +232,22 @@ def cell_half_width(tables: ResidualTables, columns: tuple[str, ...], confidence
 
 def silent_tables(prepared: MeasuredByRequests) -> ResidualTables:
     """Tables put together from residuals of 0, or parities of 0: what is known of their noise beforehand."""
-    schema = prepared.schema
-    silent = [
-        Measurement(
-            query=request.query,
-            law=law,
-            sensitivity=request.query.sensitivity(schema),
-            cost=request.mechanism.cost(),
-            values=np.zeros(request.query.size(schema), dtype=np.int64),
+    return tables_of_noise(prepared.requests, prepared.schema)
+
+
+def tables_of_noise(requests: Sequence[Request], schema: Schema) -> ResidualTables:
+    """The same for requests that nobody has prepared a class with."""
+    silent = []
+    for request in requests:
+        sensitivity, size = request.query.sensitivity(schema), request.query.size(schema)
+        silent.append(
+            Measurement(
+                query=request.query,
+                law=request.mechanism.law(sensitivity, size=size),
+                sensitivity=sensitivity,
+                cost=request.mechanism.cost(),
+                values=np.zeros(size, dtype=np.int64),
+            )
         )
-        for request, law in zip(prepared.requests, prepared.laws, strict=True)
-    ]
     total_is_measured = any(getattr(each.query, "columns", None) == () for each in silent)
     return ResidualTables(schema, silent, rows=None if total_is_measured else 0)
