@@ -95,6 +95,8 @@ ROUNDS = 2
 HALVINGS = 30
 LEAST_VARIANCE = 1e-12
 """Stands for a variance of 0 where one divides by it."""
+SMOOTHED = 0.5
+"""The part of the noise in the table of a column that smoothing leaves, about."""
 STEPS = (40, 140)
 FITTED = 0.9
 FORESEEN = (
@@ -210,12 +212,12 @@ class PreparedAdaptive(PreparedClass):
         """The total variation that is foreseen for each table."""
         noise, columns = self.closed.expected(), self._of_columns(people)
         return [
-            model_variation(size, noise, people, [columns[name] for name in each])
+            model_variation(size, noise, people, sum(columns[name] for name in each))
             for each, size in zip(self.sets, self._sizes, strict=True)
         ]
 
     def _of_columns(self, people: int) -> dict[str, float]:
-        """The total variation that noise leaves in the table of each column."""
+        """The total variation that noise leaves in the smoothed table of each column."""
         asked = {name for each in self.sets for name in each}
         sets = [(name,) for name in self.schema.names if name in asked]
         share = self.share.times(one_way_share(self.drowning()))
@@ -224,7 +226,10 @@ class PreparedAdaptive(PreparedClass):
         for (name,) in sets:
             error = MEAN_ABSOLUTE_NORMAL * math.sqrt(tables.cell_variance((name,)))
             found[name] = predicted_variation(self.schema.column(name).cells, error, people)
-        return found
+        if self.accounting is Accounting.BASIC:
+            # Without a delta nothing is taken off: in doubt, noise on every cell has exact intervals.
+            return found
+        return {name: SMOOTHED * each for name, each in found.items()}
 
     def one_way_requests(
         self,

@@ -8,7 +8,6 @@ tables of an average pair are taken to differ by `DEPENDENCE` from those of inde
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -54,15 +53,15 @@ def sampling_variation(cells: int, people: int) -> float:
     return min(1.0, summed / people / 2)
 
 
-def model_variation(cells: int, error: float, people: int, columns: Sequence[float] = ()) -> float:
+def model_variation(cells: int, error: float, people: int, columns: float = 0.0) -> float:
     """The total variation of a model's table, of which those residuals are measured that are worth their noise.
 
     A model of the columns alone is off by their dependence, by the chance of drawing, and by the noise in the tables
-    of its single columns: `columns` is the total variation of each, and independent errors add up by their squares.
-    Noise on everything is off by `error` in a cell. A little less than the smaller of the two is left, for pairs differ.
+    of its single columns, `columns`. Noise on everything is off by `error` in a cell. A little less than the smaller
+    of the two is left, for pairs differ.
     """
     noise = OVERHEAD * predicted_variation(cells, error, people)
-    alone = min(1.0, DEPENDENCE + sampling_variation(cells, people) + math.hypot(*columns))
+    alone = min(1.0, DEPENDENCE + sampling_variation(cells, people) + columns)
     least, most = sorted((noise, alone))
     return least / math.pow(1 + (least / most) ** SHARPNESS, 1 / SHARPNESS)
 
