@@ -81,26 +81,31 @@ def _fields(line: str, csv: CsvOptions, most: int | None = None) -> list[str]:
     return fields
 
 
-def _field(text: str, at: int, csv: CsvOptions, ends: str = "") -> tuple[str, int, bool]:
-    """The field at a place, where it ends, and whether its quote was closed (or it had none)."""
+def _field(
+    text: str, at: int, csv: CsvOptions, ends: str = "", stop: int | None = None
+) -> tuple[str, int, bool]:
+    """The field at a place, where it ends, and whether its quote was closed (or it had none). The text ends at `stop`."""
     start, taken = at, ""
+    stop = len(text) if stop is None else min(stop, len(text))
     if csv.trim and " " not in (csv.delimiter, csv.quote):
-        while start < len(text) and text[start] == " ":
+        while start < stop and text[start] == " ":
             start += 1
-    if csv.quote and start < len(text) and text[start] == csv.quote:
+    if csv.quote and start < stop and text[start] == csv.quote:
         pieces: list[str] = []
         at = start + 1
         while True:
-            closing = text.find(csv.quote, at)
+            closing = text.find(csv.quote, at, stop)
             if closing < 0:
-                return "".join([*pieces, text[at:]]), len(text), False
-            if text[closing + 1 : closing + 2] != csv.quote:
+                return "".join([*pieces, text[at:stop]]), stop, False
+            if text[closing + 1 : min(closing + 2, stop)] != csv.quote:
                 break
             pieces.append(text[at : closing + 1])
             at = closing + 2
         taken, at = "".join([*pieces, text[at:closing]]), closing + 1
-    found = [place for mark in (csv.delimiter, *ends) if (place := text.find(mark, at)) >= 0]
-    end = min([*found, len(text)])
+    for mark in (csv.delimiter, *ends):  # the later ones look no further than the one before found
+        place = text.find(mark, at, stop)
+        stop = place if place >= 0 else stop
+    end = stop
     return taken + text[at:end], end, True
 
 
@@ -108,7 +113,7 @@ def _records(text: str, csv: CsvOptions, longest: int) -> list[list[str]]:
     """Records of a text whose last line is ended, with line breaks in quoted fields."""
     records, at = [], 0
     while at < len(text):
-        record = _spanning_record(text, at, csv)
+        record = _spanning_record(text, at, csv, at + longest + 2)
         line_end = text.index("\n", at)
         if record is not None and _size(text[at : record[1]]) <= longest:
             fields, at = record
@@ -120,12 +125,17 @@ def _records(text: str, csv: CsvOptions, longest: int) -> list[list[str]]:
     return records
 
 
-def _spanning_record(text: str, at: int, csv: CsvOptions) -> tuple[list[str], int] | None:
-    """The fields of a record and the place of the line feed that ends it; None if a quote stays open."""
+def _spanning_record(
+    text: str, at: int, csv: CsvOptions, stop: int
+) -> tuple[list[str], int] | None:
+    """The fields of a record and the place of the line feed that ends it; None if that is not before `stop`.
+
+    A longer record is no record, so nobody looks further: a file of a million open quotes would take hours.
+    """
     fields = []
     while True:
-        field, at, closed = _field(text, at, csv, "\n")
-        if not closed or at >= len(text):
+        field, at, closed = _field(text, at, csv, "\n", stop)
+        if not closed or at >= min(stop, len(text)):
             return None
         fields.append(field)
         if text[at] == "\n":
