@@ -109,10 +109,12 @@ class TableBatches:
             table, found, one, found, one, None, confidence, most=most, codes=codes
         )
         if table.whole is not None:
-            return around(counted, table.whole.counts[tuple(codes)], table.whole)
-        counted = self._with_trees(counted, names, asked.codes, confidence)
+            counted = around(counted, table.whole.counts[tuple(codes)], table.whole)
+        else:
+            counted = self._with_trees(counted, names, asked.codes, confidence)
+        as_measured = table.whole is not None and table.whole.as_measured
         nothing = impossible_rows(schema, names, asked.codes)
-        if not nothing.any():
+        if as_measured or not nothing.any():
             return counted
         return counted.replaced(nothing, CERTAIN)
 

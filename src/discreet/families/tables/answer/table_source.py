@@ -236,8 +236,14 @@ class TableSource(Source):
         return () if reading is None else (reading,)
 
     def _impossible(self, selection: Selection) -> Bools | None:
-        """The cells of the selection's columns that are empty by declaration, if they can be listed."""
+        """The cells of the selection's columns that are empty by declaration, if they can be listed.
+
+        None of them, where answers are as measured: with nothing in them, others would no longer add up.
+        """
         if not declares_empty_cells(self._schema) or prod(selection.shape) > MOST_CELLS:
+            return None
+        agreement = self._library.agreement
+        if agreement is not None and agreement.as_measured:
             return None
         return impossible_cells(self._schema, selection.names)
 
