@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.answering import ReleaseReader
+from discreet.answering.combining import APART_NOTE
 from discreet.artifacts.release import AS_MEASURED
 from discreet.errors import BadInput, NotAnswerable
 from discreet.families.tables.answer.evidence import AGREEING_WITHIN, COMPLETE_ROWS, WITHOUT_A_CELL
@@ -270,6 +271,53 @@ def test_tables_of_parts_side_by_side_add_up_with_one_another(table, workload):
     if alone:
         totals = {float(each.sum()) for each in alone.values()}
         assert totals == {reader.ask("SELECT count(*) FROM t").only.estimate}
+
+
+@pytest.mark.parametrize(("adjacency", "algorithm"), [("add-remove", "adaptive-tree"), ("change-one", "strategy")])  # fmt: skip
+def test_ranges_beside_tables_of_the_same_column_add_up_with_them(adjacency, algorithm, tmp_path):
+    """Ranges, cells and groups, asked one by one or as arrays; claims and usefulness allow for how far they were moved."""
+    schema = Schema.loads(
+        f'dataset = "t"\nadjacency = "{adjacency}"\n[columns.x]\nkind = "integer"\nrange = [0, 19]\n[columns.a]\nkind = "boolean"\n'
+    )
+    table = pandas.DataFrame({"x": [None, 2, 3, 3, 17] * 12, "a": [True, False, None] * 20})
+    workload = ["intervals(x)", "marginals(x, a)", "marginals(a)"]
+    found = release(
+        table, schema, budget=Budget(epsilon="1/2"), workload=workload,
+        algorithms={workload[0]: algorithm}, ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    assert verify(found, thorough=True).ok
+    reader = ReleaseReader(found)
+    cells = reader.ask("SELECT x, count(*) FROM t GROUP BY x").columns[0].estimate
+    both = reader.ask("SELECT x, a, count(*) FROM t GROUP BY x, a").columns[0].estimate
+    assert np.array_equal(both.reshape(21, 3).sum(axis=1), cells) and both.min() >= 0
+    assert cells.sum() == reader.ask("SELECT count(*) FROM t").only.estimate
+    low, high = np.array([(a, b) for a in range(20) for b in range(a, 20)]).T
+    many = reader.count_many("x", low, high)
+    sums = np.append(0, np.cumsum(cells))
+    assert np.array_equal(many.estimate, sums[high + 1] - sums[low])
+    assert (many.lower <= many.estimate).all() and (many.estimate <= many.upper).all()
+    for place in (0, 57, 209):
+        one = reader.ask(f"SELECT count(*) FROM t WHERE x BETWEEN {low[place]} AND {high[place]}").only  # fmt: skip
+        assert (one.estimate, one.lower, one.upper) == (many.estimate[place], many.lower[place], many.upper[place])  # fmt: skip
+    assert np.array_equal(reader.count_cells(["x"], np.arange(21)[:, None]).estimate, cells)
+    alone = ReleaseReader(replace(found, parts=found.parts[:1])).count_many("x", low, high).estimate  # fmt: skip
+    moved = float(np.abs(many.estimate - alone).max())
+    stated = ReleaseReader(replace(found, parts=found.parts[:1])).usefulness("intervals(x)", delta="1/20")  # fmt: skip
+    told = reader.usefulness("intervals(x)", delta="1/20").bound
+    assert told == 60 if adjacency == "change-one" and told == 60 else told >= stated.bound + moved - 1  # fmt: skip
+
+
+def test_what_was_measured_by_itself_beside_tables_says_that_sums_may_differ(tmp_path):
+    schema = Schema.loads('dataset = "t"\n[columns.x]\nkind = "integer"\nrange = [0, 9]\n[columns.a]\nkind = "boolean"\n')  # fmt: skip
+    table = pandas.DataFrame({"x": list(range(10)) * 6, "a": [True, False] * 30})
+    asked = ['predicates("x >= 5")', "marginals(2)"]
+    reader = ReleaseReader(release(table, schema, budget=Budget(epsilon=1), workload=asked, ledger=tmp_path / "l.db"))  # fmt: skip
+    question = "SELECT count(*) FROM t WHERE x >= 5"
+    assert APART_NOTE in reader.ask(question).notes
+    assert APART_NOTE not in reader.ask("SELECT count(*) FROM t WHERE a").notes
+    summed = reader.ask("SELECT x, count(*) FROM t WHERE x >= 5 GROUP BY x", additive=True)
+    whole = reader.ask(question, additive=True).only.estimate
+    assert abs(summed.columns[0].estimate.sum() - whole) < 1e-6
 
 
 @pytest.mark.parametrize("workload", [("marginals(2)",), ("marginals(3)",), ("marginals(a, b)", "marginals(2)")])  # fmt: skip

@@ -13,7 +13,7 @@ from discreet.answering.named_values import published_schema
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import TOGETHER, Release
 from discreet.errors import NotAnswerable
-from discreet.families.ranges.answer.joining import joined_sources
+from discreet.families.ranges.answer.joining import joined_sources, range_sums, total_of
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.agreement import (
@@ -156,6 +156,15 @@ class Library:
         return self._within(found[0][0]).over(columns) if len(found) == 1 else None
 
     @property
+    def agree_with_ranges(self) -> bool:
+        """Whether tables and trees of ranges were made to agree."""
+        return self._together and bool(self.ranges)
+
+    def agrees_within(self, columns: tuple[str, ...]) -> bool:
+        """Whether the table over these columns is about other rows than tables over others, and there are such."""
+        return self._agree_within and len(self.tables) > 1 and not self.is_complete(columns)
+
+    @property
     def _agree_within(self) -> bool:
         """Whether tables that leave out rows which others count agree each with itself."""
         return self._together or (self.agreement is not None and self.agreement.within)
@@ -163,8 +172,14 @@ class Library:
     @cached_property
     def _agreed(self) -> AgreedTables:
         assert self.agreement is not None
+        total = total_of(self) if self.agree_with_ranges else None
         return AgreedTables(
-            self.agreement, self.additive_tables, self.schema, self.release.public_rows
+            self.agreement,
+            self.additive_tables,
+            self.schema,
+            self.release.public_rows,
+            range_sums(self),
+            None if total is None else total.value,
         )
 
     def _within(self, table: NoisyTable) -> AgreedTables:
@@ -251,10 +266,15 @@ class Library:
         """The table over `columns` (in the schema's order), or a refusal that names the class."""
         return self._kept.get(columns, lambda: self._combined(columns))
 
-    def _combined(self, columns: tuple[str, ...]) -> WeightedTable:
+    def measured(self, columns: tuple[str, ...]) -> WeightedTable:
+        """The same as it was measured, whatever it agrees with; no model's."""
+        return self._combined(columns, as_measured=True)
+
+    def _combined(self, columns: tuple[str, ...], *, as_measured: bool = False) -> WeightedTable:
         found = self.usable(columns)
         if self.consistent.determines(columns):
-            return LinearTable(columns, self.consistent, self.agreed_over(columns))
+            whole = None if as_measured else self.agreed_over(columns)
+            return LinearTable(columns, self.consistent, whole)
         if not found:
             model = self._model_over(columns)
             if model is None:
@@ -277,8 +297,8 @@ class Library:
             sources.append(DrawnCells(key, table.columns, table.counts.shape))
         assert counts is not None
         counted = np.ascontiguousarray(counts)
-        whole = self.agreed_over(columns)
-        if whole is None and self._agree_within:
+        whole = None if as_measured else self.agreed_over(columns)
+        if whole is None and self._agree_within and not as_measured:
             whole = of_counts(columns, counted, self.schema, self.release.public_rows)
         return CombinedTable(columns, counted, tuple(noise), whole, tuple(sources))
 

@@ -21,6 +21,9 @@ import numpy as np
 from discreet.answering.library import Library
 from discreet.artifacts.release import ANSWERS, AS_MEASURED, TOGETHER, ErrorClaim, Part, Release
 from discreet.errors import NotAnswerable
+from discreet.families.ranges.answer.joining import moved_ranges
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.shared.release.trivial_claims import no_more_than_all_rows
 from discreet.families.tables.answer.agreement import can_be_agreed
 from discreet.families.tables.answer.evidence import (
@@ -113,7 +116,15 @@ def _said_together(
 
 
 def _moved(part: Part, release: Release, together: Library) -> float:
-    """How far answers about the cells of a part's tables lie from those that the part alone would give, at most."""
+    """How far answers to a part's queries lie from those that the part alone would give, at most."""
+    asked = part.query_class
+    if isinstance(asked, Ranges):
+        trees = [
+            each for each in together.ranges if isinstance(each, RangeSource) and each.part is part
+        ]
+        if asked.name == "quantiles" or not trees:
+            return 0.0
+        return asked.pieces * moved_ranges(together, trees[0])
     alone = Library(replace(release, parts=(part,)))
     farthest = 0.0
     for columns in sets_of(part, together):

@@ -11,8 +11,9 @@ Cells that the schema declares empty stay empty in whole counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -56,13 +57,31 @@ class AgreedTables:
     """Counts that add up, over any columns of some tables. Thread safe: see `Kept`."""
 
     def __init__(
-        self, agreement: Agreement, tables: ConsistentTables, schema: Schema, most: int | None
+        self,
+        agreement: Agreement,
+        tables: ConsistentTables,
+        schema: Schema,
+        most: int | None,
+        ranges: Mapping[str, Callable[[], list[Floats]]] = MappingProxyType({}),
+        total: float | None = None,
     ) -> None:
+        """`ranges`: for columns that a tree of ranges is over, the rows of halves of halves, from the tree and the tables.
+
+        `total`: the number of rows, where more is known of it than what tables say.
+        """
         self._agreement, self._tables, self._most = agreement, tables, most
+        self._ranges = ranges
         self._counts = None
         if not agreement.as_measured:
             empty = empty_tables(schema, agreement.sets, MOST_TIED) or {}
-            self._counts = AgreeingCounts(agreement.sets, schema.names, tables.table, most, empty)
+
+            def measured(columns: Columns) -> Floats:
+                known = total is not None and not columns
+                return np.array(total) if known else tables.table(columns)
+
+            self._counts = AgreeingCounts(
+                agreement.sets, schema.names, measured, most, empty, ranges
+            )
 
     def over(self, columns: Columns) -> Agreed | None:
         """Over columns in the schema's order; `None` where no table is over all of them."""
@@ -70,7 +89,8 @@ class AgreedTables:
             return None
         if self._counts is None:
             return Agreed(self._tables.table(columns), self._most, as_measured=True)
-        return Agreed(self._counts.over(columns), self._most)
+        ranged = len(columns) == 1 and columns[0] in self._ranges
+        return Agreed(self._counts.over(columns), self._most, includes_ranges=ranged)
 
 
 def of_counts(columns: Columns, counts: Floats, schema: Schema, most: int | None) -> Agreed:

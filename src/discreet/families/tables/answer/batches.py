@@ -108,10 +108,9 @@ class TableBatches:
         counted = self._finish(
             table, found, one, found, one, None, confidence, most=most, codes=codes
         )
+        counted = self._with_trees(counted, names, asked.codes, confidence)
         if table.whole is not None:
             counted = around(counted, table.whole.counts[tuple(codes)], table.whole)
-        else:
-            counted = self._with_trees(counted, names, asked.codes, confidence)
         as_measured = table.whole is not None and table.whole.as_measured
         nothing = impossible_rows(schema, names, asked.codes)
         if as_measured or not nothing.any():

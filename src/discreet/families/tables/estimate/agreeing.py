@@ -93,12 +93,14 @@ class AgreeingCounts:
         measured: Callable[[Columns], Floats],
         most: int | None = None,
         empty: Mapping[Columns, Bools] = MappingProxyType({}),
+        ranges: Mapping[str, Callable[[], list[Floats]]] = MappingProxyType({}),
     ) -> None:
         """`measured` gives a table over columns in the order of `names`: over none, the number of rows. It is at most `most`.
 
-        `empty`: tables with cells that hold no row, no column in two of them.
+        `empty`: tables with cells that hold no row, no column in two of them. `ranges`: for some columns the noisy rows of all
+        their cells, of halves, of halves of halves (see `_halves`), where more is known of these than sums of cells.
         """
-        self._empty = dict(empty)
+        self._empty, self._ranges = dict(empty), ranges
         self._inside = {name: columns for columns in self._empty for name in columns}
         self._shared = shared_sets(sets, self._empty) or []
         self._known = frozenset(self._shared)
@@ -132,7 +134,11 @@ class AgreeingCounts:
     def _found_column(self, name: str) -> Integers:
         if name in self._inside:
             return self._found((name,))
-        return split_rows(self._measured((name,)), self.rows)
+        return self._split(name)
+
+    def _split(self, name: str) -> Integers:
+        ranges = self._ranges[name]() if name in self._ranges else None
+        return split_rows(self._measured((name,)), self.rows, ranges)
 
     def _table(self, columns: Columns) -> Integers:
         if len(columns) == 1:
@@ -171,20 +177,23 @@ class AgreeingCounts:
             cells = is_open.shape[-1]
             noisy = np.where(is_open, self._measured(columns[: place + 1]), 0.0)
             table, flat = noisy.reshape(-1, cells), is_open.reshape(-1, cells)
-            own = split_rows(self._measured((name,)), self.rows)
+            own = self._split(name)
             found = split_table(table, counts.reshape(-1), own, flat)
             counts = moved_out(found, table, flat).reshape(noisy.shape)
         return counts
 
 
-def split_rows(noisy: Floats, rows: int) -> Integers:
+def split_rows(noisy: Floats, rows: int, sums: list[Floats] | None = None) -> Integers:
     """Whole counts of at least 0 that add up to `rows`: halves of halves, each near its noisy sum."""
     cells = len(noisy)
-    sums, sizes = _halves(_padded(noisy)), _halves(_padded(np.ones(cells)))
+    is_ranged = sums is not None
+    sums, sizes = sums or _halves(_padded(noisy)), _halves(_padded(np.ones(cells)))
     found = np.array([rows], dtype=np.int64)
     for sum_, size in zip(sums[1:], sizes[1:], strict=True):
         left, right = size[0::2], size[1::2]
-        # What both halves are off by together is shared by the number of their cells.
+        # What both halves are off by together is shared by the number of their cells; a tree's two halves have about the same noise.
+        if is_ranged:
+            left, right = np.minimum(left, 1.0), np.minimum(right, 1.0)
         off = (found - sum_[0::2] - sum_[1::2]) * left / np.maximum(left + right, 1.0)
         half = np.clip(np.rint(sum_[0::2] + off), 0, found)
         half = np.where(right > 0, half, found).astype(np.int64)
