@@ -14,14 +14,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.answering import ReleaseReader
-from discreet.answering.combining import APART_NOTE
+from discreet.answering.combining import APART_NOTE, that_adds_up
+from discreet.answering.estimates import Estimates
+from discreet.answering.library import Library
 from discreet.artifacts.release import AS_MEASURED
 from discreet.errors import BadInput, NotAnswerable
-from discreet.families.tables.answer.evidence import AGREEING_WITHIN, COMPLETE_ROWS, WITHOUT_A_CELL
+from discreet.families.tables.answer.evidence import (
+    AGREEING,
+    AGREEING_WITHIN,
+    COMPLETE_ROWS,
+    NONE_IN_EMPTY_CELLS,
+    WITHOUT_A_CELL,
+    agreement_of,
+)
 from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.families.tables.release import whole_answers
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
+from discreet.releases import run
+from discreet.releases.together import agreeing_parts
 from discreet.releases.verifying import verify
 from discreet.schema import Schema, keeps_every_row
 from tests.releasing import release
@@ -305,6 +316,54 @@ def test_ranges_beside_tables_of_the_same_column_add_up_with_them(adjacency, alg
     stated = ReleaseReader(replace(found, parts=found.parts[:1])).usefulness("intervals(x)", delta="1/20")  # fmt: skip
     told = reader.usefulness("intervals(x)", delta="1/20").bound
     assert told == 60 if adjacency == "change-one" and told == 60 else told >= stated.bound + moved - 1  # fmt: skip
+
+
+def test_an_interval_of_ranges_beside_tables_holds_the_count():
+    """Whatever was measured: here 50 beside an interval of 10 to 20."""
+    best = Estimates.single(15.0, 10.0, 20.0, 2.0)
+    agreed = Estimates.single(50.0, 40.0, 60.0, 5.0, adds_up=True, includes_ranges=True)
+    told = that_adds_up(best, agreed)
+    assert (float(told.estimate[0]), float(told.lower[0]), float(told.upper[0])) == (50, 10, 50)
+    apart = that_adds_up(best, replace(agreed, includes_ranges=False))
+    assert apart.estimate is best.estimate and apart.notes == (APART_NOTE,)
+
+
+def test_claims_of_parts_side_by_side_allow_for_how_far_answers_were_moved(tmp_path, monkeypatch):
+    """At epsilon 1/100 answers are moved by far more than a row, all but surely."""
+    made_alone = []
+
+    def remembered(found, **how):
+        made_alone.append(found)
+        return agreeing_parts(found, **how)
+
+    monkeypatch.setattr(run, "agreeing_parts", remembered)
+    schema = Schema.loads('dataset = "t"\n' + "".join(f'[columns.{name}]\nkind = "integer"\nrange = [0, 4]\n' for name in "abc"))  # fmt: skip
+    table = pandas.DataFrame({name: [0, 1, 2, 1] * 10 for name in "abc"})
+    workload = ["marginals(a, b)", "marginals(b, c)", "intervals(a)"]
+    found = release(table, schema, budget=Budget(epsilon="1/100"), workload=workload, ledger=tmp_path / "l.db")  # fmt: skip
+    (before,) = made_alone
+    together = ReleaseReader(found)
+    for part in before.parts[:2]:
+        alone, by = ReleaseReader(replace(before, parts=(part,))), ", ".join(part.query_class.columns)  # fmt: skip
+        answers = [each.ask(f"SELECT {by}, count(*) FROM t GROUP BY {by}").columns[0].estimate for each in (alone, together)]  # fmt: skip
+        moved = float(np.abs(answers[0] - answers[1]).max())
+        assert moved > 1
+        for old, new in zip(before.claims, found.claims, strict=True):
+            if old.query_class == part.query_class.text:
+                assert new.bound >= old.bound + moved and "lie from" in new.theorem
+
+
+def test_an_older_file_with_declared_empty_cells_is_read_as_measured(tmp_path):
+    schema = Schema.loads(
+        'dataset = "t"\n[columns.a]\nkind = "integer"\nrange = [0, 3]\n[columns.b]\nkind = "boolean"\n[[impossible]]\na = 0\nb = true\n'
+    )
+    table = pandas.DataFrame({"a": [1, 2, 3] * 10, "b": [True, False] * 15})
+    found = release(table, schema, budget=Budget(epsilon="1/10"), workload=["marginals(a, b)"], ledger=tmp_path / "l.db")  # fmt: skip
+    part = found.parts[0]
+    assert part.facts["answers"] == AGREEING + NONE_IN_EMPTY_CELLS
+    older = replace(found, parts=(replace(part, facts={**part.facts, "answers": AGREEING}),))
+    assert agreement_of(part, schema, [("a", "b")]) and not agreement_of(older.parts[0], schema, [("a", "b")])  # fmt: skip
+    assert Library(older).agreed_over(("a",)) is None and Library(found).agreed_over(("a",)) is not None  # fmt: skip
 
 
 def test_what_was_measured_by_itself_beside_tables_says_that_sums_may_differ(tmp_path):
