@@ -27,6 +27,7 @@ from discreet.families.tables.answer.evidence import (
     WITHOUT_A_CELL,
     agreement_of,
 )
+from discreet.families.tables.answer.table_source import WITHIN_NOTE
 from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.families.tables.release import whole_answers
 from discreet.privacy.adjacency import Adjacency
@@ -316,6 +317,24 @@ def test_ranges_beside_tables_of_the_same_column_add_up_with_them(adjacency, alg
     stated = ReleaseReader(replace(found, parts=found.parts[:1])).usefulness("intervals(x)", delta="1/20")  # fmt: skip
     told = reader.usefulness("intervals(x)", delta="1/20").bound
     assert told == 60 if adjacency == "change-one" and told == 60 else told >= stated.bound + moved - 1  # fmt: skip
+
+
+def test_tables_side_by_side_that_leave_out_different_rows_agree_each_with_itself(tmp_path):
+    """Whole numbers whose sums are those of the same table, whatever the noise; every answer says that others count other rows."""
+    schema = Schema.loads('dataset = "t"\n' + "".join(f'[columns.{name}]\nkind = "integer"\nrange = [0, 4]\nnulls = "exclude"\n' for name in "abc"))  # fmt: skip
+    table = pandas.DataFrame({name: [0, 1, None, 1] * 10 for name in "abc"})
+    workload = ["marginals(a, b)", "marginals(b, c)"]
+    found = release(table, schema, budget=Budget(epsilon="1/10"), workload=workload, ledger=tmp_path / "l.db")  # fmt: skip
+    assert verify(found, thorough=True).ok
+    reader = ReleaseReader(found)
+    for pair in (("a", "b"), ("b", "c")):
+        told = reader.ask(f"SELECT {pair[0]}, {pair[1]}, count(*) FROM t GROUP BY {pair[0]}, {pair[1]}")  # fmt: skip
+        cells = told.columns[0].estimate.reshape(5, 5)
+        assert np.array_equal(cells, np.rint(cells)) and cells.min() >= 0
+        assert WITHIN_NOTE in told.notes
+        for value in range(5):
+            one = reader.ask(f"SELECT {pair[1]}, count(*) FROM t WHERE {pair[0]} = {value} GROUP BY {pair[1]}")  # fmt: skip
+            assert np.array_equal(one.columns[0].estimate, cells[value])
 
 
 def test_an_interval_of_ranges_beside_tables_holds_the_count():

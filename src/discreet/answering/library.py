@@ -135,7 +135,7 @@ class Library:
     def agreement(self) -> Agreement | None:
         """How the answers of a part that is alone, or of all parts of tables, add up, where there is no whole table."""
         if self._together:
-            said = [each for each in self._agreement if each.together]
+            said = [each for each in self._agreement if each.together and not each.within]
             sets = self.sets_together([columns for each in said for columns in each.sets])
             as_measured = any(each.as_measured for each in said)
             return Agreement(sets, as_measured=as_measured, together=True) if said else None

@@ -44,6 +44,7 @@ from discreet.families.tables.release.whole_answers import (
 )
 
 ALL_TABLES = "all tables of the release that are about the same rows"
+EACH_ALONE = "no other table, for it leaves out rows that others count"
 Columns = tuple[str, ...]
 
 
@@ -55,12 +56,18 @@ def agreeing_parts(release: Release, *, without: Collection[str] = ()) -> Releas
     if len(release.parts) < 2:
         return release
     alone = Library(release)
-    chosen = [
-        place for place in sorted(alone.table_parts) if _can_agree(release.parts[place], alone)
+    agreeing = [
+        place
+        for place in sorted(alone.table_parts)
+        if said_of_answers(release.parts[place], alone.schema)
     ]
-    if not chosen:
+    chosen = [place for place in agreeing if _can_agree(release.parts[place], alone)]
+    if not agreeing:
         return release
     parts = list(release.parts)
+    within = {ANSWERS: kept_empty(AGREEING_WITHIN, alone.schema), TOGETHER: EACH_ALONE}
+    for place in set(agreeing) - set(chosen):
+        parts[place] = replace(parts[place], facts={**parts[place].facts, **within})
     for place, facts, estimates in _said_together([parts[place] for place in chosen], alone):
         part = parts[chosen[place]]
         parts[chosen[place]] = replace(
@@ -88,8 +95,7 @@ def sets_of(part: Part, library: Library) -> tuple[Columns, ...]:
 
 
 def _can_agree(part: Part, library: Library) -> bool:
-    said = said_of_answers(part, library.schema)
-    if said is None or said == AGREEING_WITHIN:
+    if said_of_answers(part, library.schema) == AGREEING_WITHIN:
         return False
     sets = sets_of(part, library)
     if part.kind == "marginals":  # residuals count rows without a cell evenly, so all of them
@@ -101,6 +107,8 @@ def _said_together(
     parts: Sequence[Part], library: Library
 ) -> list[tuple[int, dict[str, Any], dict[str, Any]]]:
     """For each part, by its place, what it says of itself, and arrays that it holds beside its own."""
+    if not parts:
+        return []
     schema = library.schema
     sets = library.sets_together([own for part in parts for own in sets_of(part, library)])
     every = range(len(parts))
