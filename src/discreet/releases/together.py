@@ -30,6 +30,8 @@ from discreet.families.tables.answer.evidence import (
     AGREEING,
     AGREEING_WITHIN,
     FROM_ANOTHER_PART,
+    TABLE_COLUMNS,
+    WHOLE_ARRAYS,
     kept_empty,
     said_of_answers,
 )
@@ -70,8 +72,9 @@ def agreeing_parts(release: Release, *, without: Collection[str] = ()) -> Releas
         parts[place] = replace(parts[place], facts={**parts[place].facts, **within})
     for place, facts, estimates in _said_together([parts[place] for place in chosen], alone):
         part = parts[chosen[place]]
+        kept = {name: own for name, own in part.estimates.items() if name not in WHOLE_ARRAYS}
         parts[chosen[place]] = replace(
-            part, facts={**part.facts, **facts}, estimates={**part.estimates, **estimates}
+            part, facts={**part.facts, **facts}, estimates={**kept, **estimates}
         )
     made = replace(release, parts=tuple(parts))
     together = Library(made)
@@ -118,7 +121,14 @@ def _said_together(
     if not can_be_whole(sets, schema, MOST_CROSSWISE):
         return [(place, {ANSWERS: AS_MEASURED, TOGETHER: ALL_TABLES}, {}) for place in every]
     whole = nearest_to_tables(library.additive_tables, columns_of(sets, schema), sets, schema)
-    first = {**whole_facts(sets, schema), TOGETHER: ALL_TABLES}
+    said = whole_facts(sets, schema)
+    # The part's own columns may be fewer: a model's numbers are about these.
+    first = {
+        ANSWERS: said[ANSWERS],
+        "table": said["table"],
+        TABLE_COLUMNS: said["columns"],
+        TOGETHER: ALL_TABLES,
+    }
     others = {ANSWERS: kept_empty(FROM_ANOTHER_PART, schema), TOGETHER: ALL_TABLES}
     return [(0, first, {**whole.stored()}), *((place, others, {}) for place in every[1:])]
 

@@ -37,6 +37,8 @@ their claims are about the measured cells, so these are what is read."""
 FROM_ANOTHER_PART = "read from the whole table of another part"
 AGREEING, AGREEING_WITHIN = "whole counts that agree", "whole counts that agree within each table"
 """What else it says: see `answer.agreement`."""
+TABLE_COLUMNS, WHOLE_ARRAYS = "columns of the table", ("table", "cells", "counts")
+"""Where a whole table is about more columns than its part; and the arrays that hold one."""
 NONE_IN_EMPTY_CELLS = ", none in cells declared empty"
 """Said behind these where the schema declares some. Older files do not say it: they are read as measured."""
 LARGEST_COUNT = 1 << 53
@@ -48,7 +50,7 @@ def kept_empty(said: str, schema: Schema) -> str:
 
 
 def said_of_answers(part: Part, schema: Schema) -> str | None:
-    """The same as it was before that was said; nothing where it is not said and should be."""
+    """How a part's answers add up; `None` where the schema declares empty cells and the part says nothing of these."""
     said = part.facts.get(ANSWERS)
     if not isinstance(said, str) or said == AS_MEASURED or not declares_empty_cells(schema):
         return said
@@ -178,7 +180,8 @@ def published_table(part: Part, schema: Schema, rows: int | None) -> WholeCounts
     if not {"table", "cells"} & set(part.estimates):
         return None
     try:
-        names = tuple(schema.column(str(name)).name for name in part.facts["columns"])
+        listed = part.facts[TABLE_COLUMNS if TABLE_COLUMNS in part.facts else "columns"]
+        names = tuple(schema.column(str(name)).name for name in listed)
         found = _read_whole(part, names, schema.sizes(names))
     except (KeyError, TypeError, ValueError, BadInput):
         raise BadRelease("The whole table of a part is not readable.") from None
