@@ -6,8 +6,10 @@
 3. Unbiased numbers with independent noise are combined by the inverse of their variances.
 4. Else the source with the least noise answers. What was declared to be asked goes before what cells say,
    unless those say it with less noise and without cutting a cell.
+5. Where tables answer with counts that add up, and these take into account what the answer rests on, they are the estimate, and the
+   interval is widened to hold them. Else a note says that sums of tables may differ.
 
-Noise laws, shapes and the question decide all of this, never a noisy number: choosing spoils no interval.
+Noise laws, shapes and the question decide which source answers, never a noisy number: choosing spoils no interval.
 """
 
 from __future__ import annotations
