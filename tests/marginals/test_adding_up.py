@@ -39,7 +39,7 @@ from discreet.schema import Schema, keeps_every_row
 from tests.releasing import release
 
 WORKLOAD = "marginals(2)"
-FEW = 15 if settings().max_examples == 100 else 300
+FEW = 12 if settings().max_examples == 100 else 300
 """Examples: each is a release. `make trust` looks at more of them."""
 OF_BOOLEANS = ("direct", "all-cells", "fourier", "residuals", "residuals-even", "adaptive", "adaptive-even", "automatic")  # fmt: skip
 OF_ANY = ("direct", "all-cells", "residuals", "residuals-even", "adaptive", "adaptive-even", "automatic")  # fmt: skip
@@ -398,8 +398,16 @@ def test_what_was_measured_by_itself_beside_tables_says_that_sums_may_differ(tmp
     assert abs(summed.columns[0].estimate.sum() - whole) < 1e-6
 
 
-@pytest.mark.parametrize("workload", [("marginals(2)",), ("marginals(3)",), ("marginals(a, b)", "marginals(2)")])  # fmt: skip
-@pytest.mark.parametrize("algorithm", ["direct", "residuals", "adaptive", "all-cells"])
+@pytest.mark.parametrize(
+    ("workload", "algorithm"),
+    [
+        (("marginals(2)",), "direct"),
+        (("marginals(2)",), "adaptive"),
+        (("marginals(2)",), "all-cells"),
+        (("marginals(3)",), "residuals"),
+        (("marginals(a, b)", "marginals(2)"), "residuals"),
+    ],
+)
 def test_cells_that_are_declared_empty_stay_empty_and_answers_add_up(workload, algorithm, tmp_path):
     """Whatever the noise. Of 60 rows at epsilon 1/3, nearly all cells are noise."""
     schema = Schema.loads(
