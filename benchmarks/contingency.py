@@ -10,16 +10,20 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas
 from scipy.optimize import linprog
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.support.bars import bar
+from discreet.answering import ReleaseReader
+from discreet.artifacts.release import TOGETHER
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.estimate.linear_programs import _signs, nearest_table, walsh_hadamard
 from discreet.privacy.budget import Budget
@@ -204,6 +208,82 @@ def agreeing_at_any_size(folder: Path) -> bool:
     )
 
 
+def crosswise(folder: Path) -> bool:
+    """All tables of three of eight columns of four values: cells off by, read from a whole table and cut off one by one."""
+    source, names = generator(SEED), [f"c{place}" for place in range(8)]
+    schema = Schema(
+        dataset="t",
+        columns=tuple(IntegerColumn(name=name, low=0, high=3, nulls="exclude") for name in names),
+    )
+    rows = drawn_rows("along the diagonal", 5000, (4,) * 8, source)
+    table = pandas.DataFrame(rows, columns=names)
+    start = time.process_time()
+    reader = release(
+        table, schema, budget=Budget(epsilon=1), workload=["marginals(3)"],
+        algorithms={"marginals(3)": "residuals-even"}, ledger=folder / "crosswise.db",
+    )  # fmt: skip
+    bar("marginals(3), 8 columns of 4 values: CPU seconds of a release", time.process_time() - start, None)  # fmt: skip
+    off, apart, sums = np.zeros(2), 0.0, {}
+    for columns in combinations(names, 3):
+        by = ", ".join(columns)
+        told = [
+            reader.ask(f"SELECT {by}, count(*) FROM t GROUP BY {by}", additive=how).columns[0].estimate
+            for how in (False, True)
+        ]  # fmt: skip
+        true = np.zeros((4, 4, 4))
+        np.add.at(true, tuple(table[name] for name in columns), 1)
+        off += [np.abs(each - true.reshape(-1)).mean() for each in (told[0], np.maximum(told[1], 0))]  # fmt: skip
+        own = told[0].reshape(16, 4).sum(axis=1)
+        apart = max(apart, float(np.abs(sums.setdefault(columns[:2], own) - own).max()), float(-told[0].min()))  # fmt: skip
+    bar("marginals(3): mean error of a cell, whole table", off[0] / 56, None)
+    bar("marginals(3): mean error of a cell, cut off one by one", off[1] / 56, None)
+    return bar("marginals(3): two ways of summing differ by, or a count lies below 0 by", apart, 0.0)  # fmt: skip
+
+
+def side_by_side(folder: Path) -> bool:
+    """Ranges of 100 values beside all pairs with two other columns: answers that add up, times the errors of each answer for itself."""
+    source, met = generator(SEED), True
+    sizes = (100, 4, 2)
+    names = ["x", "b", "a"]
+    schema = Schema(
+        dataset="t",
+        columns=tuple(
+            IntegerColumn(name=name, low=0, high=size - 1)
+            for name, size in zip(names, sizes, strict=True)
+        ),
+    )
+    ends = np.array([(low, high) for low in range(0, 100, 3) for high in range(low, 100, 4)]).T
+    for kind, rows in product(KINDS, (500, 5000)):
+        off, apart = np.zeros((2, 2)), 0.0
+        for turn in range(4):
+            table = pandas.DataFrame(drawn_rows(kind, rows, sizes, source), columns=names)
+            reader = release(
+                table, schema, budget=Budget(epsilon=1), workload=["intervals(x)", "marginals(2)"],
+                ledger=folder / f"beside {kind} {rows} {turn}.db",
+            )  # fmt: skip
+            parts = [
+                replace(part, facts={key: said for key, said in part.facts.items() if key != TOGETHER})
+                for part in reader.release.parts
+            ]  # fmt: skip
+            before = ReleaseReader(replace(reader.release, parts=tuple(parts)))
+            up_to = np.append(0, np.cumsum(np.bincount(table.x, minlength=100)))
+            ranges, cells = up_to[ends[1] + 1] - up_to[ends[0]], np.zeros((101, 3))
+            np.add.at(cells, (table.x, table.a), 1)
+            for place, each in enumerate((reader, before)):
+                found = each.count_many("x", *ends).estimate
+                both = each.ask("SELECT x, a, count(*) FROM t GROUP BY x, a").columns[0].estimate
+                off[0, place] += np.abs(found - ranges).mean()
+                off[1, place] += np.abs(both - cells.reshape(-1)).mean()
+                if each is reader:
+                    sums = np.append(0, np.cumsum(both.reshape(101, 3).sum(axis=1)))
+                    apart = max(apart, float(np.abs(sums[ends[1] + 1] - sums[ends[0]] - found).max()))  # fmt: skip
+        what = f"ranges beside tables, {kind}, {rows} rows"
+        met &= bar(f"{what}: ranges and sums of cells differ by", apart, 0.0)
+        bar(f"{what}: ranges, times the error before", off[0, 0] / off[0, 1], None)
+        bar(f"{what}: cells of two columns, times the error before", off[1, 0] / off[1, 1], None)
+    return met
+
+
 def main() -> int:
     sets, values = coefficients(10, 100.0)
     found = nearest_table(sets, values, columns=10)
@@ -219,6 +299,8 @@ def main() -> int:
         apart = disagreement(Path(folder))
         good &= agreeing(Path(folder))
         good &= agreeing_at_any_size(Path(folder))
+        good &= crosswise(Path(folder))
+        good &= side_by_side(Path(folder))
     good &= bar("two ways of computing a smaller table differ by, in rows", apart, 1e-9)
     return 0 if good else 1
 

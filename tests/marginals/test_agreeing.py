@@ -71,6 +71,27 @@ def test_counts_without_noise_come_back_as_they_are(drawn):
         assert np.array_equal(found.over(table), measured(table))
 
 
+@given(drawn=tables(), share=st.sampled_from([0.1, 0.5, 0.9]))
+def test_cells_that_are_declared_empty_stay_empty_and_all_others_agree(drawn, share):
+    """Some cells of the first columns are closed, whatever the noise says."""
+    names, full, sets = drawn
+    first = names[: min(3, len(names))]
+    public = np.random.default_rng(7)
+    closed = public.random(full.shape[: len(first)]) < share
+    closed[(0,) * len(first)] = False
+    if not can_agree(sets, [first]):
+        return
+    found = AgreeingCounts(sets, names, measured_of(names, full), empty={first: closed})
+    assert found.over(first)[closed].sum() == 0
+    for table in [*sets, first]:
+        whole = found.over(table)
+        assert np.array_equal(whole, np.rint(whole)) and whole.min() >= 0
+        for many in range(len(table) + 1):
+            for columns in combinations(table, many):
+                rest = tuple(place for place, name in enumerate(table) if name not in columns)
+                assert np.array_equal(found.over(columns), whole.sum(axis=rest))
+
+
 @pytest.mark.parametrize(
     ("sets", "agree"),
     [

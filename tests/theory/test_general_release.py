@@ -177,6 +177,18 @@ def test_the_plan_is_solved_for_rows_and_for_epsilon():
     assert "without privacy" in rows.classes[0].error.note
 
 
+def test_the_plan_of_intervals_is_solved_for_rows_although_very_many_rows_cannot_be_drawn():
+    facts = Schema.loads(
+        'dataset = "t"\nadjacency = "change-one"\n[columns.x]\nkind = "integer"\nrange = [0, 31]\n'
+    )
+    named = {"algorithms": {"intervals(x)": "general"}, "workload": ["intervals(x)"]}
+    target = TargetError(query_class="intervals(x)", relative=0.05)
+    solved = plan(facts, budget=Budget(epsilon=1), target=target, **named)
+    assert solved.classes[0].error.half_width <= 0.05 * solved.rows_assumed
+    fewer = plan(facts, budget=Budget(epsilon=1), rows=solved.rows_assumed // 2, **named)
+    assert fewer.classes[0].error.half_width > 0.05 * (solved.rows_assumed // 2)
+
+
 def test_the_promise_of_a_plan_is_the_claim_of_the_release(tmp_path):
     for asked in (PREDICATES, INTERVALS):
         text = asked if isinstance(asked, str) else asked.text

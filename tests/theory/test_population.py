@@ -113,3 +113,23 @@ def test_the_command_prints_both_intervals_and_the_assumption(tmp_path):
     assert ASSUMED in found.stderr
     as_json = CliRunner().invoke(application, [*asked, "--json"])
     assert as_json.exit_code == 0 and '"table_lower"' in as_json.stdout
+
+
+def test_a_release_that_a_theorem_speaks_for_says_why_it_says_nothing_at_a_large_confidence(
+    tmp_path,
+):
+    """The general mechanism's theorem holds at 95%: nothing of the risk is left for the luck of the draw. No noise decides it."""
+    schema = Schema.loads(
+        'dataset = "t"\nadjacency = "change-one"\n[columns.x]\nkind = "integer"\nrange = [0, 7]\n'
+    )
+    reader = ReleaseReader(
+        release(
+            pandas.DataFrame({"x": list(range(8)) * 100}), schema, budget=Budget(epsilon=1),
+            workload=["intervals(x)"], algorithms={"intervals(x)": "general"}, ledger=tmp_path / "l.db",
+        )
+    )  # fmt: skip
+    (nothing,) = reader.population("SELECT count(*) FROM t WHERE x < 4")
+    assert (nothing.lower, nothing.upper) == (0, 1)
+    assert nothing.note is not None and "0.9 or less" in nothing.note
+    (told,) = reader.population("SELECT count(*) FROM t WHERE x < 4", confidence=0.9)
+    assert told.note is None and 0 < told.lower < told.upper < 1

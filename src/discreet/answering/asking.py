@@ -13,7 +13,7 @@ from functools import partial, reduce
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answering.combining import best_reason, places_of, settled
+from discreet.answering.combining import best_reason, places_of, settled, that_adds_up
 from discreet.answering.estimates import NO_GROUPS, Estimates
 from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts, many_counts
@@ -52,6 +52,7 @@ class Asking:
         self._schema, self._rows = library.published, library.release.public_rows
         self._named = frozenset(library.named)
         self._sources = tuple(sources)
+        self._agree_with_ranges = library.agree_with_ranges
 
     def answers(
         self,
@@ -224,9 +225,18 @@ class Asking:
         for source in self._sources:
             found = read(source)
             if isinstance(found, Estimates):
+                found = self._adding_up(found, read)
                 return many_counts(found.plausible(self._rows), confidence)
             refusals.append(found)
         raise best_reason(refusals)
+
+    def _adding_up(self, found: Estimates, read: Callable[[Source], Found]) -> Estimates:
+        """The same numbers as `ask` gives: those of tables where they add up, with trees too."""
+        if found.adds_up or not self._agree_with_ranges:
+            return found
+        others = [each for each in map(read, self._sources) if isinstance(each, Estimates)]
+        agreed = next((each for each in others if each.adds_up), None)
+        return found if agreed is None else that_adds_up(found, agreed)
 
 
 def _is_beside_the_values(codes: tuple[int, ...], keys: Sequence[Key]) -> bool:

@@ -6,18 +6,21 @@
 3. Unbiased numbers with independent noise are combined by the inverse of their variances.
 4. Else the source with the least noise answers. What was declared to be asked goes before what cells say,
    unless those say it with less noise and without cutting a cell.
+5. Where tables answer with counts that add up, and these take into account what the answer rests on, they are the estimate, and the
+   interval is widened to hold them. Else a note says that sums of tables may differ.
 
-Noise laws, shapes and the question decide all of this, never a noisy number: choosing spoils no interval.
+Noise laws, shapes and the question decide which source answers, never a noisy number: choosing spoils no interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answering.estimates import Estimates, is_combined
+from discreet.answering.estimates import NO_GROUPS, Estimates, is_combined
 from discreet.answering.readings import combined, independent
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Found, Refusal
@@ -26,6 +29,10 @@ from discreet.errors import DiscreetError, NotAnswerable
 from discreet.schema import Schema
 
 Integers = npt.NDArray[np.int64]
+APART_NOTE = (
+    "This was measured by itself too, not only by tables: sums of the release's tables may differ from it, as far as noise goes. "
+    "With `additive` all counts come from the tables, and add up."
+)
 
 
 def settled(found: Sequence[Found], region: Region, schema: Schema, confidence: float) -> Estimates:
@@ -36,8 +43,33 @@ def settled(found: Sequence[Found], region: Region, schema: Schema, confidence: 
     certain = [each for each in offers if each.is_certain]
     if certain:
         return max(certain, key=lambda each: each.is_direct)
+    agreed = next((each for each in offers if each.adds_up), None)
     offers = _overlaid(offers, region, schema)
-    return _combination(offers, region, confidence) or _least_noise(offers)
+    best = _combination(offers, region, confidence) or _least_noise(offers)
+    return best if agreed is None or best is agreed else that_adds_up(best, agreed)
+
+
+def that_adds_up(best: Estimates, agreed: Estimates) -> Estimates:
+    """The interval of `best` around counts that add up, where these take the same into account; else `best`, with a note.
+
+    The interval covers at its confidence, and a wider one at least as often: so it is made wide enough to hold the count.
+    """
+    if not agreed.includes_ranges or not np.array_equal(_codes(best), _codes(agreed)):
+        return best.noted(APART_NOTE)
+    counts = agreed.estimate
+    return replace(
+        best,
+        estimate=counts,
+        lower=np.minimum(np.maximum(best.lower, 0.0), counts),
+        upper=np.maximum(best.upper, counts),
+        readings=(),
+        draws=None,
+        adds_up=True,
+    )
+
+
+def _codes(found: Estimates) -> Integers:
+    return NO_GROUPS if found.codes is None else found.codes
 
 
 def best_reason(refusals: Sequence[Refusal]) -> DiscreetError:

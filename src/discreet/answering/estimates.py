@@ -55,6 +55,10 @@ class Estimates:
     """Whether the numbers are counts of rows."""
     is_settled: bool = False
     """Whether the numbers stay as they are: they add up, which whole counts of at least 0 would not."""
+    adds_up: bool = False
+    """Whether the numbers agree with all answers from tables, however they are summed."""
+    includes_ranges: bool = False
+    """Whether they do so with what trees over just these columns say, too."""
     is_direct: bool = False
     """Whether just this was measured, as it was declared to be asked."""
     codes: Integers | None = None

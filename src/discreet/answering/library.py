@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property, partial
 from math import prod
 
@@ -10,9 +11,9 @@ import numpy as np
 from discreet.answering.evidence import Evidence, NoisyTable, Numbers, reduced
 from discreet.answering.named_values import published_schema
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import Release
+from discreet.artifacts.release import TOGETHER, Release
 from discreet.errors import NotAnswerable
-from discreet.families.ranges.answer.joining import joined_sources
+from discreet.families.ranges.answer.joining import joined_sources, range_sums, total_of
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.agreement import (
@@ -35,7 +36,6 @@ from discreet.families.tables.estimate.whole_tables import WholeCounts
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.registry import loaded, merged
-from discreet.questions.cells.impossible import declares_empty_cells
 from discreet.schema import keeps_every_row
 
 MOST_KEPT = 64
@@ -49,10 +49,14 @@ class Library:
         self.release, self.schema = release, release.schema
         found, table_parts = Evidence(), set[int]()
         contributions = merged("sources")
+        self._together = any(TOGETHER in part.facts for part in release.parts)
+        """Whether the release was made so that all its tables about the same rows agree."""
         for place, part in enumerate(release.parts):
             if part.kind not in contributions:
                 continue  # made by a newer version: it may be ignored, it must not be guessed at
             own = loaded(contributions[part.kind])(part, place, release)
+            if self._together and TOGETHER not in part.facts:
+                own.whole = []  # of other rows than the tables that agree
             found.add(own)
             if own.is_of_tables:
                 table_parts.add(place)
@@ -108,40 +112,74 @@ class Library:
     def whole(self) -> WholeCounts | None:
         """The whole counts that questions and synthetic rows read, where a part was made for that and is alone.
 
-        Beside other measurements of the same rows it would contradict what they add, and what the schema declares
-        impossible is not known to it: answers are then combinations of what was measured.
+        Beside other measurements of the same rows it would contradict what they add, unless it was made from all of them.
         """
-        return self._whole[0] if self._is_alone and len(self._whole) == 1 else None
+        usable = self._is_alone or self._together
+        return self._whole[0] if usable and len(self._whole) == 1 else None
 
     @property
     def _is_alone(self) -> bool:
         others = self.ranges or self.own_sources or self.grids or len(self.table_parts) > 1
-        return not others and not declares_empty_cells(self.schema)
+        return not others
+
+    def sets_together(self, sets: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+        """The columns of some tables, and of all tables with noise on each cell that are about the same rows."""
+        measured = (table.columns for table in self._complete())
+        return tuple(dict.fromkeys([*sets, *measured]))
+
+    def is_complete(self, columns: tuple[str, ...]) -> bool:
+        """Whether the tables over these columns are about the same rows as all others."""
+        return self._are_alike or not self._leaving_out(columns, ())
 
     @cached_property
     def agreement(self) -> Agreement | None:
-        """How the answers of a part that is alone add up, where it has no whole table."""
+        """How the answers of a part that is alone, or of all parts of tables, add up, where there is no whole table."""
+        if self._together:
+            said = [each for each in self._agreement if each.together and not each.within]
+            sets = self.sets_together([columns for each in said for columns in each.sets])
+            as_measured = any(each.as_measured for each in said)
+            return Agreement(sets, as_measured=as_measured, together=True) if said else None
         return self._agreement[0] if self._is_alone and len(self._agreement) == 1 else None
 
     def agreed_over(self, columns: tuple[str, ...]) -> Agreed | None:
         """Counts over these columns that add up with all others, if the release was made for that."""
-        if self.whole is not None:
-            if not set(columns) <= set(self.whole.columns):
-                return None
+        if self.whole is not None and set(columns) <= set(self.whole.columns):
             counts = self.whole.over(columns)
             return Agreed(counts, self.release.public_rows, of_whole_table=True)
-        if self.agreement is None:
+        if self.agreement is not None and not self.agreement.within:
+            agreed = self._agreed.over(columns)
+            if agreed is not None:
+                return agreed
+        if not self._agree_within:
             return None
-        if not self.agreement.within:
-            return self._agreed.over(columns)
         found = self.usable(columns)
         return self._within(found[0][0]).over(columns) if len(found) == 1 else None
+
+    @property
+    def agree_with_ranges(self) -> bool:
+        """Whether tables and trees of ranges were made to agree."""
+        return self._together and bool(self.ranges)
+
+    def agrees_within(self, columns: tuple[str, ...]) -> bool:
+        """Whether the table over these columns is about other rows than tables over others, and there are such."""
+        return self._agree_within and len(self.tables) > 1 and not self.is_complete(columns)
+
+    @property
+    def _agree_within(self) -> bool:
+        """Whether tables that leave out rows which others count agree each with itself."""
+        return self._together or (self.agreement is not None and self.agreement.within)
 
     @cached_property
     def _agreed(self) -> AgreedTables:
         assert self.agreement is not None
+        total = total_of(self) if self.agree_with_ranges else None
         return AgreedTables(
-            self.agreement, self.additive_tables, self.schema, self.release.public_rows
+            self.agreement,
+            self.additive_tables,
+            self.schema,
+            self.release.public_rows,
+            range_sums(self),
+            None if total is None else total.value,
         )
 
     def _within(self, table: NoisyTable) -> AgreedTables:
@@ -228,10 +266,15 @@ class Library:
         """The table over `columns` (in the schema's order), or a refusal that names the class."""
         return self._kept.get(columns, lambda: self._combined(columns))
 
-    def _combined(self, columns: tuple[str, ...]) -> WeightedTable:
+    def measured(self, columns: tuple[str, ...]) -> WeightedTable:
+        """The same as it was measured, whatever it agrees with; no model's."""
+        return self._combined(columns, as_measured=True)
+
+    def _combined(self, columns: tuple[str, ...], *, as_measured: bool = False) -> WeightedTable:
         found = self.usable(columns)
         if self.consistent.determines(columns):
-            return LinearTable(columns, self.consistent, self.agreed_over(columns))
+            whole = None if as_measured else self.agreed_over(columns)
+            return LinearTable(columns, self.consistent, whole)
         if not found:
             model = self._model_over(columns)
             if model is None:
@@ -254,9 +297,9 @@ class Library:
             sources.append(DrawnCells(key, table.columns, table.counts.shape))
         assert counts is not None
         counted = np.ascontiguousarray(counts)
-        whole = self.agreed_over(columns)
-        if self.agreement is not None and self.agreement.within and len(found) > 1:
-            whole = of_counts(columns, counted, self.release.public_rows)
+        whole = None if as_measured else self.agreed_over(columns)
+        if whole is None and self._agree_within and not as_measured:
+            whole = of_counts(columns, counted, self.schema, self.release.public_rows)
         return CombinedTable(columns, counted, tuple(noise), whole, tuple(sources))
 
     def _model_over(self, columns: tuple[str, ...]) -> ModelTable | None:

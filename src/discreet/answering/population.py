@@ -38,6 +38,21 @@ class PopulationShare:
     """The interval of the table's own share: noise, without the luck of the draw."""
     rows: float
     """n, as it was stated, is public, or was estimated."""
+    note: str | None = None
+    """Why the interval says nothing, where it does not."""
+
+
+def beyond_the_theorem(level: float, stated: float, parts: int) -> str:
+    """Why a release that a theorem speaks for says nothing at `level`, and at which confidence it would.
+
+    Of the risk, one of `parts` equal parts is left for the noise.
+    """
+    enough = 1 - parts * (1 - stated)
+    way = f"Ask at a confidence of {enough:.4g} or less, or make" if enough > 0 else "Make"
+    return (
+        f"The interval is everything, since the theorem of this release holds at a confidence of {stated:.4g} and not at {level:.4g}: a part of the "
+        f"risk is kept for the luck of the draw. {way} the release with a larger confidence."
+    )
 
 
 def share_interval(

@@ -13,7 +13,11 @@ from discreet.answering.asking import Asking
 from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts
 from discreet.answering.overview import Overview, overview
-from discreet.answering.population import PopulationShare, share_interval
+from discreet.answering.population import (
+    PopulationShare,
+    beyond_the_theorem,
+    share_interval,
+)
 from discreet.answering.regions.region import BoxRegions, CellRegions, RangeRegions
 from discreet.answering.release_sources import sources_of
 from discreet.answering.synthesis.synthetic import SyntheticTable, synthesize
@@ -268,9 +272,13 @@ class ReleaseReader:
         each = (1 - level) / (2 if known is not None else 3)
         answers = self.ask(question, confidence=1 - each)
         fewest, middle, most = (known,) * 3 if known is not None else self._total(1 - each)
+        by_theorem = [each.facts for each in self.release.parts if "theorem" in each.facts]
+        stated = max((1 - float(said.get("delta", 0)) for said in by_theorem), default=1.0)
         found = []
         for row in answers:
             for name, answer in row.answers.items():
+                is_all = answer.lower <= 0 and answer.upper >= most
+                why = beyond_the_theorem(1 - each, stated, 2 if known is not None else 3)
                 low, high = share_interval(
                     answer.lower, answer.upper, fewest=fewest, most=most, delta=each
                 )
@@ -284,6 +292,7 @@ class ReleaseReader:
                         table_lower=min(1.0, answer.lower / max(1.0, most)),
                         table_upper=min(1.0, answer.upper / max(1.0, fewest)),
                         rows=middle,
+                        note=why if is_all and stated < 1 - each else None,
                     )
                 )
         return tuple(found)

@@ -24,6 +24,8 @@ SOFTWARE = f"discreet {discreet.__version__}"
 
 
 ANSWERS, AS_MEASURED = "answers", "as measured, so that they add up"
+TOGETHER = "answers agree with"
+"""What a part of tables says where its answers agree with those of other parts. Older files do not say it."""
 """A fact of a part about its answers, and what it says where they may lie below 0."""
 
 

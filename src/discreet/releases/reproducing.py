@@ -31,6 +31,7 @@ from discreet.queries.tallies import Key
 from discreet.queries.tree import Nodes, Tree
 from discreet.questions.expressions import Expression
 from discreet.releases.preparing import prepare
+from discreet.releases.together import agreeing_parts
 from discreet.schema import Schema
 
 Kind = TypeVar("Kind", Measurement, Selection, TreeMeasurement, Naming)
@@ -70,7 +71,8 @@ def reproduce(release: Release, *, without: Collection[str] = ()) -> Release:
         record.check_used_up()
         parts.append(made)
         claims += no_more_than_all_rows(claimed, made, release.public_rows)
-    return replace(release, budget=prospect.charge, parts=tuple(parts), claims=tuple(claims))
+    again = replace(release, budget=prospect.charge, parts=tuple(parts), claims=tuple(claims))
+    return agreeing_parts(again, without=without)
 
 
 def _confidence(claims: Sequence[ErrorClaim]) -> float:

@@ -28,6 +28,7 @@ from discreet.privacy.exact import confidence_level
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.releases.output_file import OutputFile
 from discreet.releases.preparing import Prospect, Workload, prepare, purpose
+from discreet.releases.together import agreeing_parts
 from discreet.schema import Schema
 
 Progress = Callable[[str, float], None]
@@ -179,7 +180,7 @@ class _Run:
             )
             parts.append(part)
             claims.extend(no_more_than_all_rows(claimed, part, rows))
-        return Release(
+        made = Release(
             schema=schema,
             budget=prospect.charge,
             accounting=prospect.accounting,
@@ -188,6 +189,7 @@ class _Run:
             claims=tuple(claims),
             software=SOFTWARE,
         )
+        return agreeing_parts(made)
 
     def _tell(self, step: str, done: float) -> None:
         if self._progress is not None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import count, takewhile
 from typing import Protocol
 
 from discreet.errors import BadInput
@@ -171,12 +172,17 @@ def least_rows(part: Prepared, target: TargetError) -> int:
     """The fewest rows with which the target is met."""
     if target.is_met(part, rows=1):
         return 1
+    low, high = 1, MOST_ROWS
     if not target.is_met(part, rows=MOST_ROWS):
+        # What can be drawn for so many rows may promise nothing, and yet be enough for fewer: the general mechanism.
+        powers = takewhile(lambda rows: rows < MOST_ROWS, (1 << bits for bits in count(1)))
+        high = next((rows for rows in powers if target.is_met(part, rows=rows)), 0)
+        low = high // 2
+    if not high:
         raise BadInput(
             f"No number of rows meets the target for {target.text}: its absolute error does not depend on "
             "them, or the budget is too small. Solve for epsilon instead."
         )
-    low, high = 1, MOST_ROWS
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if target.is_met(part, rows=middle) else (middle, high)

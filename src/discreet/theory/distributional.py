@@ -45,7 +45,9 @@ def period_of(alpha: float) -> int:
         raise BadInput(f"alpha is {alpha:g}; it must be positive.")
     period = round(2 / alpha)
     if period < 1 or abs(period * alpha - 2) > 1e-9:
-        raise BadInput(f"Theorem 7.3 needs 2/alpha to be whole, and 2/{alpha:g} is not.")
+        raise BadInput(
+            f"Theorem 7.3 needs 2/alpha to be whole, and 2/{alpha:g} is not: take an alpha (epsilon) such as 0.1, 0.25 or 0.5."
+        )
     return period
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -224,18 +225,16 @@ def infer_incidence(
         noise_covariance=covariance,
     )
     noise = max(variances)
+    std = partial(
+        inference_std, totals[0], max(0.0, totals[1]), parts, noise_variance=noise, share=share
+    )
+    # The error depends on the share, which is known up to its error alone: it is stated for a share one such error lower, where it is larger.
+    lower = max(0.0, conditional.estimate - std(conditional=conditional.estimate))
     return Incidence(
         first=first,
         second=second,
         conditional=conditional,
-        std=inference_std(
-            totals[0],
-            max(0.0, totals[1]),
-            parts,
-            noise_variance=noise,
-            share=share,
-            conditional=conditional.estimate,
-        ),
+        std=std(conditional=lower),
         direct_std=direct_std(totals[0], conditional.estimate, noise_variance=noise),
         rows_with_first=totals[0],
         rows_with_second=totals[1],

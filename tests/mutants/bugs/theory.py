@@ -143,7 +143,9 @@ THEORY = (
         file="src/discreet/families/shared/release/trivial_claims.py",
         old=" or part.is_answered_as_measured",
         new="",
-        tests=(f"{ADDING}::test_many_tables_of_three_columns_are_answered_as_measured",),
+        tests=(
+            f"{ADDING}::test_more_tables_of_three_columns_than_a_whole_table_holds_are_answered_as_measured",
+        ),
     ),
     Mutant(
         name="answers-as-measured-are-cut-off-one-by-one",
@@ -151,7 +153,52 @@ THEORY = (
         file="src/discreet/answering/estimates.py",
         old="        if not self.is_count or self.is_settled:\n",
         new="        if not self.is_count:\n",
-        tests=(f"{ADDING}::test_many_tables_of_three_columns_are_answered_as_measured",),
+        tests=(
+            f"{ADDING}::test_more_tables_of_three_columns_than_a_whole_table_holds_are_answered_as_measured",
+        ),
+    ),
+    Mutant(
+        name="claims-of-parts-side-by-side-are-about-each-part-alone",
+        trap=42,
+        file="src/discreet/releases/together.py",
+        old="            own = _moved_claims(own, _moved(before, release, together))\n",
+        new="",
+        tests=(
+            f"{ADDING}::test_claims_of_parts_side_by_side_allow_for_how_far_answers_were_moved",
+        ),
+    ),
+    Mutant(
+        name="a-bound-of-ranges-beside-tables-is-about-the-tree-alone",
+        trap=42,
+        file="src/discreet/families/ranges/answer/class_bounds.py",
+        old="moved_ranges(library, found[0])",
+        new="0.0",
+        tests=(f"{ADDING}::test_ranges_beside_tables_of_the_same_column_add_up_with_them",),
+    ),
+    Mutant(
+        name="an-interval-of-a-range-may-not-hold-the-count-that-adds-up",
+        trap=42,
+        file="src/discreet/answering/combining.py",
+        old="        lower=np.minimum(np.maximum(best.lower, 0.0), counts),\n"
+        "        upper=np.maximum(best.upper, counts),\n",
+        new="",
+        tests=(f"{ADDING}::test_an_interval_of_ranges_beside_tables_holds_the_count",),
+    ),
+    Mutant(
+        name="cells-that-are-declared-empty-keep-what-the-sums-leave-them",
+        trap=42,
+        file="src/discreet/families/tables/estimate/agreeing.py",
+        old="            counts = moved_out(found, table, flat).reshape(noisy.shape)\n",
+        new="            counts = found.reshape(noisy.shape)\n",
+        tests=(f"{AGREEING}::test_cells_that_are_declared_empty_stay_empty_and_all_others_agree",),
+    ),
+    Mutant(
+        name="an-older-file-with-declared-empty-cells-is-read-from-counts-that-its-claims-are-not-about",
+        trap=42,
+        file="src/discreet/families/tables/answer/evidence.py",
+        old=" if said.endswith(NONE_IN_EMPTY_CELLS) else None\n",
+        new="\n",
+        tests=(f"{ADDING}::test_an_older_file_with_declared_empty_cells_is_read_as_measured",),
     ),
     Mutant(
         name="an-interval-of-whole-counts-leaves-the-measured-one",
@@ -185,7 +232,7 @@ THEORY = (
         name="an-older-file-is-read-from-a-table-that-its-claims-are-not-about",
         trap=42,
         file="src/discreet/families/tables/answer/evidence.py",
-        old="    if part.facts.get(ANSWERS) != FROM_WHOLE_TABLE:\n        return []\n",
+        old="    if said_of_answers(part, schema) != FROM_WHOLE_TABLE:\n        return []\n",
         new="",
         tests=(f"{WHOLE}::test_an_older_file_is_read_as_it_was_measured",),
     ),

@@ -6,7 +6,8 @@ declared to be derived from another one, which says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,33 @@ def derived_over(schema: Schema, names: Sequence[str]) -> list[Derived]:
     return [
         each for each in derived_columns(schema) if each.column in names and each.source in names
     ]
+
+
+def empty_tables(
+    schema: Schema, sets: Iterable[Sequence[str]], most: int
+) -> dict[tuple[str, ...], Bools] | None:
+    """The tables over columns that declarations tie together, each with its impossible cells.
+
+    Of declarations about columns of one of the tables in `sets`; no column is in two of the tables found. `None` where one has more than `most` cells.
+    """
+    tied = [frozenset(each.columns) for each in schema.impossible]
+    tied += [frozenset((each.column, each.source)) for each in derived_columns(schema)]
+    held = [frozenset(each) for each in sets]
+    together: list[frozenset[str]] = []
+    for own in tied:
+        if any(own <= each for each in held):
+            meeting = [each for each in together if each & own]
+            together = [each for each in together if not each & own]
+            together.append(own.union(*meeting))
+    found: dict[tuple[str, ...], Bools] = {}
+    for each in together:
+        names = tuple(name for name in schema.names if name in each)
+        if prod(schema.column(name).cells for name in names) > most:
+            return None
+        empty = impossible_cells(schema, names)
+        assert empty is not None
+        found[names] = empty
+    return found
 
 
 def impossible_cells(schema: Schema, names: Sequence[str]) -> Bools | None:

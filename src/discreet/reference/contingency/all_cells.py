@@ -37,6 +37,7 @@ from discreet.families.tables.answer.evidence import (
     FROM_WHOLE_TABLE,
     WITHOUT_A_CELL,
     has_two_values,
+    kept_empty,
     whole_counts_of,
 )
 from discreet.families.tables.estimate.consistent import DirectTable
@@ -128,8 +129,8 @@ class PreparedAllCells(MeasuredAtOnce):
         losing = [name for name in names if not keeps_every_row(self.schema.column(name))]
         said: dict[str, Any] = {WITHOUT_A_CELL: COMPLETE_ROWS} if losing else {}
         if has_two_values(names, self.schema):
-            return {**said, ANSWERS: FROM_WHOLE_TABLE}
-        return {**said, ANSWERS: AGREEING}
+            return {**said, ANSWERS: kept_empty(FROM_WHOLE_TABLE, self.schema)}
+        return {**said, ANSWERS: kept_empty(AGREEING, self.schema)}
 
     def claims_of(
         self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None

@@ -145,6 +145,8 @@ def _print_population(reader: Any, asked: list[str], confidence: float, as_json:
             ],
             title=question if len(asked) > 1 else None,
         )
+    for note in dict.fromkeys(each.note for shares in found for each in shares if each.note):
+        say(note)
     say(ASSUMED)
 
 

@@ -12,6 +12,7 @@ from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.box_usefulness import THEOREM as BOX_THEOREM
 from discreet.families.ranges.answer.box_usefulness import box_bound
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
+from discreet.families.ranges.answer.joining import moved_ranges
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.answer.usefulness import THEOREM as RANGE_THEOREM
 from discreet.families.ranges.answer.usefulness import interval_bound
@@ -20,6 +21,8 @@ from discreet.families.ranges.estimate.all_ranges import THEOREM as CELL_THEOREM
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.blocks import BlockCounts
+
+MOVED = "; and how far the counts that agree with the release's tables lie from the tree's own"
 
 
 def ranges_bound(
@@ -31,7 +34,11 @@ def ranges_bound(
     if not found:
         raise NotAnswerable(library.refusal(columns, also=f" or {query_class.text}"))
     if isinstance(found[0], RangeSource):
-        return tree_bound(found[0], query_class.pieces, float(delta))
+        bound, theorem = tree_bound(found[0], query_class.pieces, float(delta))
+        moved = 0.0 if query_class.name == "quantiles" else moved_ranges(library, found[0])
+        if not moved:
+            return bound, theorem
+        return bound + query_class.pieces * moved, theorem + MOVED
     bound = found[0].error_at(float(1 - delta))
     if bound == math.inf:
         raise NotAnswerable(

@@ -8,7 +8,7 @@ tables answer alone there. So they do where rows without a cell were spread over
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.answering.readings import Reading
+from discreet.arrays import Floats
 from discreet.families.ranges.answer.buckets import BucketSource
 from discreet.families.ranges.answer.joined_ranges import JoinedSource, PresentRows, least_squares
 from discreet.families.ranges.answer.ranges import RangeSource
@@ -30,6 +31,8 @@ from discreet.schema import keeps_every_row
 if TYPE_CHECKING:
     from discreet.answering.library import Library
 
+MOST_HALVED = 1 << 16
+"""Cells of a column of which trees and tables are made to agree."""
 MOST_JOINED = 1 << 22
 """Cells of a table that is joined with a tree."""
 
@@ -74,7 +77,7 @@ def _joinable_table(library: Library, columns: tuple[str, ...]) -> SymmetricTabl
     ordered = _in_order(library, columns)
     if not library.has_linear(ordered):
         return None
-    table = library.table(ordered)
+    table = library.measured(ordered)
     if isinstance(table, LinearTable):
         return _of_residuals(library.consistent, columns, ordered)
     assert isinstance(table, CombinedTable)
@@ -110,6 +113,51 @@ def _with_own_draws(
         noise[frozenset()] = 0.0
         counts = counts + (rows - float(counts.sum())) / counts.size
     return SymmetricTable(columns, counts, noise, kurtosis_of(table.noise), has_own_draws=True)
+
+
+def range_sums(library: Library) -> dict[str, Callable[[], list[Floats]]]:
+    """For each column that a tree and a table are over: the rows of all its cells, of halves, of halves of halves, from both."""
+    return {
+        source.columns[0]: partial(_halved, library, source)
+        for source in library.joined
+        if isinstance(source, JoinedSource)
+        and len(source.columns) == 1
+        and library.schema.column(source.columns[0]).cells <= MOST_HALVED
+        and source.table is not None
+    }
+
+
+def _halved(library: Library, source: JoinedSource) -> list[Floats]:
+    """What a tree does not count, nulls above all, is the table's."""
+    (name,) = source.columns
+    column = library.schema.column(name)
+    bits = (column.cells - 1).bit_length()
+    beside = np.zeros(1 << bits)
+    beside[column.value_cells : column.cells] = library.measured((name,)).counts[column.value_cells :]  # fmt: skip
+    found: list[Floats] = []
+    for depth in range(bits + 1):
+        width = 1 << (bits - depth)
+        first = np.arange(0, 1 << bits, width)
+        inside = first < column.value_cells
+        last = np.minimum(first + width, column.value_cells) - 1
+        ends = (each[inside, None].astype(np.uint64) for each in (first, last))
+        sums = beside.reshape(-1, width).sum(axis=1)
+        sums[inside] += source.fitted(*ends).estimate
+        found.append(sums)
+    return found
+
+
+def moved_ranges(library: Library, tree: RangeSource) -> float:
+    """How far the counts that ranges are answered with lie from the tree's own, for any range: 0 where they are the tree's own.
+
+    Both add up, so the farthest range lies between the ends at which they are farthest apart.
+    """
+    agreed = library.agreed_over(tree.columns) if len(tree.columns) == 1 else None
+    if agreed is None or not agreed.includes_ranges:
+        return 0.0
+    last = np.arange(library.schema.column(tree.columns[0]).value_cells, dtype=np.uint64)[:, None]
+    apart = np.cumsum(agreed.counts[: len(last)]) - tree.fitted(np.zeros_like(last), last).estimate
+    return float(max(0.0, apart.max()) - min(0.0, apart.min()))
 
 
 def total_of(library: Library) -> Reading | None:

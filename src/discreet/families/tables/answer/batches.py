@@ -108,11 +108,12 @@ class TableBatches:
         counted = self._finish(
             table, found, one, found, one, None, confidence, most=most, codes=codes
         )
-        if table.whole is not None:
-            return around(counted, table.whole.counts[tuple(codes)], table.whole)
         counted = self._with_trees(counted, names, asked.codes, confidence)
+        if table.whole is not None:
+            counted = around(counted, table.whole.counts[tuple(codes)], table.whole)
+        as_measured = table.whole is not None and table.whole.as_measured
         nothing = impossible_rows(schema, names, asked.codes)
-        if not nothing.any():
+        if as_measured or not nothing.any():
             return counted
         return counted.replaced(nothing, CERTAIN)
 

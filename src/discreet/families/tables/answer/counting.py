@@ -89,6 +89,8 @@ def around(found: Estimates, counts: Floats, agreed: Agreed) -> Estimates:
         upper=np.maximum(held.upper, counts),
         readings=(),
         is_settled=agreed.as_measured,
+        adds_up=True,
+        includes_ranges=agreed.includes_ranges,
     )
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet.answering.evidence import Evidence, NoisyTable, measured_numbers
 from discreet.arrays import Integers
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import ANSWERS, AS_MEASURED, Part, Release
+from discreet.artifacts.release import ANSWERS, AS_MEASURED, TOGETHER, Part, Release
 from discreet.errors import BadInput, BadRelease
 from discreet.families.tables.answer.agreement import Agreement
 from discreet.families.tables.answer.models.model_table import ModelTable
@@ -25,6 +25,7 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.privacy.laws import NoiseLaw
+from discreet.questions.cells.impossible import declares_empty_cells, impossible_cells
 from discreet.schema import Schema, keeps_every_row
 
 WITHOUT_A_CELL = "rows without a cell"
@@ -33,9 +34,27 @@ COMPLETE_ROWS = "left out of every table"
 FROM_WHOLE_TABLE = "read from the whole table"
 """What a part says of itself where its questions and synthetic rows read whole counts. Older files do not say it:
 their claims are about the measured cells, so these are what is read."""
+FROM_ANOTHER_PART = "read from the whole table of another part"
 AGREEING, AGREEING_WITHIN = "whole counts that agree", "whole counts that agree within each table"
 """What else it says: see `answer.agreement`."""
+TABLE_COLUMNS, WHOLE_ARRAYS = "columns of the table", ("table", "cells", "counts")
+"""Where a whole table is about more columns than its part; and the arrays that hold one."""
+NONE_IN_EMPTY_CELLS = ", none in cells declared empty"
+"""Said behind these where the schema declares some. Older files do not say it: they are read as measured."""
 LARGEST_COUNT = 1 << 53
+
+
+def kept_empty(said: str, schema: Schema) -> str:
+    """What a part says of its answers, with what becomes of cells that are declared empty."""
+    return said + NONE_IN_EMPTY_CELLS if declares_empty_cells(schema) else said
+
+
+def said_of_answers(part: Part, schema: Schema) -> str | None:
+    """How a part's answers add up; `None` where the schema declares empty cells and the part says nothing of these."""
+    said = part.facts.get(ANSWERS)
+    if not isinstance(said, str) or said == AS_MEASURED or not declares_empty_cells(schema):
+        return said
+    return said.removesuffix(NONE_IN_EMPTY_CELLS) if said.endswith(NONE_IN_EMPTY_CELLS) else None
 
 
 def marginals_of(part: Part, place: int, release: Release) -> Evidence:
@@ -46,7 +65,7 @@ def marginals_of(part: Part, place: int, release: Release) -> Evidence:
             replace(each, complete_over=each.complete_over or each.columns) for each in found.tables
         ]
     found.whole = whole_counts_of(part, release.schema, release.public_rows)
-    found.agreement = agreement_of(part, [table.columns for table in found.tables])
+    found.agreement = agreement_of(part, release.schema, [table.columns for table in found.tables])
     return found
 
 
@@ -55,18 +74,24 @@ def _sets_of(part: Part, schema: Schema) -> tuple[tuple[str, ...], ...]:
     return asked.sets(schema) if isinstance(asked, Marginals | Parities) else ()
 
 
-def agreement_of(part: Part, sets: Sequence[tuple[str, ...]]) -> list[Agreement]:
+def agreement_of(part: Part, schema: Schema, sets: Sequence[tuple[str, ...]]) -> list[Agreement]:
     """How a part's answers from some tables add up, if they are not read from a whole table."""
-    said = part.facts.get(ANSWERS)
+    said = said_of_answers(part, schema)
     if said not in (AGREEING, AGREEING_WITHIN, AS_MEASURED):
         return []
-    within, as_measured = said == AGREEING_WITHIN, part.is_answered_as_measured
-    return [Agreement(tuple(sets), within=within, as_measured=as_measured)]
+    return [
+        Agreement(
+            tuple(sets),
+            within=said == AGREEING_WITHIN,
+            as_measured=part.is_answered_as_measured,
+            together=TOGETHER in part.facts,
+        )
+    ]
 
 
 def whole_counts_of(part: Part, schema: Schema, public_rows: int | None) -> list[WholeCounts]:
     """The whole counts that answers are read from, if any: published, or nearest to the only measured table."""
-    if part.facts.get(ANSWERS) != FROM_WHOLE_TABLE:
+    if said_of_answers(part, schema) != FROM_WHOLE_TABLE:
         return []
     table = published_table(part, schema, public_rows)
     if table is None:
@@ -79,14 +104,14 @@ def whole_counts_of(part: Part, schema: Schema, public_rows: int | None) -> list
 def residuals_of(part: Part, place: int, release: Release) -> Evidence:
     found = residual_numbers(part, release.schema, place)
     found.whole = whole_counts_of(part, release.schema, release.public_rows)
-    found.agreement = agreement_of(part, _sets_of(part, release.schema))
+    found.agreement = agreement_of(part, release.schema, _sets_of(part, release.schema))
     return found
 
 
 def model_of(part: Part, place: int, release: Release) -> Evidence:
     found = model_tables(part, release.schema, place)
     found.whole = whole_counts_of(part, release.schema, release.public_rows)
-    found.agreement = agreement_of(part, _sets_of(part, release.schema))
+    found.agreement = agreement_of(part, release.schema, _sets_of(part, release.schema))
     return found
 
 
@@ -155,7 +180,8 @@ def published_table(part: Part, schema: Schema, rows: int | None) -> WholeCounts
     if not {"table", "cells"} & set(part.estimates):
         return None
     try:
-        names = tuple(schema.column(str(name)).name for name in part.facts["columns"])
+        listed = part.facts[TABLE_COLUMNS if TABLE_COLUMNS in part.facts else "columns"]
+        names = tuple(schema.column(str(name)).name for name in listed)
         found = _read_whole(part, names, schema.sizes(names))
     except (KeyError, TypeError, ValueError, BadInput):
         raise BadRelease("The whole table of a part is not readable.") from None
@@ -204,4 +230,5 @@ def nearest_whole_table(
     counts = noisy.counts.astype(np.float64)
     if public_rows is not None and not all(map(keeps_every_row, columns)):  # some rows lack a cell
         public_rows = min(public_rows, max(0, round(float(counts.sum()))))
-    return WholeTable.near(noisy.columns, counts, public_rows)
+    empty = impossible_cells(schema, noisy.columns)
+    return WholeTable.near(noisy.columns, counts, public_rows, empty)

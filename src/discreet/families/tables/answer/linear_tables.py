@@ -71,6 +71,8 @@ class Agreed:
     """Whether they are sums of one table over all columns, from which sums of values are read too."""
     as_measured: bool = False
     """Whether they may be fractions, and below 0."""
+    includes_ranges: bool = False
+    """Whether trees over just these columns had a say in them."""
 
 
 class WeightedTable(ABC):

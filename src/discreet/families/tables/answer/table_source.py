@@ -58,6 +58,10 @@ MOST_LISTED = 1 << 12
 NUMBERS = ("estimate", "lower", "upper", "std")
 CELL_NOTE = "An interval that covers discretisation also allows for rows inside a cell that the condition splits. In a sum, it allows for values anywhere inside their cell."
 ADDITIVE_NOTE = "Counts as they were measured, which add up: they may be fractions, and below 0."
+WITHIN_NOTE = (
+    "Every table counts the rows that have a cell in all of its columns. So tables over different columns count different rows, and "
+    "sums of their cells differ."
+)
 MODEL_NOTE = "An interval that covers a model also allows for the model's error in this table, which was measured."
 USUAL_NOTE = "The interval reaches as far as such counts usually are off, by the measured error of the model in this table. That it holds as often as stated was measured on many tables and is not proved. Above a confidence of 99% it is proved, and far wider."
 
@@ -156,6 +160,8 @@ class TableSource(Source):
                 notes.append(not_counted_note(name))
         if left_out:
             notes.append(complete_rows_note(left_out))
+        elif losing and region.kind == "count" and self._library.agrees_within(selection.names):
+            notes.append(WITHIN_NOTE)
         return notes
 
     def _numbers(self, region: Region, selection: Selection, confidence: float) -> Estimates:
@@ -236,8 +242,14 @@ class TableSource(Source):
         return () if reading is None else (reading,)
 
     def _impossible(self, selection: Selection) -> Bools | None:
-        """The cells of the selection's columns that are empty by declaration, if they can be listed."""
+        """The cells of the selection's columns that are empty by declaration, if they can be listed.
+
+        None of them, where answers are as measured: with nothing in them, others would no longer add up.
+        """
         if not declares_empty_cells(self._schema) or prod(selection.shape) > MOST_CELLS:
+            return None
+        agreement = self._library.agreement
+        if agreement is not None and agreement.as_measured:
             return None
         return impossible_cells(self._schema, selection.names)
 

@@ -12,18 +12,22 @@ third column is added to a table over two in the same way, and so on.
 What two tables share must be found before both. That goes wherever the shared sets inside a table are nested, as for pairs of columns, which share
 columns alone. It does not go for all tables of three columns: three tables over pairs need not fit any table over all three. See
 `can_agree`.
+
+Cells that are declared to be empty stay empty. A table over the columns of such a declaration is found before these columns are: what they hold is
+then a sum of its cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
 
-from discreet.arrays import Floats, Integers
+from discreet.arrays import Bools, Floats, Integers
 from discreet.families.shared.estimate.kept import Kept
 
 Columns = tuple[str, ...]
@@ -32,12 +36,20 @@ MOST_SHARED = 1 << 12
 """Sets that tables have in common, up to which it is seen whether they are nested."""
 MOST_KEPT = 64
 """Tables that are kept for further questions."""
+SURE = 1e-6
+"""Cells that a part of a table counts as where all of its cells are declared empty: it is known to hold nothing."""
 
 
-def shared_sets(sets: Iterable[Columns]) -> list[frozenset[str]] | None:
-    """The tables, and what any of them have in common, of two columns and more; `None` where that is too many."""
+def shared_sets(
+    sets: Iterable[Columns], empty: Iterable[Columns] = ()
+) -> list[frozenset[str]] | None:
+    """The tables, and what any of them have in common, of two columns and more; `None` where that is too many.
+
+    `empty`: the columns of tables with cells that are declared empty, which are found whatever else is.
+    """
     tables = {frozenset(each) for each in sets}
     largest = [each for each in tables if not any(each < other for other in tables)]
+    largest += [each for each in map(frozenset, empty) if each not in largest]
     if all(len(each) <= 2 for each in largest):
         return largest
     found = set(largest)
@@ -54,14 +66,17 @@ def shared_sets(sets: Iterable[Columns]) -> list[frozenset[str]] | None:
     return sorted(found, key=len)
 
 
-def can_agree(sets: Iterable[Columns]) -> bool:
-    """Whether what tables share is nested inside each of them."""
-    found = shared_sets(sets)
+def can_agree(sets: Iterable[Columns], empty: Iterable[Columns] = ()) -> bool:
+    """Whether what tables share is nested inside each of them; `empty` are the tables with cells that are declared empty."""
+    first = [frozenset(each) for each in empty]
+    found = shared_sets(sets, map(tuple, first))
     if found is None:
         return False
     if all(len(each) <= 2 for each in found):
         return True
     for table in found:
+        if any(table <= each for each in first):
+            continue  # found before all others, which follow from it
         inside = sorted((each for each in found if each < table), key=len)
         if any(not one < other for one, other in pairwise(inside)):
             return False
@@ -77,9 +92,17 @@ class AgreeingCounts:
         names: Sequence[str],
         measured: Callable[[Columns], Floats],
         most: int | None = None,
+        empty: Mapping[Columns, Bools] = MappingProxyType({}),
+        ranges: Mapping[str, Callable[[], list[Floats]]] = MappingProxyType({}),
     ) -> None:
-        """`measured` gives a table over columns in the order of `names`: over none, the number of rows. It is at most `most`."""
-        self._shared = shared_sets(sets) or []
+        """`measured` gives a table over columns in the order of `names`: over none, the number of rows. It is at most `most`.
+
+        `empty`: tables with cells that hold no row, no column in two of them. `ranges`: for some columns the noisy rows of all
+        their cells, of halves, of halves of halves (see `_halves`), where more is known of these than sums of cells.
+        """
+        self._empty, self._ranges = dict(empty), ranges
+        self._inside = {name: columns for columns in self._empty for name in columns}
+        self._shared = shared_sets(sets, self._empty) or []
         self._known = frozenset(self._shared)
         self._names, self._measured = tuple(names), measured
         self.rows = max(0, round(float(measured(()).sum())))
@@ -106,7 +129,16 @@ class AgreeingCounts:
         return tuple(name for name in self._names if name in wanted)
 
     def _column(self, name: str) -> Integers:
-        return self._columns.get(name, lambda: split_rows(self._measured((name,)), self.rows))
+        return self._columns.get(name, partial(self._found_column, name))
+
+    def _found_column(self, name: str) -> Integers:
+        if name in self._inside:
+            return self._found((name,))
+        return self._split(name)
+
+    def _split(self, name: str) -> Integers:
+        ranges = self._ranges[name]() if name in self._ranges else None
+        return split_rows(self._measured((name,)), self.rows, ranges)
 
     def _table(self, columns: Columns) -> Integers:
         if len(columns) == 1:
@@ -115,6 +147,12 @@ class AgreeingCounts:
 
     def _found(self, columns: Columns) -> Integers:
         """A column at a time is added to the largest table that was found before, or to the first column."""
+        if columns in self._empty:
+            return self._without_empty_cells(columns)
+        first = self._inside.get(columns[0])
+        if first is not None and set(columns) <= set(first):
+            rest = tuple(place for place, name in enumerate(first) if name not in columns)
+            return np.asarray(self._table(first).sum(axis=rest, dtype=np.int64))
         found = columns[:1]
         if len(columns) > 2:
             inside = [self._in_order(each) for each in self._shared if each < set(columns)]
@@ -131,15 +169,31 @@ class AgreeingCounts:
             found = ordered
         return np.ascontiguousarray(counts)
 
+    def _without_empty_cells(self, columns: Columns) -> Integers:
+        """A table with cells that are declared empty: found from its columns, which then follow from it."""
+        empty, counts = self._empty[columns], np.array(self.rows)
+        for place, name in enumerate(columns):
+            is_open = ~empty.all(axis=tuple(range(place + 1, len(columns))))
+            cells = is_open.shape[-1]
+            noisy = np.where(is_open, self._measured(columns[: place + 1]), 0.0)
+            table, flat = noisy.reshape(-1, cells), is_open.reshape(-1, cells)
+            own = self._split(name)
+            found = split_table(table, counts.reshape(-1), own, flat)
+            counts = moved_out(found, table, flat).reshape(noisy.shape)
+        return counts
 
-def split_rows(noisy: Floats, rows: int) -> Integers:
+
+def split_rows(noisy: Floats, rows: int, sums: list[Floats] | None = None) -> Integers:
     """Whole counts of at least 0 that add up to `rows`: halves of halves, each near its noisy sum."""
     cells = len(noisy)
-    sums, sizes = _halves(_padded(noisy)), _halves(_padded(np.ones(cells)))
+    is_ranged = sums is not None
+    sums, sizes = sums or _halves(_padded(noisy)), _halves(_padded(np.ones(cells)))
     found = np.array([rows], dtype=np.int64)
     for sum_, size in zip(sums[1:], sizes[1:], strict=True):
         left, right = size[0::2], size[1::2]
-        # What both halves are off by together is shared by the number of their cells.
+        # What both halves are off by together is shared by the number of their cells; a tree's two halves have about the same noise.
+        if is_ranged:
+            left, right = np.minimum(left, 1.0), np.minimum(right, 1.0)
         off = (found - sum_[0::2] - sum_[1::2]) * left / np.maximum(left + right, 1.0)
         half = np.clip(np.rint(sum_[0::2] + off), 0, found)
         half = np.where(right > 0, half, found).astype(np.int64)
@@ -147,12 +201,34 @@ def split_rows(noisy: Floats, rows: int) -> Integers:
     return found[:cells]
 
 
-def split_table(noisy: Floats, rows: Integers, columns: Integers) -> Integers:
-    """Whole counts of at least 0 with the given sums of rows and of columns, which have the same total."""
+def moved_out(table: Integers, noisy: Floats, is_open: Bools) -> Integers:
+    """The table with nothing in cells that are not open: their rows go to open cells beside them, or else to any."""
+    if not np.any(table[~is_open]) or not is_open.any():
+        return table
+    found = np.where(is_open, table, 0)
+    lost = table.sum(axis=1) - found.sum(axis=1)
+    for row in np.flatnonzero(lost):
+        places = np.flatnonzero(is_open[row])
+        if len(places):
+            found[row, places] += split_rows(noisy[row, places] - found[row, places], int(lost[row]))  # fmt: skip
+            lost[row] = 0
+    if lost.any():
+        found[is_open] += split_rows(noisy[is_open] - found[is_open], int(lost.sum()))
+    return found
+
+
+def split_table(
+    noisy: Floats, rows: Integers, columns: Integers, is_open: Bools | None = None
+) -> Integers:
+    """Whole counts of at least 0 with the given sums of rows and of columns, which have the same total.
+
+    Cells that are not open get nothing, as far as the sums allow.
+    """
     shape = noisy.shape
     # One row here is a node of columns; its numbers are those of all rows of the table.
     sums = _halves_of_rows(_padded(_padded(noisy).T))
-    sizes = _halves_of_rows(_padded(_padded(np.ones(shape)).T))
+    counted = np.ones(shape) if is_open is None else is_open.astype(np.float64)
+    sizes = _halves_of_rows(_padded(_padded(counted).T))
     totals = _halves(_padded(columns))
     found = _padded(rows)[None, :]
     for level in range(1, len(sums)):
@@ -193,7 +269,7 @@ def _quarters(
 
 
 def _inverse(sizes: Floats) -> Floats:
-    return np.asarray(np.where(sizes > 0, 1.0 / np.maximum(sizes, 1.0), 0.0))
+    return np.asarray(1.0 / np.maximum(sizes, SURE))
 
 
 def _padded(numbers: Numbers) -> Numbers:

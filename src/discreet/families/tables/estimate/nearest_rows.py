@@ -13,11 +13,11 @@ all its tables agree. Public randomness with a fixed seed: the same numbers give
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from discreet.arrays import Floats, Integers
+from discreet.arrays import Bools, Floats, Integers
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.estimate.linear_programs import Block, block_prices, block_rows
 
@@ -35,8 +35,15 @@ _Prices = list[tuple[tuple[int, ...], Floats]]
 """For each set of columns, what each combination of its cells gains."""
 
 
-def nearest_rows(sizes: Sequence[int], blocks: Sequence[Block]) -> tuple[Integers, Floats]:
-    """Combinations of cells, one row each, and how often each occurs: a number of at least 0."""
+def nearest_rows(
+    sizes: Sequence[int],
+    blocks: Sequence[Block],
+    is_open: Callable[[Integers], Bools] | None = None,
+) -> tuple[Integers, Floats]:
+    """Combinations of cells, one row each, and how often each occurs: a number of at least 0.
+
+    `is_open`: which combinations can have rows.
+    """
     public = generator(0)
     edges = np.cumsum([0, *(each.numbers.size for each in blocks)])
     values = np.concatenate([each.numbers.reshape(-1) / each.std for each in blocks])
@@ -53,7 +60,13 @@ def nearest_rows(sizes: Sequence[int], blocks: Sequence[Block]) -> tuple[Integer
         columns = [public.choice(len(own), many, p=own) for own in shares]
         return np.stack(columns, axis=1).astype(np.int64)
 
-    codes = np.unique(drawn(min(MOST_DRAWN, DRAWN * len(values))), axis=0)
+    def kept_open(codes: Integers) -> Integers:
+        return codes if is_open is None else codes[is_open(codes)]
+
+    first_drawn = drawn(min(MOST_DRAWN, DRAWN * len(values)))
+    codes = np.unique(kept_open(first_drawn), axis=0)
+    if not len(codes):  # hardly any combination is open
+        codes = np.unique(first_drawn, axis=0)[:1]
     weights = np.full(len(codes), max(1.0, _total(blocks)) / len(codes))
     first = 0.0
     for turn in range(ROUNDS):
@@ -64,11 +77,10 @@ def nearest_rows(sizes: Sequence[int], blocks: Sequence[Block]) -> tuple[Integer
         if len(used):
             codes, weights = codes[used], weights[used]
         starts = codes[public.integers(0, len(codes), STARTS // 2)]
-        found = np.unique(
-            _climbed(np.concatenate([starts, drawn(STARTS // 2)]), sizes, gains), axis=0
-        )
+        climbed = _climbed(np.concatenate([starts, drawn(STARTS // 2)]), sizes, gains)
+        found = np.unique(kept_open(climbed), axis=0)
         gained = _gain(found, gains)
-        first = max(first, float(gained.max()) if turn == 0 else 0.0)
+        first = max(first, float(gained.max(initial=0.0)) if turn == 0 else 0.0)
         better = found[gained > GAIN * first]
         joined, places = np.unique(np.concatenate([codes, better]), axis=0, return_index=True)
         if len(joined) == len(codes):

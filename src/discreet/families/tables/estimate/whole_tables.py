@@ -17,17 +17,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from discreet.arrays import Floats, Integers
+from discreet.arrays import Bools, Floats, Integers
 from discreet.families.shared.estimate.simplex import nearest_counts
 from discreet.families.tables.estimate.consistent import ConsistentTables
-from discreet.families.tables.estimate.linear_programs import (
-    Block,
-    block_rows,
-    nearest_mixed_table,
-)
+from discreet.families.tables.estimate.linear_programs import Block, block_rows
 from discreet.families.tables.estimate.nearest_rows import nearest_rows
 from discreet.families.tables.queries.parities import signs
 from discreet.families.tables.queries.residuals import subsets
+from discreet.questions.cells.impossible import declares_empty_cells, impossible_rows
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
@@ -108,10 +105,19 @@ class WholeTable(WholeCounts):
     counts: Integers
 
     @classmethod
-    def near(cls, columns: Columns, noisy: Floats, rows: int | None) -> WholeTable:
-        """The table nearest to noisy cells, in squares: of `rows` rows, or of as many as the noisy cells add up to."""
-        total = max(0, round(float(noisy.sum()))) if rows is None else rows
-        return cls(columns, apportioned(nearest_counts(noisy, float(total)), total))
+    def near(
+        cls, columns: Columns, noisy: Floats, rows: int | None, empty: Bools | None = None
+    ) -> WholeTable:
+        """The table nearest to noisy cells, in squares: of `rows` rows, or of as many as the noisy cells add up to.
+
+        None of them in cells that are `empty` by declaration.
+        """
+        is_open = np.ones(noisy.shape, dtype=np.bool_) if empty is None or empty.all() else ~empty
+        cells = noisy[is_open]
+        total = max(0, round(float(cells.sum()))) if rows is None else rows
+        found = np.zeros(noisy.shape, dtype=np.int64)
+        found[is_open] = apportioned(nearest_counts(cells, float(total)), total)
+        return cls(columns, found)
 
     @classmethod
     def read(cls, columns: Columns, sizes: tuple[int, ...], flat: Integers) -> WholeTable:
@@ -172,21 +178,21 @@ class WholeRows(WholeCounts):
         return np.repeat(self.codes, times, axis=0)
 
 
-def can_be_whole(sets: Iterable[Columns], schema: Schema) -> bool:
+def can_be_whole(sets: Iterable[Columns], schema: Schema, most: int = MOST_NUMBERS) -> bool:
     """Whether whole counts near all of some tables are found in a few minutes at most."""
     sets = list(sets)
-    if any(2 ** len(columns) > MOST_NUMBERS for columns in sets):
+    if any(2 ** len(columns) > most for columns in sets):
         return False
     wanted = {own for columns in sets for own in subsets(columns)}
     shapes = map(schema.sizes, wanted)
     numbers = sum(1 if all(d == 2 for d in shape) else prod(shape) for shape in shapes)
-    return numbers <= MOST_NUMBERS
+    return numbers <= most
 
 
 def nearest_to_tables(
-    tables: ConsistentTables, names: Columns, sets: Iterable[Columns]
+    tables: ConsistentTables, names: Columns, sets: Iterable[Columns], schema: Schema
 ) -> WholeCounts:
-    """Whole counts near all of some tables.
+    """Whole counts near all of some tables; none in combinations that the schema declares impossible.
 
     Of all tables without negative counts, and with the measured number of rows, nearly, the one whose residuals are nearest to those of the tables, in
     squares, each in units of its noise; then it is rounded. Of too many combinations to list, only those are looked at that a search finds: the result is then near, and perhaps not the nearest.
@@ -198,15 +204,20 @@ def nearest_to_tables(
         for own in wanted
         if 1 not in tables.sizes(own)
     ]
-    return nearest_to_blocks(names, sizes, blocks)
+    return nearest_to_blocks(names, sizes, blocks, schema)
 
 
-def nearest_to_blocks(names: Columns, sizes: tuple[int, ...], blocks: list[Block]) -> WholeCounts:
+def nearest_to_blocks(
+    names: Columns, sizes: tuple[int, ...], blocks: list[Block], schema: Schema
+) -> WholeCounts:
     """The same for measured numbers: parities and residuals of some of the columns."""
     cells = prod(sizes)
     blocks = [each if each.axes else _held(each, blocks) for each in blocks]
+    is_open: Callable[[Integers], Bools] | None = None
+    if declares_empty_cells(schema):
+        is_open = lambda codes: ~impossible_rows(schema, names, codes)  # noqa: E731
     if cells > LISTED:
-        codes, weights = nearest_rows(sizes, blocks)
+        codes, weights = nearest_rows(sizes, blocks, is_open)
         whole = apportioned(weights, round(float(weights.sum())))
         kept = whole > 0
         kept[0] |= not kept.any()
@@ -215,11 +226,17 @@ def nearest_to_blocks(names: Columns, sizes: tuple[int, ...], blocks: list[Block
 
     values = np.concatenate([each.numbers / each.std for each in blocks])
     codes = np.stack(np.unravel_index(np.arange(cells), sizes), axis=1)
+    places = np.arange(cells)
+    if is_open is not None and is_open(codes).any():
+        places = np.flatnonzero(is_open(codes))
+    counts = np.zeros(cells, dtype=np.int64)
     try:
-        found, _ = nnls(block_rows(sizes, blocks, codes), values, maxiter=STEPS * cells)
-        counts = apportioned(found, round(float(found.sum())))
-    except RuntimeError:  # it went round in circles: a program that does not
-        counts = nearest_mixed_table(sizes, blocks).rounded(cells)
+        found, _ = nnls(block_rows(sizes, blocks, codes[places]), values, maxiter=STEPS * cells)
+        counts[places] = apportioned(found, round(float(found.sum())))
+    except RuntimeError:  # it went round in circles: another way, which does not
+        own, weights = nearest_rows(sizes, blocks, is_open)
+        at = np.ravel_multi_index(tuple(own.T), sizes)
+        counts[at] = apportioned(weights, round(float(weights.sum())))
     return WholeTable(names, counts.reshape(sizes))
 
 

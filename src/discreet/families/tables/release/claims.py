@@ -102,7 +102,7 @@ def read_from_whole_counts(
     sets = of_type(part.query_class, Marginals).sets(schema)
     known = ResidualTables(schema, found.residuals, rows=public_rows)
     tables = ConsistentTables(known, (), model_residuals(found.models))
-    counts = nearest_to_tables(tables, columns_of(sets, schema), sets)
+    counts = nearest_to_tables(tables, columns_of(sets, schema), sets, schema)
     whole = replace(
         part,
         estimates={**part.estimates, **counts.stored()},
@@ -133,7 +133,7 @@ def claims_of_agreeing_models(
     sets = of_type(part.query_class, Marginals).sets(schema)
     known = ResidualTables(schema, found.residuals, rows=public_rows)
     tables = ConsistentTables(known, (), model_residuals(found.models))
-    (agreement,) = agreement_of(part, sets)
+    (agreement,) = agreement_of(part, schema, sets)
     agreed = AgreedTables(agreement, tables, schema, public_rows)
     answered = answered_tables(found, known)
     if agreement.as_measured:

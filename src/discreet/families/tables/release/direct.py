@@ -39,6 +39,7 @@ from discreet.families.tables.answer.evidence import (
     COMPLETE_ROWS,
     WITHOUT_A_CELL,
     agreement_of,
+    kept_empty,
     whole_counts_of,
 )
 from discreet.families.tables.answer.linear_tables import Agreed
@@ -48,7 +49,7 @@ from discreet.families.tables.estimate.consistent import (
     summed_to,
 )
 from discreet.families.tables.estimate.residuals import ResidualTables
-from discreet.families.tables.estimate.whole_tables import can_be_whole, nearest_to_tables
+from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.complete_tables import MOST_CELLS, CompleteTable
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.whole_answers import (
@@ -57,6 +58,7 @@ from discreet.families.tables.release.whole_answers import (
     claims_of_a_moved_table,
     claims_of_agreed_counts,
     columns_of,
+    should_be_whole,
     whole_facts,
 )
 from discreet.privacy.budget import Budget
@@ -149,12 +151,10 @@ class PreparedMarginals(MeasuredAtOnce):
     @property
     def _is_read_whole(self) -> bool:
         """Whether answers are read from one table over all the columns."""
-        if not are_boolean(self._sets, self.schema):
-            return False
         if len(self._sets) == 1:
-            return True
+            return are_boolean(self._sets, self.schema)
         agree = not self._leaves_rows_out or _must_be_complete(self._sets, self.schema)
-        return agree and can_be_whole(self._sets, self.schema)
+        return agree and should_be_whole(self._sets, self.schema)
 
     def _agreed(self, measured: Sequence[Measurement], public_rows: int | None) -> ConsistentTables:
         tables = [
@@ -167,8 +167,8 @@ class PreparedMarginals(MeasuredAtOnce):
     @property
     def _agreeing_facts(self) -> dict[str, Any]:
         if self._leaves_rows_out and not _must_be_complete(self._sets, self.schema):
-            return {ANSWERS: AGREEING_WITHIN}
-        return agreeing_facts(self._sets)
+            return {ANSWERS: kept_empty(AGREEING_WITHIN, self.schema)}
+        return agreeing_facts(self._sets, self.schema)
 
     def facts(self) -> dict[str, Any]:
         if not self._is_read_whole:
@@ -183,7 +183,7 @@ class PreparedMarginals(MeasuredAtOnce):
             return {}  # the whole counts near one table are found by whoever reads it
         agreed = self._agreed(measured, public_rows)
         names = columns_of(self._sets, self.schema)
-        return {**nearest_to_tables(agreed, names, self._sets).stored()}
+        return {**nearest_to_tables(agreed, names, self._sets, self.schema).stored()}
 
     def claims_of(
         self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
@@ -192,7 +192,7 @@ class PreparedMarginals(MeasuredAtOnce):
         agreed = self._agreed(part.noisy, public_rows)
         if found:
             return claims_of_a_moved_table(claims, found[0].moved(agreed.table, self._sets))
-        (agreement,) = agreement_of(part, self._sets)
+        (agreement,) = agreement_of(part, self.schema, self._sets)
         if agreement.within:
             return claims_of_agreed_counts(claims, self._alone(part.noisy, public_rows))
         tables = AgreedTables(agreement, agreed, self.schema, public_rows)
@@ -221,7 +221,7 @@ class PreparedMarginals(MeasuredAtOnce):
                 for weight, table in zip(inverse_variance_weights(noise), found, strict=True)
             )
             counts = np.asarray(counts, dtype=np.float64)
-            yield counts, of_counts(own, counts, public_rows)
+            yield counts, of_counts(own, counts, self.schema, public_rows)
 
     def _leaves_out_the_same(self, own: tuple[str, ...], columns: tuple[str, ...]) -> bool:
         extra = [self.schema.column(name) for name in columns if name not in own]

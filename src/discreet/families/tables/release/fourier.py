@@ -33,7 +33,11 @@ from discreet.errors import BadInput
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import ClassError
 from discreet.families.shared.release.splitting import shares
-from discreet.families.tables.answer.evidence import FROM_WHOLE_TABLE, published_table
+from discreet.families.tables.answer.evidence import (
+    FROM_WHOLE_TABLE,
+    kept_empty,
+    published_table,
+)
 from discreet.families.tables.estimate.linear_programs import (
     Block,
     nearest_mixed_table,
@@ -58,6 +62,7 @@ from discreet.families.tables.release.whole_answers import agreeing_facts, claim
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
+from discreet.questions.cells.impossible import declares_empty_cells
 from discreet.schema import Schema
 
 MOST_COEFFICIENTS = 2000
@@ -182,11 +187,11 @@ class PreparedFourier(MeasuredAtOnce):
         )
         spread = {"rows without a cell": "spread evenly", "columns": self._names}
         if not self._has_table:
-            return {**spread, **agreeing_facts(self.sets)}
+            return {**spread, **agreeing_facts(self.sets, self.schema)}
         said = f"the whole counts nearest to the coefficients; {order}"
         if prod(self._sizes) > WHOLE_TABLE:
             said = "whole counts near the coefficients: the cells that are not empty, each with its count"
-        return {**spread, "table": said, ANSWERS: FROM_WHOLE_TABLE}
+        return {**spread, "table": said, ANSWERS: kept_empty(FROM_WHOLE_TABLE, self.schema)}
 
     def estimates(
         self, measured: Sequence[Measurement], public_rows: int | None
@@ -195,7 +200,8 @@ class PreparedFourier(MeasuredAtOnce):
         cells = prod(self._sizes)
         if not self._has_table:
             return {}
-        if all(d == 2 for d in self._sizes) and cells <= WHOLE_TABLE:
+        declares = declares_empty_cells(self.schema)
+        if all(d == 2 for d in self._sizes) and cells <= WHOLE_TABLE and not declares:
             return {"table": self._of_parities(measured, public_rows)}
         names = self._names
         blocks = [
@@ -210,8 +216,8 @@ class PreparedFourier(MeasuredAtOnce):
         if public_rows is not None:
             finest = min(each.std for each in blocks)
             blocks.append(Block((), np.array([float(public_rows)]), finest))
-        if cells > WHOLE_TABLE:
-            return {**nearest_to_blocks(tuple(names), self._sizes, blocks).stored()}
+        if cells > WHOLE_TABLE or declares:
+            return {**nearest_to_blocks(tuple(names), self._sizes, blocks, self.schema).stored()}
         return {"table": nearest_mixed_table(self._sizes, blocks).rounded(cells)}
 
     def _of_parities(

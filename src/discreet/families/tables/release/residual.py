@@ -35,7 +35,7 @@ from discreet.errors import BadInput
 from discreet.families.shared.estimate.linear_widths import linear_half_width
 from discreet.families.shared.release.measured import MeasuredAtOnce, MeasuredByRequests
 from discreet.families.shared.release.protocol import ClassError, of_type
-from discreet.families.tables.answer.agreement import AgreedTables
+from discreet.families.tables.answer.agreement import AgreedTables, can_be_agreed
 from discreet.families.tables.answer.evidence import (
     WITHOUT_A_CELL,
     agreement_of,
@@ -54,6 +54,7 @@ from discreet.families.tables.release.whole_answers import (
     claims_of_a_moved_table,
     claims_of_agreed_counts,
     columns_of,
+    should_be_whole,
     whole_facts,
 )
 from discreet.privacy.budget import Budget
@@ -176,7 +177,9 @@ class PreparedResiduals(MeasuredAtOnce):
     @property
     def is_read_whole(self) -> bool:
         """Whether answers are read from one table over all the columns."""
-        return are_few_booleans(self.sets, self.schema)
+        if can_be_agreed(self.sets, self.schema):
+            return are_few_booleans(self.sets, self.schema)
+        return should_be_whole(self.sets, self.schema)
 
     def without_a_cell(self) -> dict[str, Any]:
         """What becomes of rows without a cell."""
@@ -189,7 +192,7 @@ class PreparedResiduals(MeasuredAtOnce):
         """How answers add up."""
         if self.is_read_whole:
             return whole_facts(self.sets, self.schema)
-        return agreeing_facts(self.sets)
+        return agreeing_facts(self.sets, self.schema)
 
     def estimates(
         self, measured: Sequence[Measurement], public_rows: int | None
@@ -199,7 +202,7 @@ class PreparedResiduals(MeasuredAtOnce):
             return {}
         known = ConsistentTables(ResidualTables(self.schema, measured, rows=public_rows), ())
         names = columns_of(self.sets, self.schema)
-        return {**nearest_to_tables(known, names, self.sets).stored()}
+        return {**nearest_to_tables(known, names, self.sets, self.schema).stored()}
 
     def claims_of(
         self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
@@ -218,7 +221,7 @@ def claims_of_residuals(
     sets: Sequence[tuple[str, ...]],
 ) -> tuple[ErrorClaim, ...]:
     """Claims about tables put together from residuals, for the counts that agree with them."""
-    (agreement,) = agreement_of(part, sets)
+    (agreement,) = agreement_of(part, known.schema, sets)
     tables = AgreedTables(agreement, ConsistentTables(known, ()), known.schema, known.rows)
     return claims_of_agreed_counts(claims, ((known.table(own), tables.over(own)) for own in sets))
 

@@ -10,15 +10,22 @@ from typing import Any
 
 from discreet.arrays import Floats
 from discreet.artifacts.release import ANSWERS, AS_MEASURED, ErrorClaim
-from discreet.families.tables.answer.evidence import AGREEING, FROM_WHOLE_TABLE, has_two_values
+from discreet.families.tables.answer.agreement import can_be_agreed
+from discreet.families.tables.answer.evidence import (
+    AGREEING,
+    FROM_WHOLE_TABLE,
+    has_two_values,
+    kept_empty,
+)
 from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.answer.usefulness import MOVED, farthest_from_whole
-from discreet.families.tables.estimate.agreeing import can_agree
 from discreet.families.tables.estimate.whole_tables import can_be_whole
 from discreet.schema import Schema
 
 FEW_COMBINATIONS = 1 << 16
 """Up to so many combinations of cells, tables over boolean columns are read from a whole table, whatever the algorithm: finding it takes about a second."""
+MOST_CROSSWISE = 8000
+"""Measured numbers up to which a whole table is found where nothing else would give whole counts that agree: it takes half a minute."""
 TABLE = (
     "whole counts near all tables; cells in the order of the columns, the last one fastest (of columns of two cells, the "
     "first), or those that are not empty, each with its count"
@@ -42,18 +49,26 @@ def are_few_booleans(sets: Sequence[tuple[str, ...]], schema: Schema) -> bool:
     return few and are_boolean(sets, schema) and can_be_whole(sets, schema)
 
 
+def should_be_whole(sets: Sequence[tuple[str, ...]], schema: Schema) -> bool:
+    """Whether a whole table is found: for columns of two values, and where tables share columns crosswise."""
+    if can_be_agreed(sets, schema):
+        return are_boolean(sets, schema) and can_be_whole(sets, schema)
+    return can_be_whole(sets, schema, MOST_CROSSWISE)
+
+
 def whole_facts(sets: Sequence[tuple[str, ...]], schema: Schema) -> dict[str, Any]:
     """What a part says of itself where its answers are whole counts."""
     return {
         "columns": list(columns_of(sets, schema)),
         "table": TABLE,
-        ANSWERS: FROM_WHOLE_TABLE,
+        ANSWERS: kept_empty(FROM_WHOLE_TABLE, schema),
     }
 
 
-def agreeing_facts(sets: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+def agreeing_facts(sets: Sequence[tuple[str, ...]], schema: Schema) -> dict[str, Any]:
     """What a part says of itself where its answers add up without a whole table."""
-    return {ANSWERS: AGREEING if can_agree(sets) else AS_MEASURED}
+    agree = can_be_agreed(sets, schema)
+    return {ANSWERS: kept_empty(AGREEING, schema) if agree else AS_MEASURED}
 
 
 def claims_of_agreed_counts(
