@@ -41,6 +41,7 @@ from discreet.questions.literals import (
     text_of,
     type_named,
 )
+from discreet.questions.written_size import MOST_LEVELS, MOST_WRITTEN, written_size
 from discreet.schema import CategoryColumn, Schema
 from discreet.schema.columns.values import (
     MICROSECONDS_PER_DAY,
@@ -93,11 +94,13 @@ class ExpressionReader:
         most_terms: int = MOST_TERMS,
         most_listed: int = MOST_LISTED,
         deepest: int = DEEPEST,
+        is_written: bool = True,
     ) -> None:
         from sqlglot import exp
 
         self.schema, self.tables, self.exp, self.clause = schema, tables, exp, clause
         self.most_terms, self.most_listed, self.deepest = most_terms, most_listed, deepest
+        self.is_written = is_written  # for a database; else it is worked out on cells
         self.terms = self.listed = 0
         self.comparisons: dict[type[Any], str] = {
             exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
@@ -194,7 +197,17 @@ class ExpressionReader:
         if depth > self.deepest:
             raise BadQuestion(f"{self.clause} is nested more than {self.deepest} deep; flatten it.")
         made = folded_constant(reader(node, depth + 1))
+        if depth == 0 and self.is_written:
+            self._check_written(made)
         return Call("not", (made,), "boolean") if node.args.get("negate") else made
+
+    def _check_written(self, made: Expression) -> None:
+        many, levels = written_size(made)
+        if many > MOST_WRITTEN or levels > MOST_LEVELS:
+            raise BadQuestion(
+                f"{self.clause} is too long once it is written out for a database: {many:,} operations, {levels} of them one "
+                f"inside another, and at most {MOST_WRITTEN:,} and {MOST_LEVELS} are. Nest fewer casts and functions."
+            )
 
     def _refuse(self, node: Any) -> NoReturn:
         name = type(node).__name__
