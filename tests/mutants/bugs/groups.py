@@ -15,7 +15,7 @@ WORST = f"{SENSITIVITY}::test_the_worst_unit_moves_all_groups_by_exactly_the_sta
 GROUPS = (
     Mutant(
         name="the-claim-of-means-by-group-is-a-third-of-what-the-noise-allows",
-        trap=51,
+        trap=42,
         file="src/discreet/families/groups/answer/number_bounds.py",
         old="    return widest / float(values)\n",
         new="    return widest / float(3 * values)\n",

@@ -14,7 +14,7 @@ SUMS = "tests/answers/test_sums_of_expressions.py"
 STATEMENTS = (
     Mutant(
         name="a-deep-expression-is-written-as-one-tree",
-        trap=43,
+        trap=37,
         file="src/discreet/engines/sql/syntax.py",
         old="_LARGE_TREE = 60\n",
         new="_LARGE_TREE = 10**9\n",
@@ -24,7 +24,7 @@ STATEMENTS = (
     ),
     Mutant(
         name="what-is-written-out-again-and-again-is-counted-once",
-        trap=53,
+        trap=37,
         file="src/discreet/questions/written_size.py",
         old="_OF_A_TEXT, _OF_A_DATE = 32, 14\n",
         new="_OF_A_TEXT, _OF_A_DATE = 1, 1\n",

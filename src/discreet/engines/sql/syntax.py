@@ -26,12 +26,7 @@ def flattened(part: Sql, render: Callable[[Sql], str]) -> Sql:
     if sum(1 for _ in part.walk()) <= _LARGE_TREE:
         return part
     names = {one.name: one.copy() for one in part.find_all(exp.Identifier)}
-    return exp.Paren(this=exp.Var(this=render(part), names=[*names.values()], size=size(part)))
-
-
-def size(part: Sql) -> int:
-    """How many nodes an expression has, those of its texts included."""
-    return sum(int(one.args.get("size") or 1) for one in part.walk())
+    return exp.Paren(this=exp.Var(this=render(part), names=[*names.values()]))
 
 
 @cache
