@@ -116,7 +116,8 @@ class IntervalIndex:
         Every leaf counts once, however many of the intervals touch it, and variances add. Theorem: the covariance
         of least squares on a tree is the inverse of a strictly ultrametric matrix, for two leaves share the weights
         of their common ancestors; such an inverse has no positive entry off its diagonal (Martinez, Michon and San
-        Martin 1994). So the counts of sets of leaves that are apart have no positive covariance.
+        Martin 1994). So the counts of sets of leaves that are apart have no positive covariance. The tree is taken
+        as given, as for a single interval.
         """
         apart = np.flatnonzero(first[1:] > last[:-1] + np.uint64(1))
         first, last = first[np.append(0, apart + 1)], last[np.append(apart, len(last) - 1)]
