@@ -237,6 +237,11 @@ class ExpressionReader:
                 f"{self.clause} takes no {asked or 'to_char'}(). Write a date as a text with strftime(d, '%Y-%m'), or "
                 "group by date_trunc('month', d)."
             )
+        if name.endswith("Diff") or asked in ("age", "datesub"):
+            raise BadQuestion(
+                f"{self.clause} takes no {construct(node)}. Write a difference of years as year(DATE '2023-12-31') - year(d), "
+                "and of days as DATE '2023-12-31' - d."
+            )
         if isinstance(node, self.exp.AggFunc):
             raise BadQuestion(f"{self.clause} takes no aggregate; compare aggregates in HAVING.")
         raise BadQuestion(f"{self.clause} takes no {construct(node)}. {_USED}")
