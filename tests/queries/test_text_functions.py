@@ -30,7 +30,7 @@ FUNCTIONS = (
     "split_part(c, '-', 1)", "split_part(c, '-', 2)", "split_part(c, '-', -1)", "split_part(c, 'é', 1)", "right(c, 2)",
     "right(c, 0)", "right(c, -1)", "replace(c, '-', '__')", "replace(c, '', 'y')", "reverse(c)",
     "lpad(c, 4, '*')", "rpad(c, 4, 'ab')", "lpad(c, 2, '*')", "starts_with(c, 'a')", "suffix(c, 'x')",
-    "contains(c, '-')", "strpos(c, 'x')", "split_part(upper(c), '-', 1)", "length(replace(c, '-', ''))",
+    "contains(c, '-')", "strpos(c, 'x')", "split_part(upper(c), '-', 1)", "right(replace(split_part(c, '-', 1), 'b', '_'), 2)", "length(replace(c, '-', ''))",
 )  # fmt: skip
 
 

@@ -237,7 +237,7 @@ class ExpressionReader:
                 f"{self.clause} takes no {asked or 'to_char'}(). Write a date as a text with strftime(d, '%Y-%m'), or "
                 "group by date_trunc('month', d)."
             )
-        if name.endswith("Diff") or asked in ("age", "datesub"):
+        if name.endswith("Diff") or asked == "age":
             raise BadQuestion(
                 f"{self.clause} takes no {construct(node)}. Write a difference of years as year(DATE '2023-12-31') - year(d), "
                 "and of days as DATE '2023-12-31' - d."
@@ -566,7 +566,8 @@ class ExpressionReader:
 
     def _of_declared(self, name: str, value: Expression, more: list[Expression]) -> Expression:
         made = of_declared_values(name, value, more, self.schema)
-        self.terms += len(made.arguments) if isinstance(made, Call) else 0
+        if isinstance(made, Call):  # every declared value is listed in it
+            self.terms += sum(len(getattr(each, "arguments", ())) for each in made.arguments)
         return made
 
     def _cut_text(self, value: Expression, start: Expression, length: Expression) -> Expression:

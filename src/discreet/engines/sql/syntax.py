@@ -14,6 +14,7 @@ from sqlglot import exp
 
 Sql = exp.Expression
 _LARGE_TREE = 60
+"""Nodes of an expression from which on it is kept as its text."""
 
 
 def own(part: Sql) -> Sql:

@@ -42,7 +42,8 @@ def mean_bound(
     An estimate m + b or higher, of a true mean m, means that the noisy sum of (value - t) is not below 0 at t = m + b. The
     sum itself is at most -b times the number of values. So its noise was at least b times that number, on
     one side. An estimate is never outside the bounds, so t lies within them, and the noise is widest at one of
-    them. Likewise for m - b, on the other side.
+    them (of two equal draws, a mixture is the more peaked the more even it is: Proschan 1965). Likewise for m - b, on
+    the other side. All this needs a noisy number of values above 0.
     """
     assert form.count is not None
     if noise_width(form.count, laws, 1, 1 - miss * _OF_COUNTS) >= values:

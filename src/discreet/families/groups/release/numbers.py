@@ -175,9 +175,8 @@ class PreparedGroupNumbers(MeasuredByRequests):
         if isinstance(self.query_class, GroupedSums):
             return form.total
         low, high = map(float, bounds_of(column, self.schema))
-        at = low + 3 / 4 * (
-            high - low
-        )  # on average a mean lies a quarter of the width from the middle
+        # On average a mean lies a quarter of the width from the middle.
+        at = low + 3 / 4 * (high - low)
         return form.noise(at, at)
 
     def _values(self, rows: int | None) -> Fraction:

@@ -130,9 +130,8 @@ class IntervalIndex:
             (float((self.fitted_prefix[to] - self.fitted_prefix[at]).sum()), self.deviation(at, to))
             for at, to in (inside, touched)
         ]
-        counted = (
-            np.diff(self.fitted_prefix) / self.widths
-        )  # evenly inside a leaf, but never smoothed: that has a bias
+        # Evenly inside a leaf, but never smoothed: over many leaves a bias adds up.
+        counted = np.diff(self.fitted_prefix) / self.widths
         cut = counted[a] * (first - self.starts[a]) + counted[b] * (self.ends[b] - last)
         estimate = float((self.fitted_prefix[b + 1] - self.fitted_prefix[a] - cut).sum())
         numbers = [estimate, ends[0][0], ends[1][0], *(math.hypot(*each) for _, each in ends)]
