@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from discreet.answering import ReleaseReader
-from discreet.artifacts.answer import Answer, Covers
+from discreet.artifacts.answer import Answer, Covers, Unit
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadInput
 from tests.releases_by_hand import people, release_of_tables
@@ -57,6 +57,24 @@ def test_it_becomes_a_data_frame_and_an_arrow_table() -> None:
     assert frame["n"].tolist() == [7, 0, 3, 0]
     pytest.importorskip("pyarrow")
     assert grouped().to_arrow().column("sex").to_pylist() == ["F", "M", "(other)", None]
+
+
+def test_counts_are_integers_and_means_are_not() -> None:
+    answers = grouped()
+    columns = answers.to_columns()
+    kinds = {name: values.dtype.kind for name, values in columns.items() if name != "sex"}
+    whole = {name for name, kind in kinds.items() if kind == "i"}
+    assert whole == {"n", "n_lower", "n_upper"}
+    (row, *_) = answers.to_dict()["rows"]
+    n, mean = row["answers"]["n"], row["answers"]["mean"]
+    assert all(type(n[each]) is int for each in ("estimate", "lower", "upper"))
+    assert type(mean["estimate"]) is float
+    assert not answers[0]["n"].is_vague and answers[1]["n"].unit is Unit.COUNT
+    # also where more is done with them
+    sorted_ = ReleaseReader(release_of_tables(people(), [("age", "sex")], ROWS)).ask(
+        "SELECT sex, count(*) AS n FROM people GROUP BY sex ORDER BY n DESC LIMIT 1"
+    )
+    assert sorted_.to_columns()["n"].tolist() == [7] and sorted_.to_columns()["n"].dtype.kind == "i"
 
 
 def test_its_dict_is_plain_json() -> None:

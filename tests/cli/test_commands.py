@@ -191,7 +191,7 @@ def test_answers_are_written_as_csv_and_parquet(
     file = tmp_path / "by-sex.parquet"
     assert discreet("ask", str(published), sql, "--parquet", str(file)).code == 0
     table = pyarrow.parquet.read_table(file)
-    assert table.column_names == lines[0].split(",") and table["n"].type == "double"
+    assert table.column_names == lines[0].split(",") and table["n"].type == "int64"
     assert discreet("ask", str(published), sql, sql, "--csv").code == 2
 
 

@@ -290,3 +290,43 @@ def test_the_two_ends_cost_what_one_sum_costs():
         .mechanism.law(ends.sensitivity(schema), size=8)
     )
     assert law.scale == Fraction(39)
+
+
+@pytest.mark.parametrize(("adjacency", "budget", "algorithm"), CASES, ids=str)
+def test_the_claim_is_what_the_plan_says_and_holds_for_the_groups_that_it_names(
+    adjacency, budget, algorithm
+):
+    """300 independent draws at a risk of 5% each: false alarm below 1e-6, by the binomial law.
+
+    The groups are the worst that the claim is for: of just so many values, all of them at a bound.
+    """
+    schema, text = schema_of(adjacency), "means(income by region)"
+    made = prepared(text, schema, budget, algorithm=algorithm)
+    rows = [(region, "f", 150.0, 1) for region in "nes" for _ in range(200)]
+    exact = exact_numbers(made, rows, schema)
+    calm = drawn_part(made, exact, schema, noisy=False)
+    _, (claim,) = made.finish(None, calm.noisy, public_rows=600, confidence=0.95)
+    assert claim.bound == made.error(rows=600, confidence=0.95).simultaneous
+    assert claim.among == "groups of at least 200 values"
+    region = Region(groups=("region",), kind="avg", column="income")
+    missed = 0
+    for _ in range(300):
+        found = GroupSource(drawn_part(made, exact, schema), 0, schema).read_one(region, 0.95)
+        missed += bool((np.abs(found.estimate - 150) > claim.bound).any())
+    assert missed <= binom.isf(1e-6, 300, 0.05)
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_the_claim_of_sums_by_group_is_what_the_plan_says(budget):
+    schema = schema_of()
+    made = prepared("sums(income by region)", schema, budget)
+    part = drawn_part(made, exact_numbers(made, ROWS, schema), schema)
+    _, (claim,) = made.finish(None, part.noisy, public_rows=None, confidence=0.95)
+    assert claim.bound == pytest.approx(made.error(rows=4000, confidence=0.95).simultaneous)
+
+
+def test_a_group_of_few_values_gets_no_claim():
+    schema = schema_of()
+    made = prepared("means(income by region)", schema, Budget(epsilon="1/10000"))
+    part = drawn_part(made, exact_numbers(made, ROWS, schema), schema)
+    assert made.finish(None, part.noisy, public_rows=len(ROWS), confidence=0.95)[1] == ()

@@ -600,3 +600,30 @@ def test_means_and_shares_stay_where_they_can_be_whatever_the_noise(tmp_path: Pa
             assert (found.lower[there] >= low).all() and (found.upper[there] <= high).all(), asked
             known = ~np.isnan(found.estimate)
             assert ((found.estimate[known] >= low) & (found.estimate[known] <= high)).all(), asked
+
+
+def test_the_least_of_groups_counts_empty_ones_and_says_how_to_leave_them_out(
+    exact_release: Callable[[str], Answers], exact_curator: Callable[[str], Answers]
+) -> None:
+    """Every declared group is there: which one is empty is not known to anyone who asks."""
+    least = "SELECT min(n) AS least FROM (SELECT score, count(*) AS n FROM people GROUP BY score) t"
+    for ask in (exact_release, exact_curator):
+        found = ask(least)
+        assert any("WHERE column IN" in note for note in found.notes)
+        named = ask(f"{least} WHERE score IN (1, 2)")
+        assert named.only.estimate > found.only.estimate
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM people WHERE date_diff('year', day, DATE '2023-12-31') > 3",
+        "SELECT date_part('year', age(day)) AS y, count(*) FROM people GROUP BY 1",
+    ],
+)
+def test_a_difference_of_dates_by_name_is_refused_with_the_way_to_write_it(
+    sql: str, exact_release: Callable[[str], Answers]
+) -> None:
+    with pytest.raises(BadQuestion, match=r"year\(DATE '2023-12-31'\) - year\(d\)"):
+        exact_release(sql)
+    exact_release("SELECT count(*) FROM people WHERE year(DATE '2023-12-31') - year(day) > 3")

@@ -26,7 +26,7 @@ from discreet.answering.regions.region import (
     plain_groups,
 )
 from discreet.answering.source import NOT_MINE, Found, Refusal, Source
-from discreet.artifacts.answer import Covers
+from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
 from discreet.privacy.exact import confidence_level
@@ -191,7 +191,7 @@ class Asking:
                     np.concatenate([own.upper for own in each]),
                     np.concatenate([own.std for own in each]),
                     reduce(Covers.joined, (own.covers for own in each)),
-                    each[0].unit,
+                    Unit.COUNT if all(own.is_count for own in each) else each[0].unit,
                     draws=each[0].draws if len(each) == 1 else None,
                 )
             )

@@ -94,7 +94,7 @@ def overview(release: Release, ask: Callable[[str], object]) -> Overview:
         error = ""
         if claims:
             claim = min(claims, key=lambda each: each.simultaneous)
-            whose = "any of its queries" if claim.simultaneous else "a query"
+            whose = f"any of {claim.among or 'its queries'}" if claim.simultaneous else "a query"
             error = f"{whose} is off by at most {claim.bound:,.4g}, at {claim.confidence:.4g}"
         example = next((sql for sql in _examples(text, schema) if _is_answered(ask, sql)), "")
         classes.append((text, error, example))

@@ -26,17 +26,24 @@ class Covers(StrEnum):
 
 
 class Unit(StrEnum):
-    """What the numbers of an answer stand for: themselves, or days or microseconds since 1970-01-01.
+    """What the numbers of an answer stand for: themselves, whole numbers of rows, or days or microseconds since 1970-01-01.
 
     Thread safe: it never changes.
     """
 
     NUMBER = "number"
+    COUNT = "count"
     DATE = "date"
     DATETIME = "datetime"
 
+    @property
+    def is_temporal(self) -> bool:
+        return self in (Unit.DATE, Unit.DATETIME)
+
     def of(self, number: float) -> float | date | datetime:
-        """What a number stands for. Ends beyond the calendar stay numbers."""
+        """What a number stands for. Ends beyond the calendar stay numbers, as do counts that are not whole."""
+        if self is Unit.COUNT and math.isfinite(number) and number == int(number):
+            return int(number)
         try:
             if self is Unit.DATE:
                 return date(1970, 1, 1) + timedelta(days=round(number))
@@ -72,7 +79,7 @@ class Answer:
     @property
     def is_vague(self) -> bool:
         """Whether the interval is wider than the estimate, so that it says little."""
-        if self.unit is not Unit.NUMBER:
+        if self.unit.is_temporal:
             return False  # no date is large or small
         return self.upper - self.lower > abs(self.estimate)
 
@@ -131,7 +138,7 @@ def _plain(value: float | date) -> float | str | None:
     """For JSON, which has no infinity and no dates."""
     if isinstance(value, date):
         return value.isoformat()
-    return float(value) if math.isfinite(value) else None
+    return value if math.isfinite(value) else None
 
 
 def _shown(value: float | date) -> str:

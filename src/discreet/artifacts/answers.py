@@ -108,7 +108,10 @@ class AnswerColumn:
 
     def values(self, numbers: Floats) -> npt.NDArray[Any]:
         """Numbers of this column as what they stand for."""
-        if self.unit is Unit.NUMBER:
+        if self.unit is Unit.COUNT:
+            whole = bool(np.all(np.abs(numbers) < 2.0**53) and np.all(numbers == np.round(numbers)))
+            return numbers.astype(np.int64) if whole else numbers
+        if not self.unit.is_temporal:
             return numbers
         return np.array([self.unit.of(float(each)) for each in numbers], dtype=object)
 

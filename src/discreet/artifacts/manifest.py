@@ -63,6 +63,7 @@ def manifest_of(release: Release) -> tuple[dict[str, Any], list[Array]]:
                 "confidence": claim.confidence,
                 "simultaneous": claim.simultaneous,
                 "theorem": claim.theorem,
+                **({"among": claim.among} if claim.among else {}),
             }
             for claim in release.claims
         ],
@@ -196,6 +197,7 @@ def _claim(data: Mapping[str, Any]) -> ErrorClaim:
         confidence=float(data["confidence"]),
         simultaneous=data["simultaneous"] is True,
         theorem=_text(data["theorem"]),
+        among=_text(data.get("among", "")),
     )
 
 

@@ -33,6 +33,8 @@ TOGETHER = "answers agree with"
 class ErrorClaim:
     """With probability `confidence` over the noise, every query of the class is off by at most `bound`.
 
+    Where `among` is given, it says of which queries this holds.
+
     Thread safe: it never changes.
     """
 
@@ -42,6 +44,7 @@ class ErrorClaim:
     simultaneous: bool
     """Whether the bound holds for all queries of the class at once, or for each alone."""
     theorem: str
+    among: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

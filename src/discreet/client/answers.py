@@ -78,7 +78,7 @@ def _column(name: str, answers: list[Mapping[str, Any]]) -> AnswerColumn:
             for each in answers
             if isinstance(each["estimate"], str)
         ),
-        Unit.NUMBER,
+        Unit.COUNT if all(isinstance(each["estimate"], int) for each in answers) else Unit.NUMBER,
     )
 
     def numbers(field: str, missing: float) -> Any:

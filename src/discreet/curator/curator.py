@@ -301,6 +301,10 @@ class Curator:
             worked(plan, lambda place, level: answers[place], self.schema, confidence=0.95)
         except BadQuestion as error:
             raise BadQuestion(f"{error} {NOTHING}") from None
+        except RecursionError:
+            raise BadQuestion(
+                f"The question is nested too deeply to be worked out; flatten it. {NOTHING}"
+            ) from None
 
     def _read(self, sql: str, undeclared: Sequence[str]) -> QueryPlan:
         """What a text asks for: questions, and the work on their answers."""

@@ -54,7 +54,11 @@ from discreet.questions.cells.values import cell_value
 from discreet.schema import Schema
 from discreet.schema.columns.column import NULL_LABEL
 
-EMPTY_GROUPS = "Every group that the schema declares is a row of the subquery, also one that no row of the table is in."
+EMPTY_GROUPS = (
+    "Every group that the schema declares is a row of the subquery, also one that no row of the table is in, such as "
+    "(other) and null: whether one is empty is hidden, so none is left out. To take only groups that you name, write "
+    "WHERE column IN (...) behind the subquery."
+)
 MOST_DECLARED = 1_000_000
 """Combinations of cells that are listed without being measured."""
 DRAW = -2

@@ -41,6 +41,8 @@ from discreet.questions.literals import (
     text_of,
     type_named,
 )
+from discreet.questions.text_functions import of_declared_values
+from discreet.questions.written_size import MOST_LEVELS, MOST_WRITTEN, written_size
 from discreet.schema import CategoryColumn, Schema
 from discreet.schema.columns.values import (
     MICROSECONDS_PER_DAY,
@@ -72,7 +74,7 @@ _CLOCKS = ("CurrentDate", "CurrentTimestamp", "CurrentTime", "CurrentDatetime", 
 _CLOCK_NAMES = ("now", "today", "getdate", "sysdate")
 _USED = (
     "Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, + - * / %, abs, floor, ceil, round, "
-    "sqrt, ln, log, power, lower, upper, trim, substr, length, concat, coalesce, nullif, greatest, least, CAST, extract, "
+    "sqrt, ln, log, power, lower, upper, trim, substr, left, right, replace, split_part, starts_with, ends_with, contains, strpos, length, concat, coalesce, nullif, greatest, least, CAST, extract, "
     "date_trunc, strftime, dayname and monthname."
 )
 _PART_NAMES = {"dow": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "weekofyear": "week"}
@@ -93,11 +95,13 @@ class ExpressionReader:
         most_terms: int = MOST_TERMS,
         most_listed: int = MOST_LISTED,
         deepest: int = DEEPEST,
+        is_written: bool = True,
     ) -> None:
         from sqlglot import exp
 
         self.schema, self.tables, self.exp, self.clause = schema, tables, exp, clause
         self.most_terms, self.most_listed, self.deepest = most_terms, most_listed, deepest
+        self.is_written = is_written  # for a database; else it is worked out on cells
         self.terms = self.listed = 0
         self.comparisons: dict[type[Any], str] = {
             exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
@@ -149,6 +153,15 @@ class ExpressionReader:
             exp.Trim: self._trim,
             exp.Substring: self._substring,
             exp.Left: self._left,
+            exp.SplitPart: lambda node, depth: self._declared("split_part", node, depth),
+            exp.Right: lambda node, depth: self._declared("right", node, depth),
+            exp.Replace: lambda node, depth: self._declared("replace", node, depth),
+            exp.Reverse: lambda node, depth: self._declared("reverse", node, depth),
+            exp.StartsWith: lambda node, depth: self._declared("starts_with", node, depth),
+            exp.EndsWith: lambda node, depth: self._declared("ends_with", node, depth),
+            exp.Contains: lambda node, depth: self._declared("contains", node, depth),
+            exp.StrPosition: lambda node, depth: self._declared("strpos", node, depth),
+            exp.Pad: self._padded,
             exp.Concat: self._concat,
             exp.DPipe: self._joined,
             exp.Extract: self._extract,
@@ -166,7 +179,7 @@ class ExpressionReader:
         self.own_parts = {
             exp.Cast, exp.TryCast, exp.Column, exp.Literal, exp.Case, exp.If, exp.Round, exp.Trim,
             exp.Substring, exp.Concat, exp.DateTrunc, exp.TimestampTrunc, exp.Greatest, exp.Least,
-            exp.Anonymous, exp.Date, exp.WidthBucket,
+            exp.Anonymous, exp.Date, exp.WidthBucket, exp.SplitPart, exp.Replace, exp.StrPosition, exp.Pad,
         }  # fmt: skip
 
     def condition(self, node: Any) -> Expression:
@@ -194,7 +207,17 @@ class ExpressionReader:
         if depth > self.deepest:
             raise BadQuestion(f"{self.clause} is nested more than {self.deepest} deep; flatten it.")
         made = folded_constant(reader(node, depth + 1))
+        if depth == 0 and self.is_written:
+            self._check_written(made)
         return Call("not", (made,), "boolean") if node.args.get("negate") else made
+
+    def _check_written(self, made: Expression) -> None:
+        many, levels = written_size(made)
+        if many > MOST_WRITTEN or levels > MOST_LEVELS:
+            raise BadQuestion(
+                f"{self.clause} is too long once it is written out for a database: {many:,} operations, {levels} of them one "
+                f"inside another, and at most {MOST_WRITTEN:,} and {MOST_LEVELS} are. Nest fewer casts and functions."
+            )
 
     def _refuse(self, node: Any) -> NoReturn:
         name = type(node).__name__
@@ -214,6 +237,11 @@ class ExpressionReader:
                 f"{self.clause} takes no {asked or 'to_char'}(). Write a date as a text with strftime(d, '%Y-%m'), or "
                 "group by date_trunc('month', d)."
             )
+        if name.endswith("Diff") or asked == "age":
+            raise BadQuestion(
+                f"{self.clause} takes no {construct(node)}. Write a difference of years as year(DATE '2023-12-31') - year(d), "
+                "and of days as DATE '2023-12-31' - d."
+            )
         if isinstance(node, self.exp.AggFunc):
             raise BadQuestion(f"{self.clause} takes no aggregate; compare aggregates in HAVING.")
         raise BadQuestion(f"{self.clause} takes no {construct(node)}. {_USED}")
@@ -223,6 +251,10 @@ class ExpressionReader:
         name, inside = str(node.this).lower(), node.expressions
         if name in ("date_part", "datepart") and len(inside) == 2:
             return self._dated(text_of(inside[0]), self.read(inside[1], depth))
+        if name in ("prefix", "suffix") and len(inside) == 2:
+            text, *more = (self.read(each, depth) for each in inside)
+            known = "starts_with" if name == "prefix" else "ends_with"
+            return self._of_declared(known, text, more)
         if name == "strftime":
             return self._formatted(inside, depth)
         if name in ("weekday", "isodow") and len(inside) == 1:
@@ -514,6 +546,29 @@ class ExpressionReader:
     def _left(self, node: Any, depth: int) -> Expression:
         first = Constant(1, "integer")
         return self._cut_text(self.read(node.this, depth), first, self.read(node.expression, depth))
+
+    def _declared(self, name: str, node: Any, depth: int) -> Expression:
+        """A function that is worked out on declared values."""
+        places = ("expression", "substr", "delimiter", "part_index", "replacement")
+        self._plain(node, "this", *places)
+        more = [self.read(node.args[each], depth) for each in places if node.args.get(each)]
+        return self._of_declared(name, self.read(node.this, depth), more)
+
+    def _padded(self, node: Any, depth: int) -> Expression:
+        self._plain(node, "this", "expression", "fill_pattern", "is_left")
+        fill = node.args.get("fill_pattern")
+        more = [
+            self.read(node.expression, depth),
+            Constant(" ", "text") if fill is None else self.read(fill, depth),
+        ]
+        name = "lpad" if node.args.get("is_left") else "rpad"
+        return self._of_declared(name, self.read(node.this, depth), more)
+
+    def _of_declared(self, name: str, value: Expression, more: list[Expression]) -> Expression:
+        made = of_declared_values(name, value, more, self.schema)
+        if isinstance(made, Call):  # every declared value is listed in it
+            self.terms += sum(len(getattr(each, "arguments", ())) for each in made.arguments)
+        return made
 
     def _cut_text(self, value: Expression, start: Expression, length: Expression) -> Expression:
         self._check("substr", value, ("text",))

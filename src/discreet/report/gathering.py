@@ -246,7 +246,7 @@ def _claims(release: Release) -> Table:
     for claim in release.claims:
         found = together if claim.simultaneous else alone
         found[claim.query_class, claim.confidence] = (
-            f"± {shown(_rounded(claim.bound))}",
+            f"± {shown(_rounded(claim.bound))}" + (f", {claim.among}" if claim.among else ""),
             claim.theorem,
         )
     rows = []

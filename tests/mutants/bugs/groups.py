@@ -14,6 +14,16 @@ WORST = f"{SENSITIVITY}::test_the_worst_unit_moves_all_groups_by_exactly_the_sta
 
 GROUPS = (
     Mutant(
+        name="the-claim-of-means-by-group-is-a-third-of-what-the-noise-allows",
+        trap=42,
+        file="src/discreet/families/groups/answer/number_bounds.py",
+        old="    return widest / float(values)\n",
+        new="    return widest / float(3 * values)\n",
+        tests=(
+            f"{NUMBERS}::test_the_claim_is_what_the_plan_says_and_holds_for_the_groups_that_it_names",
+        ),
+    ),
+    Mutant(
         name="a-changed-row-moves-one-group-of-sums",
         trap=1,
         file=SUMS,

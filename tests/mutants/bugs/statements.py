@@ -13,6 +13,26 @@ SUMS = "tests/answers/test_sums_of_expressions.py"
 
 STATEMENTS = (
     Mutant(
+        name="a-deep-expression-is-written-as-one-tree",
+        trap=37,
+        file="src/discreet/engines/sql/syntax.py",
+        old="_LARGE_TREE = 60\n",
+        new="_LARGE_TREE = 10**9\n",
+        tests=(
+            "tests/engines/test_deep_expressions.py::test_what_the_reader_takes_every_dialect_writes",
+        ),
+    ),
+    Mutant(
+        name="what-is-written-out-again-and-again-is-counted-once",
+        trap=37,
+        file="src/discreet/questions/written_size.py",
+        old="_OF_A_TEXT, _OF_A_DATE = 32, 14\n",
+        new="_OF_A_TEXT, _OF_A_DATE = 1, 1\n",
+        tests=(
+            "tests/engines/test_deep_expressions.py::test_no_dialect_writes_a_part_more_often_than_the_reader_counts",
+        ),
+    ),
+    Mutant(
         name="each-question-of-a-statement-spends-the-whole-budget",
         trap=27,
         file="src/discreet/curator/planning.py",

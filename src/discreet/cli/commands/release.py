@@ -136,6 +136,7 @@ def command(
                         "bound": claim.bound,
                         "confidence": claim.confidence,
                         "simultaneous": claim.simultaneous,
+                        "among": claim.among,
                     }
                     for claim in made.claims
                 ],
@@ -150,7 +151,9 @@ def command(
             (
                 claim.query_class,
                 plain_number(claim.bound),
-                "all its queries at once" if claim.simultaneous else "each query alone",
+                f"all {claim.among or 'its queries'} at once"
+                if claim.simultaneous
+                else "each query alone",
                 f"{claim.confidence:.6g}",
             )
             for claim in made.claims

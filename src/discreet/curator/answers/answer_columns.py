@@ -45,6 +45,7 @@ def count(reader: AnswerReader, each: Needed) -> AnswerColumn:
         upper=upper,
         std=np.full(len(values), law.std),
         covers=Covers.NOISE,
+        unit=Unit.COUNT,
         noise=AddedNoise(values, ((1.0, law, reader.draw(each.terms[0])),)),
     )
 
@@ -235,6 +236,7 @@ def distinct(reader: AnswerReader, each: Needed) -> AnswerColumn:
         upper=upper,
         std=(upper - lower) / 4,
         covers=Covers.NOISE,
+        unit=Unit.COUNT,
     )
 
 

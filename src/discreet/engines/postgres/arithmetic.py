@@ -47,7 +47,7 @@ def _number(name: exp.Identifier) -> int:
 
 def used(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
     """The same of one value, which is written again wherever it is used if it is short."""
-    if sum(1 for _ in value.walk()) <= _SMALL_TREE:
+    if value.find(exp.Var) is None and sum(1 for _ in value.walk()) <= _SMALL_TREE:
         return body(s.own(value))
     return bound([value], body)
 

@@ -124,7 +124,7 @@ def written(text: str) -> str:
 
 def used(value: Sql, body: Callable[[Sql], Sql]) -> Sql:
     """`body` of a value that is computed once: named, unless it is short."""
-    if sum(1 for _ in value.walk()) <= _SMALL_TREE:
+    if value.find(exp.Var) is None and sum(1 for _ in value.walk()) <= _SMALL_TREE:
         return body(s.own(value))
     numbers = (_number(one.name) for one in value.find_all(exp.Identifier))
     name = f"x{1 + max(numbers, default=0)}"

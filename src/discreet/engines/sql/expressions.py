@@ -64,6 +64,9 @@ class Compiler:
             assert isinstance(column, ColumnValue)
             return self.clamped(column.column)
         arguments = [self.sql(argument) for argument in node.arguments]
+        return s.flattened(self._operation(node, arguments), self.dialect.render)
+
+    def _operation(self, node: Call, arguments: list[Sql]) -> Sql:
         if node.name in COMPARED:
             left, right = self._alike(node, arguments)
             return s.binary(_COMPARISONS[node.name], left, right)

@@ -7,17 +7,27 @@ DuckDB's names; a dialect renders them in its own. What databases differ in is i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 
 from sqlglot import exp
 
 Sql = exp.Expression
+_LARGE_TREE = 60
+"""Nodes of an expression from which on it is kept as its text."""
 
 
 def own(part: Sql) -> Sql:
     """The expression itself where it is free, else a copy: a node has one parent only."""
     return part if part.parent is None else part.copy()
+
+
+def flattened(part: Sql, render: Callable[[Sql], str]) -> Sql:
+    """The expression, or where it is large its text, beside its names: a deep tree would exhaust Python's stack."""
+    if sum(1 for _ in part.walk()) <= _LARGE_TREE:
+        return part
+    names = {one.name: one.copy() for one in part.find_all(exp.Identifier)}
+    return exp.Paren(this=exp.Var(this=render(part), names=[*names.values()]))
 
 
 @cache

@@ -109,7 +109,7 @@ class _Reader(StatementReader):
             raise self.unknown(node)
         if any(value for key, value in node.args.items() if key not in ("this", "big_int")):
             raise BadQuestion(f"{kind}() takes one column. {SHAPE}")
-        inside = node.this
+        inside = bare(node.this)
         if kind == "count" and type(inside) is exp.Star and not any(inside.args.values()):
             return Aggregate("count", None, alias or "count")
         if type(inside) is exp.Distinct:
@@ -183,6 +183,7 @@ class _Reader(StatementReader):
             most_terms=MOST_LITERALS,
             most_listed=MOST_LITERALS,
             deepest=DEEPEST,
+            is_written=False,
         )
 
 

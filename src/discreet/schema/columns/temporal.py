@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from discreet.schema.columns.column import Nulls, Outside
@@ -60,6 +61,9 @@ def first_day_of(granule: int, granularity: str) -> int:
     return days_of(date(months // 12, months % 12 + 1, 1))
 
 
+_declared = lru_cache(maxsize=256)(
+    microseconds_of
+)  # of a range's end, where every look at a cell begins
 _FOUR_CENTURIES = 146_097  # days after which the Gregorian calendar repeats
 
 
@@ -241,7 +245,7 @@ class DatetimeColumn(TemporalColumn):
         return _EPOCH + timedelta(microseconds=unit)
 
     def _unit(self, moment: date) -> int:
-        unit = microseconds_of(moment)
+        unit = _declared(moment)
         assert unit is not None
         return unit
 

@@ -9,7 +9,6 @@ from fractions import Fraction
 
 from markupsafe import Markup
 
-from discreet.artifacts.answer import Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.questions.cells.values import Span
 from discreet.report.charts import Bar, Curve, Heat, columns, curves, heat_map, rows
@@ -36,7 +35,7 @@ def pictures_of(answers: Answers) -> list[Drawn]:
         return []
     found = []
     for place, column in enumerate(answers.columns[:MOST_PICTURES]):
-        if column.unit is not Unit.NUMBER:
+        if column.unit.is_temporal:
             continue
         drawn = _picture(f"chart{place}", answers, column)
         if drawn is not None:

@@ -11,14 +11,46 @@ from discreet.answering.library import Library
 from discreet.artifacts.release import Part
 from discreet.errors import NotAnswerable
 from discreet.families.groups.answer.measured_parts import measured_parts
-from discreet.families.groups.answer.noisy_columns import GroupedColumn, noisy_columns
+from discreet.families.groups.answer.noisy_columns import (
+    Form,
+    GroupedColumn,
+    noise_width,
+    noisy_columns,
+)
 from discreet.families.groups.queries.classes import ByGroup, GroupedMeans
+from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
+
+Bounds = tuple[float, float]
 
 EACH_GROUP = (
     "the exact quantile of the noise of each group's sums, and the union bound over all groups; an empty "
     "group's mean may lie anywhere within the bounds"
 )
+
+
+LARGE_GROUPS = "the exact quantile of the noise in the sum of (value - t), over so many values, and the union bound over all groups"
+_OF_COUNTS = Fraction(1, 64)
+"""The part of a miss that is kept for a group whose noisy number of values is not even positive."""
+
+
+def mean_bound(
+    form: Form, laws: tuple[NoiseLaw, ...], bounds: Bounds, values: Fraction, miss: Fraction
+) -> float | None:
+    """What the mean of a group of at least so many values is off by, but for a probability of `miss`; None if by anything.
+
+    An estimate m + b or higher, of a true mean m, means that the noisy sum of (value - t) is not below 0 at t = m + b. The
+    sum itself is at most -b times the number of values. So its noise was at least b times that number, on
+    one side. An estimate is never outside the bounds, so t lies within them, and the noise is widest at one of
+    them (of two equal draws, a mixture is the more peaked the more even it is: Proschan 1965). Likewise for m - b, on
+    the other side. All this needs a noisy number of values above 0.
+    """
+    assert form.count is not None
+    if noise_width(form.count, laws, 1, 1 - miss * _OF_COUNTS) >= values:
+        return None
+    level = 1 - miss * (1 - _OF_COUNTS)
+    widest = max(noise_width(form.noise(end, end), laws, 1, level) for end in bounds)
+    return widest / float(values)
 
 
 def number_bound(part: Part, schema: Schema, query_class: ByGroup, delta: Fraction) -> float:

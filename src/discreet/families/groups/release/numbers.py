@@ -31,7 +31,12 @@ from typing import ClassVar, Literal
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.groups.answer.noisy_columns import Form, form_of, noise_width
-from discreet.families.groups.answer.number_bounds import EACH_GROUP, number_bound
+from discreet.families.groups.answer.number_bounds import (
+    EACH_GROUP,
+    LARGE_GROUPS,
+    mean_bound,
+    number_bound,
+)
 from discreet.families.groups.queries.classes import ByGroup, GroupedMeans, GroupedSums
 from discreet.families.groups.queries.group_sums import GroupCounts, GroupEnds, GroupSums
 from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
@@ -165,14 +170,42 @@ class PreparedGroupNumbers(MeasuredByRequests):
             found.append((query.column, form, vectors))
         return found
 
-    def _weights(self, column: str, form: Form, *, worst: bool) -> tuple[float, ...]:
+    def _weights(self, column: str, form: Form) -> tuple[float, ...]:
         """How each measured vector's noise is weighted in a sum, or in the numerator of a mean."""
         if isinstance(self.query_class, GroupedSums):
             return form.total
         low, high = map(float, bounds_of(column, self.schema))
-        # On average a mean lies a quarter of the width from the middle; at worst at a bound.
-        at = high if worst else low + 3 / 4 * (high - low)
+        # On average a mean lies a quarter of the width from the middle.
+        at = low + 3 / 4 * (high - low)
         return form.noise(at, at)
+
+    def _values(self, rows: int | None) -> Fraction:
+        """How many values each group has if they are spread evenly."""
+        return Fraction(rows or 0, self.query_class.cells(self.schema))
+
+    def _bound(self, rows: int | None, miss: Fraction) -> float:
+        """What a sum is off by, or the mean of a group of as many values as if they were spread evenly."""
+        found = 0.0
+        for column, form, laws in self._columns():
+            if isinstance(self.query_class, GroupedSums):
+                found = max(found, noise_width(form.total, laws, 1, 1 - miss))
+                continue
+            low, high = map(float, bounds_of(column, self.schema))
+            own = mean_bound(form, laws, (low, high), self._values(rows), miss)
+            found = max(found, high - low if own is None else min(high - low, own))
+        return found + self._rounding()
+
+    def _rounding(self) -> float:
+        """How far a mean moves where values are rounded to a grid: half a step, and half a step of its bounds."""
+        if isinstance(self.query_class, GroupedSums):
+            return 0.0
+        grids = [
+            request.query.grid
+            for request in self.requests
+            if isinstance(request.query, GroupEnds | GroupSums)
+            and self.schema.column(request.query.column).kind == "number"
+        ]
+        return 1 / min(grids) if grids else 0.0
 
     def log_error(self) -> float:
         """The logarithm of the standard deviation, summed over the columns: what the ways are compared by."""
@@ -198,19 +231,17 @@ class PreparedGroupNumbers(MeasuredByRequests):
         is_mean = isinstance(self.query_class, GroupedMeans)
         each = None if rows is None else rows / groups
         level = confidence_level(confidence)
-        all_at_once = Fraction(1 - (1 - level) / (groups * len(columns)))
-        expected, half, together, scale = 0.0, 0.0, 0.0, 0.0
+        expected, scale = 0.0, 0.0
         for column, form, laws in columns:
             low, high = map(float, bounds_of(column, self.schema))
             widest = high - low if is_mean else math.inf
             per = 1.0 if not is_mean else (each or 1e-300)
-            usual = self._weights(column, form, worst=False)
-            worst = self._weights(column, form, worst=True)
+            usual = self._weights(column, form)
             variance = sum(w * w * law.variance for w, law in zip(usual, laws, strict=True))
             expected += min(widest, math.sqrt(2 / math.pi * variance) / per) / len(columns)
-            half = max(half, min(widest, noise_width(worst, laws, 1, level) / per))
-            together = max(together, min(widest, noise_width(worst, laws, 1, all_at_once) / per))
             scale = max(scale, high - low if is_mean else max(abs(low), abs(high)) * (rows or 0))
+        half = self._bound(rows, 1 - level)
+        together = self._bound(rows, (1 - level) / (groups * len(columns)))
         known = not is_mean or rows is not None
         unit = f"units of {', '.join(self.query_class.measured(self.schema))}"
         return ClassError(
@@ -233,11 +264,17 @@ class PreparedGroupNumbers(MeasuredByRequests):
     ) -> tuple[Part, tuple[ErrorClaim, ...]]:
         groups = list(self.query_class.groups(self.schema))
         part = self.part(measured, estimates={}, facts={"groups": groups, "nulls": "left out"})
-        level = confidence_level(confidence)
-        bound = number_bound(part, self.schema, self.query_class, 1 - level)
-        bounds = [bounds_of(name, self.schema) for name in self.query_class.measured(self.schema)]
-        widest = max(float(high - low) for low, high in bounds)
-        if isinstance(self.query_class, GroupedMeans) and bound >= widest:
-            return part, ()  # a group that may be empty has no mean: there is nothing to claim
-        claim = ErrorClaim(self.query_class.text, bound, confidence, True, EACH_GROUP)
-        return part, (claim,)
+        miss = 1 - confidence_level(confidence)
+        text, names = self.query_class.text, self.query_class.measured(self.schema)
+        if isinstance(self.query_class, GroupedSums):
+            bound = number_bound(part, self.schema, self.query_class, miss)
+            return part, (ErrorClaim(text, bound, confidence, True, EACH_GROUP),)
+        rows = public_rows or self.schema.people
+        share = miss / (self.query_class.cells(self.schema) * len(names))
+        bound = self._bound(rows, share)
+        bounds = [bounds_of(name, self.schema) for name in names]
+        if bound >= max(float(high - low) for low, high in bounds):
+            return part, ()  # a group of so few values has no mean to speak of
+        values = math.ceil(self._values(rows))
+        among = f"groups of at least {values:,} values"
+        return part, (ErrorClaim(text, bound, confidence, True, LARGE_GROUPS, among),)

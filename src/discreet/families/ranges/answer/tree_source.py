@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -34,6 +35,8 @@ from discreet.schema import OrderedColumn
 Ranged = JoinedSource | BucketSource
 
 MOST_GROUPS = 1 << 20
+OF_THE_WHOLE = 1 / 16
+"""The part of the probability to miss that the number of all rows has, where it cuts off a sum of boxes."""
 
 
 class TreeSource(Source):
@@ -121,7 +124,11 @@ class TreeSource(Source):
         if not asked.is_exact:
             outer = self._summed(source, asked.outer, axes, codes, confidence)
         both = in_and_outside(inner, outer)
-        found = bounded(both, confidence=confidence, kurtosis=source.kurtosis)
+        several = len(asked.outer) > 1
+        level = 1 - (1 - OF_THE_WHOLE) * (1 - confidence) if several else confidence
+        found = bounded(both, confidence=level, kurtosis=source.kurtosis)
+        if several:
+            found = self._no_more_than_all(found, source, confidence)
         includes = self._included(source, needed)
         notes = [source.note, *self._left_out(region, source, overlays=bool(includes))]
         if isinstance(both, JoinedEstimates) and both.sources.max(initial=0) > 1:
@@ -233,7 +240,12 @@ class TreeSource(Source):
     def _summed(
         self, source: Ranged, boxes: Boxes, axes: list[int], codes: Integers, confidence: float
     ) -> RangeEstimates:
-        """Over all boxes of a condition, for each group. Deviations add: they may be correlated."""
+        """Over all boxes of a condition, for each group. Deviations add, but for those of one tree: they may be correlated."""
+        if self._adds_up(source, boxes, axes):
+            assert isinstance(source, JoinedSource)
+            tree = min(source.trees, key=lambda each: each.whole_variance)
+            sorted_ = np.argsort(boxes.first[:, 0])
+            return tree.intervals.together(boxes.first[sorted_, 0], boxes.last[sorted_, 0])
         total = Sums(len(codes))
         for place in range(len(boxes)):
             first = np.repeat(boxes.first[place : place + 1], len(codes), axis=0)
@@ -246,6 +258,22 @@ class TreeSource(Source):
             if len(some):
                 total.add(source.estimates(first[some], last[some], confidence), some)
         return total.estimates()
+
+    def _adds_up(self, source: Ranged, boxes: Boxes, axes: list[int]) -> bool:
+        """Whether several intervals of one column are asked for, which the leaves of a tree add up to."""
+        is_tree = isinstance(source, JoinedSource) and source.table is None
+        return is_tree and len(source.columns) == 1 and not axes and len(boxes) > 1
+
+    def _no_more_than_all(self, found: Estimates, source: Ranged, confidence: float) -> Estimates:
+        """Cut off at the upper end of all rows, which has its own part of the probability to miss."""
+        last = [[self._schema.column(name).value_cells - 1 for name in source.columns]]
+        ends = np.zeros((1, len(source.columns)), np.uint64), np.array(last, np.uint64)
+        level = 1 - OF_THE_WHOLE * (1 - confidence)
+        whole = bounded(source.estimates(*ends, level), confidence=level, kurtosis=source.kurtosis)
+        most = max(float(whole.upper[0]), 0.0)
+        numbers = (np.minimum(each, most) for each in (found.estimate, found.lower, found.upper))
+        estimate, lower, upper = numbers
+        return replace(found, estimate=estimate, lower=lower, upper=upper)
 
     def _quantile(self, region: Region, confidence: float) -> Estimates:
         assert region.column is not None and region.level is not None

@@ -111,6 +111,15 @@ class CellIntervals:
         best = self.prefix
         return RangeEstimates(best[stop] - best[start], rows, rows, std, std)
 
+    def together(self, first: Codes, last: Codes) -> RangeEstimates:
+        """Rows in any of several intervals that are apart: one number, with its exact variance."""
+        weights = np.zeros(len(self.covariance))
+        np.add.at(weights, self.leaf_of(last) + 1, 1.0)
+        np.add.at(weights, self.leaf_of(first), -1.0)
+        rows = np.array([weights @ self.fitted_prefix])
+        std = np.sqrt(np.maximum(np.array([weights @ self.covariance @ weights]), 0.0))
+        return RangeEstimates(rows, rows, rows, std, std)
+
     def deviation(self, start: Integers, stop: Integers) -> Floats:
         """Standard deviation of the least squares count of cells start..stop-1."""
         spread = np.diag(self.covariance)

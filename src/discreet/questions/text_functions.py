@@ -1,0 +1,115 @@
+"""Functions of texts that are worked out on the declared values of a category: split_part, replace, right and the like.
+
+No engine is told of them. A database would differ in letters and in rules, and the values are public: so such a function
+becomes a list of cases, one for each result. A value that is not declared has no result, which is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from discreet.errors import BadQuestion
+from discreet.questions.expressions import (
+    Call,
+    ColumnValue,
+    Constant,
+    Expression,
+    Type,
+    columns_of,
+)
+from discreet.questions.literals import folded_constant
+from discreet.schema import CategoryColumn, Schema
+
+MOST_VALUES = 1_000
+"""Declared values that such a function is worked out on."""
+LONGEST_RESULT = 1 << 12
+
+
+def _split(text: str, delimiter: str, place: int) -> str:
+    parts = text.split(delimiter) if delimiter else [text]
+    if place < 0:
+        place += len(parts) + 1
+    return parts[place - 1] if 1 <= place <= len(parts) else ""
+
+
+def _right(text: str, many: int) -> str:
+    return text[max(len(text) - many, 0) :] if many >= 0 else text[-many:]
+
+
+def _padded(text: str, many: int, fill: str, *, is_left: bool) -> str:
+    many = min(many, LONGEST_RESULT + 1)
+    rest = (fill * many)[: max(many - len(text), 0)] if fill else ""
+    return (rest + text if is_left else text + rest)[: max(many, 0)]
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[type, ...], Type]] = {
+    "split_part": (_split, (str, int), "text"),
+    "right": (_right, (int,), "text"),
+    "replace": (lambda text, old, new: text.replace(old, new) if old else text, (str, str), "text"),
+    "reverse": (lambda text: text[::-1], (), "text"),
+    "lpad": (lambda text, n, fill: _padded(text, n, fill, is_left=True), (int, str), "text"),
+    "rpad": (lambda text, n, fill: _padded(text, n, fill, is_left=False), (int, str), "text"),
+    "starts_with": (lambda text, part: text.startswith(part), (str,), "boolean"),
+    "ends_with": (lambda text, part: text.endswith(part), (str,), "boolean"),
+    "contains": (lambda text, part: part in text, (str,), "boolean"),
+    "strpos": (lambda text, part: text.find(part) + 1, (str,), "integer"),
+}
+"""What each does, the types of its further arguments, and what it gives."""
+
+
+def of_declared_values(
+    name: str, value: Expression, more: Sequence[Expression], schema: Schema
+) -> Expression:
+    """A function of a text, and of literals, as cases of the values that the text's column declares."""
+    function, wanted, type_ = FUNCTIONS[name]
+    given = [each.value if isinstance(each, Constant) else None for each in more]
+    if len(given) != len(wanted) or any(
+        type(one) is not kind for one, kind in zip(given, wanted, strict=True)
+    ):
+        spelled = {str: "a text", int: "a whole number"}
+        needs = ", ".join(["a column of texts", *(spelled[kind] for kind in wanted)])
+        raise BadQuestion(f"{name}() takes {needs}, literals but for the column.")
+    if value.type not in ("text", "null"):
+        raise BadQuestion(f"{name}() takes a text, and what stands there is none.")
+
+    def result(text: object) -> Constant:
+        found = None if text is None else function(text, *given)
+        if isinstance(found, str) and len(found) > LONGEST_RESULT:
+            raise BadQuestion(f"{name}() makes a text of more than {LONGEST_RESULT:,} letters.")
+        return Constant(found, "null" if found is None else type_)
+
+    if isinstance(value, Constant):
+        return result(value.value)
+    names = set(columns_of(value))
+    column = schema.column(names.pop()) if len(names) == 1 else None
+    if not isinstance(column, CategoryColumn) or not column.values:
+        raise BadQuestion(
+            f"{name}() takes a text of one column of kind category, with declared values to work it out on."
+        )
+    if len(column.values) > MOST_VALUES:
+        raise BadQuestion(
+            f"{name}() is worked out on up to {MOST_VALUES:,} declared values, and column {column.name!r} has "
+            f"{len(column.values):,}."
+        )
+    found: dict[Constant, list[Constant]] = {}
+    for each in column.values:
+        text = Constant(each, "text")
+        made = _substituted(value, text)
+        assert isinstance(made, Constant)
+        found.setdefault(result(made.value), []).append(text)
+    own = ColumnValue(column.name, "text")
+    cases: list[Expression] = []
+    for made, texts in found.items():
+        cases += [Call("in", (own, *texts), "boolean"), made]
+    return Call("case", (*cases, Constant(None, "null")), type_)
+
+
+def _substituted(node: Expression, text: Constant) -> Expression:
+    """An expression with a text in the place of its column, worked out."""
+    if isinstance(node, ColumnValue):
+        return text
+    if isinstance(node, Constant):
+        return node
+    inside = tuple(_substituted(each, text) for each in node.arguments)
+    return folded_constant(Call(node.name, inside, node.type))
