@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import threading
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from discreet.samplers import entropy
@@ -18,6 +21,23 @@ def drawn(label: str | None) -> int:
 
 def test_a_label_repeats_its_noise_and_shares_it_with_no_other():
     assert drawn("one") == drawn("one") != drawn("two")
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        lambda: int(np.random.default_rng().integers(1 << 62)),
+        lambda: random.SystemRandom().getrandbits(64),
+    ],
+    ids=["NumPy", "random"],
+)
+def test_seeds_of_the_system_are_repeated_too(number: Callable[[], int]) -> None:
+    found = []
+    for label in ("one", "one", "two", None, None):
+        with noise_of(label):
+            found.append((number(), number()))
+    assert found[0] == found[1] and found[0][0] != found[0][1]
+    assert len(set(found)) == 4
 
 
 def test_threads_of_one_label_draw_different_noise():

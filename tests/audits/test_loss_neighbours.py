@@ -18,7 +18,7 @@ from tests.harness.loss_neighbours import audit, audit_releases
 def test_no_neighbour_is_told_apart_by_more_than_a_question_costs_under_any_unit() -> None:
     """The loss is bounded by what the noise was drawn for, so chance fails nothing; a failure names its seed."""
     seed = SystemRandom().randrange(10**9)
-    found, _ = audit(8, seed, asked=4, neighbours=3)
+    found, _ = audit(5, seed, asked=4, neighbours=3)
     assert not found, f"seed {seed}: {found[0]}"
 
 

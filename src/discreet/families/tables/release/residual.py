@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, ClassVar
 
@@ -138,6 +138,8 @@ class PreparedResiduals(MeasuredAtOnce):
 
     sets: tuple[tuple[str, ...], ...]
     even: bool
+    kept: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
+    """The expected error, once it was asked for: a plan asks many times."""
     alone: ClassVar[str] = PER_CELL
     together: ClassVar[str] = ALL_CELLS
 
@@ -159,6 +161,11 @@ class PreparedResiduals(MeasuredAtOnce):
 
     def expected(self) -> float:
         """Mean absolute error of a cell. The numbers behind it are many and wide: their sum is all but normal."""
+        if "expected" not in self.kept:
+            self.kept["expected"] = self._expected()
+        return self.kept["expected"]
+
+    def _expected(self) -> float:
         tables = self.tables()
         sizes = [prod(tables.sizes(columns)) for columns in self.sets]
         stds = [math.sqrt(tables.cell_variance(columns)) for columns in self.sets]
