@@ -99,8 +99,8 @@ _CONVERTED = re.compile(
     r"|^parquet (string|decimal128\(38, 0|timestamp\[(ms|us|ns)\]|int96|extension<arrow.json)"
     r"|^duckdb (VARCHAR COLLATE|TIMESTAMP_|DECIMAL\(38,0|ENUM)"
     r'|^postgres ("(text|float8|numeric|timestamptz|date|jsonb|bytea|char)"|odd_|citext|text COLLATE)'
-    r"|^spark (string$|string collate UTF8_LCASE$|decimal\(38,0|timestamp|date$|double$|bytes that are no text$|variant$)"
-    r"|^spark parquet (string$|timestamp\[(ms|us)\]|int96)"
+    r"|^spark (string$|string collate UTF8_LCASE$|decimal\(38,0|timestamp$|date$|bytes that are no text$)"
+    r"|^spark parquet (string$|int96)"
 )
 """Types that some package converts while it reads: those that the quick part tries."""
 _SUMMED = (("integer", -8, 7), ("number", -8, 8), ("date", -3653, 21914))

@@ -273,12 +273,12 @@ def test_a_release_of_residuals_verifies_and_a_cheaper_one_does_not(budget, adja
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 @pytest.mark.parametrize("budget", [Budget(epsilon=2), Budget(rho="1/20")], ids=str)
 def test_intervals_of_cells_sums_of_cells_and_ranges_cover_as_often_as_they_say(budget, adjacency):
-    """Answers of one draw share noise, so each draw counts as one trial of its mean coverage: 120 draws,
-    about 44 answers each. A true 95% falls below .93 with probability < 1e-6 (a draw's mean coverage has
+    """Answers of one draw share noise, so each draw counts as one trial of its mean coverage: 70 draws,
+    about 44 answers each. A true 95% falls below .92 with probability < 1e-6 (a draw's mean coverage has
     a standard deviation below .045); caught: intervals that hold 90%."""
     table = np.random.default_rng().integers(5, 200, (3, 4, 3, 3))
     kept = []
-    for _ in range(120):
+    for _ in range(70):
         reader = ReleaseReader(release_of(table, budget, adjacency))
         held = []
         groups = reader.ask("SELECT c0, c1, count(*) FROM t GROUP BY c0, c1").columns[0]
@@ -294,7 +294,7 @@ def test_intervals_of_cells_sums_of_cells_and_ranges_cover_as_often_as_they_say(
         exact = [table[:, a : b + 1].sum() for a, b in ((0, 0), (1, 2), (0, 2))]
         held += [lo <= x <= up for lo, x, up in zip(many.lower, exact, many.upper, strict=True)]
         kept.append(np.mean(held))
-    assert 0.93 <= np.mean(kept) <= 0.985
+    assert 0.92 <= np.mean(kept) <= 0.985
 
 
 def test_a_batch_gives_the_answers_that_questions_give():
