@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -145,3 +146,17 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(
     with pytest.raises(BadQuestion, match=why):
         curator.ask(f"SELECT {what} FROM people", budget=BUDGET)
     assert curator.spent == before
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT median(i) FROM t", "SELECT g, quantile(i, 0.1) FROM t GROUP BY g"]
+)
+def test_every_quantile_of_a_column_of_one_value_is_that_value(sql: str, tmp_path: Path) -> None:
+    schema = dc.Schema.loads(
+        'dataset = "t"\n[columns.i]\nkind = "integer"\nrange = [5, 5]\n[columns.g]\nkind = "boolean"\n'
+    )
+    table = pd.DataFrame({"i": [5, 5, 7], "g": [True, False, True]})
+    one = dc.Budget(epsilon=1)
+    with dc.Curator(table, schema, ledger=tmp_path / "l.db", cap=one) as curator:
+        (column,) = curator.ask(sql, budget=one).columns
+    assert set(column.lower) == set(column.upper) == {5}

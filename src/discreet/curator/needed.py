@@ -177,7 +177,7 @@ def quantile(
     whole = float(paid["share"].amount) * SHARES_OF_A_SHARE
     noise = {
         depth: _rank_error_of_tree(_levels(column, bits, depth), one.level, schema, basic)
-        for depth in range(1, finest + 1)
+        for depth in range(min(1, finest), finest + 1)  # a column of one value has no bits
     }
     if _rank_error_of_choice(one.level, basic) >= noise[finest]:
         levels = _levels(column, bits, finest)
