@@ -24,6 +24,7 @@ from discreet.families.ranges.estimate.all_ranges import (
 from discreet.families.ranges.estimate.box_bridges import simulated_boxes
 from discreet.families.ranges.estimate.bridges import BridgeLevel, bridge_bound, bridged
 from discreet.families.ranges.release.adaptive import AdaptiveTree
+from discreet.families.ranges.release.claims import stopped_levels_bound
 from discreet.families.ranges.release.strategy import RangeStrategy
 from discreet.families.ranges.release.tree import FullTree
 from discreet.families.ranges.release.two_stage import TwoStageTree
@@ -229,6 +230,18 @@ def test_a_plan_promises_the_noise_that_the_release_claims(algorithm):
     # A plan of two stages takes the widest boundary for all; the release knows the noise of each.
     least = 0.7 * planned if isinstance(algorithm, TwoStageTree) else planned - 1e-6
     assert least <= claimed <= 2.5 * planned
+
+
+@pytest.mark.parametrize("possible", [1, None], ids=["simulated", "by Chernoff"])
+def test_a_plan_counts_the_noise_of_every_level(possible):
+    """A range takes nodes of each level, so each further level of the same noise makes the bound larger."""
+    law = DiscreteLaplaceLaw(scale=10)
+    levels = [((depth,), law) for depth in (3, 5, 7)]
+    bounds = [
+        stopped_levels_bound([128], levels[:many], possible=possible, delta=0.05)
+        for many in (1, 2, 3)
+    ]
+    assert bounds[0] * 1.05 < bounds[1] and bounds[1] * 1.02 < bounds[2]
 
 
 def test_few_rows_are_not_claimed_to_be_off_by_many_times_their_number():

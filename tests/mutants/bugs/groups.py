@@ -141,7 +141,7 @@ GROUPS = (
         file="src/discreet/families/ranges/release/claims.py",
         old="    bridges = [BridgeLevel(bits - depth[0], law) for depth, law in levels]\n",
         new="    bridges = [BridgeLevel(bits - depth[0], law) for depth, law in levels][:1]\n",
-        tests=(f"{AT_ONCE}::test_a_plan_promises_the_noise_that_the_release_claims",),
+        tests=(f"{AT_ONCE}::test_a_plan_counts_the_noise_of_every_level",),
     ),
     Mutant(
         name="gamma-is-ignored-by-trees-and-grids",
