@@ -189,7 +189,7 @@ def test_the_distance_of_all_boxes_is_the_largest_of_each():
     corners = [(0, 0, 3, 3), (4, 0, 5, 1), (6, 0, 7, 1), (4, 2, 7, 3)]
     low = np.array([each[:2] for each in corners], dtype=np.uint64)
     high = np.array([each[2:] for each in corners], dtype=np.uint64)
-    for _ in range(5):
+    for _ in range(40):
         rows = generator.normal(size=len(corners))
         cells = np.zeros((8, 4))
         for (a, b, c, d), each in zip(corners, rows, strict=True):
