@@ -71,7 +71,7 @@ def one(reader, sql, **more):
 
 
 def table_and_weights(reader, taken, less):
-    """Of the table over town and age: 1 on the ages of some towns, -1 on those of others."""
+    """The table of towns, and weights for its cells: 1 for the towns taken, -1 for those to take away."""
     table = reader._library.table(("town",))
     weights = np.zeros(table.counts.shape)
     for name in taken:

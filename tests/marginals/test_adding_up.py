@@ -522,7 +522,7 @@ def test_a_table_of_complete_rows_reads_and_writes_itself_and_refuses_nonsense()
 
 
 def test_direct_tables_of_booleans_that_leave_rows_out_are_about_the_complete_rows(tmp_path):
-    """Of 400 rows, 100 lack a, and 100 others lack b. False alarm 1e-9."""
+    """There are 400 rows: 100 of them lack a, and 100 others lack b. False alarm 1e-9."""
     table = pandas.DataFrame(
         {
             "a": pandas.array([None] * 100 + [True] * 300, dtype="boolean"),

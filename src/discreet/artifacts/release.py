@@ -24,9 +24,9 @@ SOFTWARE = f"discreet {discreet.__version__}"
 
 
 ANSWERS, AS_MEASURED = "answers", "as measured, so that they add up"
+"""A fact of a part about its answers, and what it says where they may lie below 0."""
 TOGETHER = "answers agree with"
 """What a part of tables says where its answers agree with those of other parts. Older files do not say it."""
-"""A fact of a part about its answers, and what it says where they may lie below 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ def empty_tables(
 ) -> dict[tuple[str, ...], Bools] | None:
     """The tables over columns that declarations tie together, each with its impossible cells.
 
-    Of declarations about columns of one of the tables in `sets`; no column is in two of the tables found. `None` where one has more than `most` cells.
+    Only declarations count whose columns are all in one table of `sets`. No column is in two of the tables found. `None` if
+    one of them has more than `most` cells.
     """
     tied = [frozenset(each.columns) for each in schema.impossible]
     tied += [frozenset((each.column, each.source)) for each in derived_columns(schema)]
