@@ -29,11 +29,10 @@ TOP_BITS = 25
 """Bits of a key by which rows are counted at once: 2^25 numbers of four bytes."""
 _CHUNK_BITS = 12
 """Bits that one look into a table spreads: its 4,096 numbers stay in a processor's cache."""
-_BLOCK_ROWS = 1 << 17
+_BLOCK_ROWS = 1 << 18
 """Rows that are worked on at a time: what is in work stays in a processor's cache."""
-_ROWS_PER_COUNT = 4
-"""A pass counts further steps of the tree while there are so many rows, in all, to each number that it counts:
-setting that to zero costs less than another pass."""
+CHEAP_COUNTS = 1 << 20
+"""Numbers that one pass may count beyond those that are needed: they stay in the cache, and may save another pass."""
 _THREADS = 2
 
 Keys = NDArray[np.uint64]
@@ -106,7 +105,6 @@ class HeldKeys:
     def __init__(self, interleaving: Interleaving, scan: Callable[[Take], None], rows: int) -> None:
         self._interleaving = interleaving
         self._scan = scan
-        self._rows = rows
         self._bits = len(interleaving.order)
         self._top_bits = min(TOP_BITS, self._bits, bits_of(rows) + 1)
         self._read()
@@ -161,7 +159,7 @@ class HeldKeys:
     def _steps(self, above: int, depth: int) -> int:
         """How many steps to count at once below so many nodes; at least down to `depth`, if they fit the memory."""
         left = self._counted.depth
-        cheap = (self._rows // _ROWS_PER_COUNT // above).bit_length() - 1
+        cheap = (CHEAP_COUNTS // above).bit_length() - 1
         fits = max(1, TOP_BITS - 1 - bits_of(above))
         return min(fits, max(cheap, depth - left), self._bits - left)
 
