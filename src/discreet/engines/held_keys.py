@@ -221,7 +221,8 @@ class _Subtrees:
             return nodes  # all there are
         parents = nodes >> further
         first = np.append(True, parents[1:] != parents[:-1])  # neighbours mostly have the same one
-        found = np.searchsorted(self.above, parents[first]).astype(np.uint64)[np.cumsum(first) - 1]
+        found: Keys = np.searchsorted(self.above, parents[first]).astype(np.uint64)
+        found = found[np.cumsum(first) - 1]
         return (found << further) | (nodes & ((np.uint64(1) << further) - np.uint64(1)))
 
     def rows_in(self, depth: int, nodes: Keys) -> Places:
