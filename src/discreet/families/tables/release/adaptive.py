@@ -239,11 +239,9 @@ class PreparedAdaptive(PreparedClass):
         found = {}
         for (name,) in sets:
             error = MEAN_ABSOLUTE_NORMAL * math.sqrt(tables.cell_variance((name,)))
-            found[name] = predicted_variation(self.schema.column(name).cells, error, people)
-        if self.accounting is Accounting.BASIC:
-            # Without a delta nothing is taken off: in doubt, noise on every cell has exact intervals.
-            return found
-        return {name: SMOOTHED * each for name, each in found.items()}
+            cells = self.schema.column(name).cells
+            found[name] = SMOOTHED * predicted_variation(cells, error, people)
+        return found
 
     def one_way_requests(
         self,
