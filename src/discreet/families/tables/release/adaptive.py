@@ -40,6 +40,7 @@ from discreet.core.vault import Request
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.shared.release.protocol import ClassError, PreparedClass, Verbs, of_type
 from discreet.families.shared.release.splitting import shares, weights_for_least_squares
+from discreet.families.tables.answer.evidence import model_tables
 from discreet.families.tables.answer.models.model_table import CEILING_RISK
 from discreet.families.tables.answer.models.usual_errors import (
     distance_below,
@@ -538,12 +539,14 @@ class _Fitting:
                 **self.prepared.closed.without_a_cell(),
             },
         )
-        claims = (model_claim(part, self.schema, self.public_rows, confidence),)
+        schema, rows = self.schema, self.public_rows
+        found = model_tables(part, schema)
+        claims = (model_claim(part, found, schema, rows, confidence),)
         if self.prepared.closed.is_read_whole:
-            return read_from_whole_counts(part, claims, self.schema, self.public_rows)
+            return read_from_whole_counts(part, found, claims, schema, rows)
         facts = {**part.facts, **self.prepared.closed.answer_facts()}
         part = replace(part, facts=facts)
-        return part, claims_of_agreeing_models(part, claims, self.schema, self.public_rows)
+        return part, claims_of_agreeing_models(part, found, claims, schema, rows)
 
     def _places(self, columns: tuple[str, ...]) -> list[int]:
         return [self.place[name] for name in columns]
