@@ -93,8 +93,9 @@ from discreet.privacy.exact import at_part_of_risk
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
-AUDIT = Fraction(3, 100)
-"""The share of the budget for the model's own error."""
+AUDIT, LAPLACE_AUDIT = Fraction(3, 100), Fraction(8, 100)
+"""The share of the budget for the model's own error. Laplace noise falls with the share, Gaussian noise with its root alone:
+without a delta, intervals gain more by it than answers lose."""
 ROUNDS = 2
 HALVINGS = 30
 LEAST_VARIANCE = 1e-12
@@ -290,9 +291,14 @@ class PreparedAdaptive(PreparedClass):
     def _sizes(self) -> list[int]:
         return [prod(self.schema.column(name).cells for name in each) for each in self.sets]
 
+    @property
+    def audit(self) -> Fraction:
+        """The share of the budget for the model's own error."""
+        return LAPLACE_AUDIT if self.accounting is Accounting.BASIC else AUDIT
+
     def _audit_std(self) -> float:
         """The noise of the model's distance from one table, if all have one."""
-        share = shares(self.share.times(AUDIT), [1] * len(self.sets))[0]
+        share = shares(self.share.times(self.audit), [1] * len(self.sets))[0]
         query = ModelDistance((), "")
         return self.mechanism(share).law(query.sensitivity(self.schema), size=1).std
 
@@ -334,10 +340,10 @@ class _Fitting:
         self.public_rows = public_rows
         one_way = one_way_share(prepared.drowning())
         looking = looking_share(prepared.drowning())
-        pairs = 1 - one_way - looking - AUDIT
+        pairs = 1 - one_way - looking - prepared.audit
         parts = shares(
             prepared.share,
-            [one_way, AUDIT, *[looking / ROUNDS] * ROUNDS, *[pairs / ROUNDS] * ROUNDS],
+            [one_way, prepared.audit, *[looking / ROUNDS] * ROUNDS, *[pairs / ROUNDS] * ROUNDS],
         )
         self.one_way, self.audit = parts[:2]
         self.looking, self.measuring = parts[2 : 2 + ROUNDS], parts[2 + ROUNDS :]
