@@ -160,7 +160,7 @@ STATEMENTS = (
     Mutant(
         name="a-power-of-a-power-is-written-out-without-an-end",
         trap=34,
-        file="src/discreet/questions/reading.py",
+        file="src/discreet/questions/reading/numbers.py",
         old="        self.terms += (int(known) - 1) * (self.terms - before)  # it is written out so often\n",
         new="",
         tests=(f"{WORK}::test_powers_of_powers_are_refused_before_they_are_written_out",),
