@@ -153,7 +153,7 @@ STATEMENTS = (
     Mutant(
         name="a-logarithm-is-taken-of-whatever-a-row-holds",
         trap=33,
-        file="src/discreet/engines/postgres/dialect.py",
+        file="src/discreet/engines/postgres/numbers.py",
         old="                [(s.at_most(s.double(least), number), s.call(function, number))], s.null()\n",
         new="                [(s.is_null(number), s.null())], s.call(function, number)\n",
         tests=(
