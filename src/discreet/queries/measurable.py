@@ -66,6 +66,7 @@ class Marginal:
 
     columns: tuple[str, ...]
     kind: ClassVar[str] = "marginal"
+    is_table: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) != len(self.columns):

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.charts.figure import Figure, Table, clipped
+from discreet.charts.shapes import Heat, heat_map
 from discreet.errors import DiscreetError
-from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.queries.parities import Parities
+from discreet.queries.classes import NamesTables
 from discreet.questions.cells.impossible import impossible_cells
-from discreet.report.charts import Heat, heat_map
-from discreet.report.content import Figure, Table, clipped
 
 if TYPE_CHECKING:
     from discreet.answering import ReleaseReader
@@ -43,9 +42,8 @@ def table_sets(reader: ReleaseReader) -> list[Columns]:
     schema = reader.schema
     found: dict[Columns, None] = {}
     for part in reader.release.parts:
-        query_class = part.query_class
-        if isinstance(query_class, Marginals | Parities):
-            for columns in query_class.sets(schema)[: 10 * MOST_TABLES]:
+        if isinstance(part.query_class, NamesTables):
+            for columns in part.query_class.sets(schema)[: 10 * MOST_TABLES]:
                 for size in (1, 2):
                     found |= dict.fromkeys(combinations(columns, size))
     small = [each for each in found if prod(schema.sizes(each)) <= MOST_CELLS]

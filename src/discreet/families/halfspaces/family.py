@@ -38,6 +38,6 @@ FAMILY = Family(
     usefulness={"halfspaces": "discreet.families.halfspaces.answer.usefulness:halfspaces_bound"},
     margins=frozenset({"halfspaces"}),
     pooled=("discreet.families.halfspaces.answer.halfspaces:HalfspaceSource",),
-    figures=("discreet.report.plane:plane_figures",),
+    figures=("discreet.families.halfspaces.figures:plane_figures",),
     examples=_examples,
 )

@@ -70,7 +70,7 @@ FAMILY = Family(
     pooled=(f"{_ANSWER}.tree_source:TreeSource",),
     usefulness=dict.fromkeys(_CLASSES, f"{_ANSWER}.class_bounds:ranges_bound"),
     counts=frozenset(_CLASSES),
-    figures=("discreet.report.ranges:range_figures",),
+    figures=("discreet.families.ranges.figures:range_figures",),
     questions=dict.fromkeys(_CLASSES, "discreet.families.ranges.queries.ranges:questions"),
     examples=_examples,
 )

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from discreet.report.scale import Axis, axis_over, brief, round_ticks, shown
-from discreet.report.svg import element, number, picture, rectangles
+from discreet.charts.scale import Axis, axis_over, brief, round_ticks, shown
+from discreet.charts.svg import element, number, picture, rectangles
 
 WIDTH = 720.0
 LEVELS = 8

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from discreet.charts.figure import Figure, Table, clipped
 from discreet.families.keys.queries.classes import Keys
 from discreet.questions.spelling import sql_name
-from discreet.report.content import Figure, Table, clipped
 
 if TYPE_CHECKING:
     from discreet.answering import ReleaseReader

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from discreet.report.charts import Bar, Heat, columns, heat_map, rows
-from discreet.report.content import Figure, Table, clipped
-from discreet.report.scale import brief, shown
+from discreet.charts.figure import Figure, Table, clipped
+from discreet.charts.scale import brief, shown
+from discreet.charts.shapes import Bar, Heat, columns, heat_map, rows
 from discreet.schema import Column, OrderedColumn
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from discreet.charts.columns import MOST_MATRIX, bar_table, edge_text
+from discreet.charts.figure import Figure, Table, clipped
+from discreet.charts.scale import axis_over, round_ticks, shown
+from discreet.charts.shapes import WIDTH, Bar, Heat, columns, grid_lines, heat_map, tick_text
+from discreet.charts.svg import element, number, picture
 from discreet.families.ranges.queries.ranges import Ranges
-from discreet.report.charts import WIDTH, Bar, Heat, columns, grid_lines, heat_map, tick_text
-from discreet.report.content import Figure, Table, clipped
-from discreet.report.drawing import MOST_MATRIX, bar_table, edge_text
-from discreet.report.scale import axis_over, round_ticks, shown
-from discreet.report.svg import element, number, picture
 from discreet.schema import Column
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from markupsafe import Markup
 
 from discreet.answering.library import Library
 from discreet.artifacts.release import Release
+from discreet.charts.figure import Figure, clipped
+from discreet.charts.scale import brief, shown
+from discreet.charts.svg import element, number, picture, rectangles
 from discreet.errors import BadInput
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.questions.inequality import Inequality
-from discreet.report.content import Figure, clipped
-from discreet.report.scale import brief, shown
-from discreet.report.svg import element, number, picture, rectangles
 
 if TYPE_CHECKING:
     from discreet.answering import ReleaseReader
