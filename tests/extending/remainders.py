@@ -16,8 +16,6 @@ from markupsafe import Markup
 
 from discreet.answering.asking import Asking
 from discreet.answering.estimates import Estimates
-from discreet.answering.evidence import Evidence
-from discreet.answering.library import Library
 from discreet.answering.readings import Reading
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
@@ -25,6 +23,8 @@ from discreet.answering.usefulness import UNION
 from discreet.artifacts.release import Part, Release
 from discreet.charts.figure import Figure, Table
 from discreet.errors import BadInput, NotAnswerable
+from discreet.families.shared.answer.evidence import Evidence
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.noise_choice import simultaneous_bound
 from discreet.families.shared.release.protocol import ClassError

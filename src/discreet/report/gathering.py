@@ -15,7 +15,8 @@ from discreet.privacy.budget import Notion
 from discreet.privacy.explanation import Explanation, explain
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum, Marginal
-from discreet.queries.registry import families, loaded, merged
+from discreet.queries.places import loaded
+from discreet.queries.registry import families, merged
 from discreet.questions.spelling import sql_name as quoted
 from discreet.report.content import Content, Fact
 from discreet.report.disclosure.meaning import (

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.answering import ReleaseReader
-from discreet.answering.library import Library
 from discreet.artifacts.release import AS_MEASURED
 from discreet.errors import NotAnswerable
+from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.evidence import (
     AGREEING,
     AGREEING_WITHIN,

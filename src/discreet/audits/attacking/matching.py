@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.attacks.membership import Advantage, most_advantage, played, synthetic_score
 from discreet.attacks.outcome import Line, Outcome, Progress, quiet
 from discreet.audits.attacking.own_tables import rows_of

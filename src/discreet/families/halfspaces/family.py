@@ -32,7 +32,7 @@ FAMILY = Family(
         ),
     },
     sources={
-        "halfspaces": "discreet.answering.evidence:numbers_of",
+        "halfspaces": "discreet.families.shared.answer.evidence:numbers_of",
         "halfspace-tree": "discreet.families.ranges.answer.ranges:tree_of",
     },
     usefulness={"halfspaces": "discreet.families.halfspaces.answer.usefulness:halfspaces_bound"},

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from discreet.answering.library import Library
 from discreet.artifacts.release import Release
 from discreet.charts.figure import Figure, clipped
 from discreet.charts.scale import brief, shown
@@ -22,6 +21,7 @@ from discreet.charts.svg import element, number, picture, rectangles
 from discreet.errors import BadInput
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.shared.answer.library import Library
 from discreet.questions.inequality import Inequality
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.answering.usefulness import TRIVIAL
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import NotAnswerable
@@ -33,6 +32,7 @@ from discreet.families.halfspaces.answer.cells import Cells, Grid, Leaves
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource
 from discreet.families.halfspaces.estimate.cut_rows import most_cut, most_inside
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.laws.sums import spread_factor
 from discreet.questions.cells.pieces import extents

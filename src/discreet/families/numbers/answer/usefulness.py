@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.answering.usefulness import UNION
 from discreet.families.numbers.queries.one_number import Means, Sums
+from discreet.families.shared.answer.library import Library
 from discreet.questions.dialects.sql import Aggregate, Question
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.answering.usefulness import UNION
 from discreet.artifacts.answer import Answer, Covers
 from discreet.artifacts.measurement import Selection
 from discreet.families.predicates.queries.predicates import Predicates
+from discreet.families.shared.answer.library import Library
 from discreet.questions.dialects.sql import parse_question
 
 AT_ONCE = "the bound that the release's own mechanism gives for all its predicates at once"

@@ -8,12 +8,13 @@ from math import prod
 
 import numpy as np
 
-from discreet.answering.evidence import Evidence, NoisyTable, Numbers, reduced
 from discreet.answering.named_values import published_schema
+from discreet.artifacts.answer import Answer
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import TOGETHER, Release
 from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.joining import joined_sources, range_sums, total_of
+from discreet.families.shared.answer.evidence import Evidence, NoisyTable, Numbers, reduced
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.agreement import (
@@ -31,11 +32,13 @@ from discreet.families.tables.answer.linear_tables import (
 from discreet.families.tables.answer.models.model_table import ModelTable, model_residuals
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.drawn_cells import DrawnCells
+from discreet.families.tables.estimate.fitting import likely_rows
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import WholeCounts
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import NoiseLaw
-from discreet.queries.registry import loaded, merged
+from discreet.queries.places import loaded
+from discreet.queries.registry import merged
 from discreet.schema import keeps_every_row
 
 MOST_KEPT = 64
@@ -121,6 +124,12 @@ class Library:
     def _is_alone(self) -> bool:
         others = self.ranges or self.own_sources or self.grids or len(self.table_parts) > 1
         return not others
+
+    def likely_rows(self, counted: Answer) -> int:
+        """How many rows there are, as they were counted, unless noise hides them."""
+        if self.whole is not None:
+            return int(counted.estimate)
+        return int(likely_rows(counted.estimate, counted.std, self.schema.people))
 
     def sets_together(self, sets: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
         """The columns of some tables, and of all tables with noise on each cell that are about the same rows."""

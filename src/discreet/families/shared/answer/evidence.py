@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +25,9 @@ from discreet.queries.measurable import ClampedSum, Marginal, PresentCount
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
-
     from discreet.answering.named_values import NamedValues
     from discreet.answering.source import Source
+    from discreet.answering.synthesis.drawn_rows import DrawsRows
     from discreet.families.ranges.answer.buckets import BucketSource
     from discreet.families.ranges.answer.ranges import RangeSource
     from discreet.families.tables.answer.agreement import Agreement
@@ -82,22 +81,6 @@ class NoisyGrid:
     law: NoiseLaw
     place: int = 0
     """The place of its part in the release."""
-
-
-class DrawsRows(Protocol):
-    """Published numbers from which synthetic values of some columns can be drawn."""
-
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-
-    @property
-    def rows(self) -> float:
-        """How many rows the numbers stand for."""
-        ...
-
-    def draw(self, many: int, public: Generator) -> npt.NDArray[np.int64]:
-        """Cells of so many rows, one column a column."""
-        ...
 
 
 @dataclass(slots=True)
