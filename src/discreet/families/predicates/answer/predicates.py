@@ -87,7 +87,7 @@ class PredicateSource(Source):
         wanted = over_parts(self._schema, condition, found)
         if wanted is None:
             return None
-        if any(isinstance(each, Selection) for each in self._part.measurements):
+        if self._part.selections:
             return _modelled(self._part, wanted, found, confidence)
         return _solved(first, wanted, self._schema, confidence)
 
