@@ -31,7 +31,7 @@ from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import Counts
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    from numpy.random import Generator
 
 MARK = "XQZCANARY"
 NUMBERS = ("73519.0817", "918273645", "1951-03-07", "08:17:35.918273")

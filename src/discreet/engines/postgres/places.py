@@ -10,6 +10,7 @@ from discreet.engines.postgres.rendering import rendered
 from discreet.engines.postgres.texts import by_bytes, storable
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.dialect import Dialect
+from discreet.engines.sql.searching import searched
 from discreet.engines.sql.syntax import Sql
 from discreet.schema.columns.named import CategoryColumn
 from discreet.schema.columns.numeric import NumberColumn
@@ -45,24 +46,7 @@ def place_of_texts(texts: Sequence[str], value: Sql) -> Sql:
 
 
 def _searched(value: Sql, options: Sequence[tuple[Sql, int]]) -> Sql:
-    """The number of the option that equals a value, by halves of halves; they are in order.
-
-    Written as a text at once: thousands of options would be a tree that takes seconds to copy.
-    """
-    if not options:
-        return s.cast(s.null(), "BIGINT")
-    written = rendered(value)
-    listed = [(rendered(option), place) for option, place in options]
-
-    def search(low: int, high: int) -> str:
-        if high - low <= 2:
-            cases = "".join(f" WHEN {written} = {text} THEN {n}" for text, n in listed[low:high])
-            return f"CASE{cases} END"
-        middle = (low + high) // 2
-        is_below = f"{written} < {listed[middle][0]}"
-        return f"CASE WHEN {is_below} THEN {search(low, middle)} ELSE {search(middle, high)} END"
-
-    return exp.Paren(this=exp.Var(this=search(0, len(listed))))
+    return searched(value, options, rendered, most=2)
 
 
 def _doubles(numbers: Sequence[float]) -> Sql:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from discreet.engines.letters import letters
+from discreet.engines.letters import changed_by_list
 from discreet.engines.postgres.arithmetic import used
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.dialect import Dialect
@@ -38,14 +38,7 @@ class PostgresTexts(Dialect):
 
     def changed_case(self, value: Sql, function: str) -> Sql:
         """Letters outside ASCII by a list: what PostgreSQL makes of them hangs on the server's locale."""
-        before, after = letters(function)
-
-        def changed(text: Sql) -> Sql:
-            ascii_only = s.equal(s.call("octet_length", text), s.call("length", text))
-            mapped = s.call("translate", text, s.text(before), s.text(after))
-            return s.choose([(ascii_only, s.call(function, text))], mapped)
-
-        return used(value, changed)
+        return used(value, lambda text: changed_by_list(text, function))
 
     def like(self, value: Sql, pattern: Sql, *, any_case: bool) -> Sql:
         if any_case:
