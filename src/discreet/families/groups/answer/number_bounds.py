@@ -16,7 +16,7 @@ from discreet.families.groups.answer.noisy_columns import (
     noise_width,
     noisy_columns,
 )
-from discreet.families.groups.queries.classes import ByGroup
+from discreet.families.groups.queries.classes import ByGroup, GroupedMeans
 from discreet.families.shared.answer.library import Library
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
@@ -58,7 +58,8 @@ def number_bound(part: Part, schema: Schema, query_class: ByGroup, delta: Fracti
     wanted = query_class.measured(schema)
     columns = [each for each in noisy_columns(part.noisy, schema) if each.column in wanted]
     level = 1 - Fraction(delta) / (query_class.cells(schema) * len(wanted))
-    return max(_farthest(each, is_mean=query_class.is_mean, level=level) for each in columns)
+    is_mean = isinstance(query_class, GroupedMeans)
+    return max(_farthest(each, is_mean=is_mean, level=level) for each in columns)
 
 
 def _farthest(measured: GroupedColumn, *, is_mean: bool, level: Fraction) -> float:
@@ -77,7 +78,7 @@ def numbers_bound(
     """For the registry: the bound from the release's parts."""
     schema = library.schema
     for part in measured_parts(library, query_class, "group-numbers"):
-        if query_class.is_mean and part.algorithm == "group-sums":
+        if isinstance(query_class, GroupedMeans) and part.algorithm == "group-sums":
             continue  # it has no counts
         return number_bound(part, schema, query_class, delta), EACH_GROUP
     raise NotAnswerable(library.lacks(query_class.text))

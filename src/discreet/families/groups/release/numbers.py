@@ -37,7 +37,7 @@ from discreet.families.groups.answer.number_bounds import (
     mean_bound,
     number_bound,
 )
-from discreet.families.groups.queries.classes import ByGroup, GroupedSums
+from discreet.families.groups.queries.classes import ByGroup, GroupedMeans, GroupedSums
 from discreet.families.groups.queries.group_sums import GroupCounts, GroupEnds, GroupSums
 from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
 from discreet.families.shared.release.measured import MeasuredByRequests
@@ -172,7 +172,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
 
     def _weights(self, column: str, form: Form) -> tuple[float, ...]:
         """How each measured vector's noise is weighted in a sum, or in the numerator of a mean."""
-        if not self.query_class.is_mean:
+        if isinstance(self.query_class, GroupedSums):
             return form.total
         low, high = map(float, bounds_of(column, self.schema))
         # On average a mean lies a quarter of the width from the middle.
@@ -187,7 +187,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
         """What a sum is off by, or the mean of a group of as many values as if they were spread evenly."""
         found = 0.0
         for column, form, laws in self._columns():
-            if not self.query_class.is_mean:
+            if isinstance(self.query_class, GroupedSums):
                 found = max(found, noise_width(form.total, laws, 1, 1 - miss))
                 continue
             low, high = map(float, bounds_of(column, self.schema))
@@ -197,7 +197,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
 
     def _rounding(self) -> float:
         """How far a mean moves where values are rounded to a grid: half a step, and half a step of its bounds."""
-        if not self.query_class.is_mean:
+        if isinstance(self.query_class, GroupedSums):
             return 0.0
         grids = [
             request.query.grid
@@ -212,7 +212,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
         total = 0.0
         for column, form, laws in self._columns():
             low, high = map(float, bounds_of(column, self.schema))
-            if not self.query_class.is_mean:
+            if isinstance(self.query_class, GroupedSums):
                 places = [form.total]
             else:  # Simpson's rule is exact here: a square is averaged over the bounds
                 places = [form.noise(at, at) for at in (low, (low + high) / 2, high)]
@@ -228,7 +228,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
         """For groups of equal size. The widest half-width is that of a mean at its bounds."""
         groups = self.query_class.cells(self.schema)
         columns = self._columns()
-        is_mean = self.query_class.is_mean
+        is_mean = isinstance(self.query_class, GroupedMeans)
         each = None if rows is None else rows / groups
         level = confidence_level(confidence)
         expected, scale = 0.0, 0.0
@@ -266,7 +266,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
         part = self.part(measured, estimates={}, facts={"groups": groups, "nulls": "left out"})
         miss = 1 - confidence_level(confidence)
         text, names = self.query_class.text, self.query_class.measured(self.schema)
-        if not self.query_class.is_mean:
+        if isinstance(self.query_class, GroupedSums):
             bound = number_bound(part, self.schema, self.query_class, miss)
             return part, (ErrorClaim(text, bound, confidence, True, EACH_GROUP),)
         rows = public_rows or self.schema.people
