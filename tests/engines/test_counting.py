@@ -192,13 +192,19 @@ def test_a_key_holds_the_bits_of_its_codes_in_the_order_of_the_halvings(
         assert int(keys[number]) == key
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"TOP_BITS": 6}, {"TOP_BITS": 20}],
+    ids=["few bits at a time", "many at a time"],
+)
 def test_a_deep_tree_is_counted_from_one_scan_and_from_another_where_it_turns_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    changed: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Down the tree, from any nodes to some of those below; then to nodes whose rows were let go."""
     scans = []
     stream = Session.stream
-    monkeypatch.setattr(held_keys, "TOP_BITS", 6)
+    for name, value in changed.items():
+        monkeypatch.setattr(held_keys, name, value)
 
     def noted(*given: Any) -> Any:
         scans.append(given[1])

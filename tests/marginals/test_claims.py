@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -12,8 +13,11 @@ from discreet.answering import ReleaseReader
 from discreet.answering.usefulness import TRIVIAL
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.answer.linear_tables import WeightedTable
+from discreet.families.tables.answer.models.model_table import ModelTable
+from discreet.families.tables.release.claims import _farthest
 from discreet.families.tables.release.pair_choice import one_way_share
 from discreet.privacy.budget import Budget
+from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.releases import plan
 from discreet.schema import Schema
 from tests.releasing import release
@@ -72,14 +76,20 @@ def test_where_the_number_of_rows_is_public_no_claim_of_counts_exceeds_it(
 
 @pytest.mark.parametrize("epsilon", ["1/10", "1", "20"])
 @pytest.mark.parametrize("adjacency", ["add-remove", "change-one"])
-def test_a_models_claim_is_the_widest_interval_of_a_cell_or_all_rows(adjacency, epsilon, tmp_path):
+def test_no_interval_of_a_cell_reaches_farther_than_a_models_claim_nor_that_than_all_rows(
+    adjacency, epsilon, tmp_path
+):
     """No noise decides it, so there is no false alarm."""
     made = released(tmp_path, adjacency, "marginals(2)", "adaptive", epsilon)
     (claim,) = made.claims
     reader = ReleaseReader(made)
     total = reader.ask("SELECT count(*) FROM d", confidence=1 - 0.05 / 10).only.upper
-    widths, moved = [], []
+    reaches, widths, moved = [], [], []
     for pair in (("age", "sex"), ("age", "town"), ("sex", "town")):
+        names = ", ".join(pair)
+        cells = reader.ask(f"SELECT {names}, count(*) FROM d GROUP BY {names}")
+        found = [row.answer for row in cells]
+        reaches += [max(each.value - each.lower, each.upper - each.value) for each in found]
         table = reader._library.table(pair)
         assert isinstance(table, WeightedTable)
         one = np.zeros(table.counts.shape)
@@ -90,10 +100,33 @@ def test_a_models_claim_is_the_widest_interval_of_a_cell_or_all_rows(adjacency, 
         widths.append(min(width, total) if is_capped else width)
         if table.whole is not None:  # answers lie that far from the measured cells
             moved.append(float(np.abs(table.counts - table.whole.counts).max()))
-    assert claim.bound >= max(widths) * (1 - 1e-9)
+    assert claim.bound >= max(reaches) * (1 - 1e-9)
     allowed = [max(moved, default=0.0) + each * 1.2 + 2 for each in widths]
     model_rows = float(made.parts[0].facts["rows"])
     assert claim.bound <= max(*allowed, total + 1, model_rows + 40)
+
+
+@pytest.mark.parametrize(
+    ("counts", "single", "reach", "off"),
+    [
+        ([[50.0], [30.0]], {"a": [50.0, 30.0]}, 1000.0, 50.0),  # any cell may be empty
+        ([[5.0, 1.0], [4.0, 2.0]], {"a": [20.0, 6.0]}, 1000.0, 21.0),
+        ([[5.0, 1.0], [4.0, 2.0]], {"a": [20.0, 6.0], "b": [9.0, 3.0]}, 1000.0, 6.0),
+        ([[5.0, 1.0], [4.0, 2.0]], {"a": [20.0, 6.0], "b": [9.0, 3.0]}, 5.5, 5.5),
+        ([[5.0, 1.0], [4.0, 2.0]], {}, 40.0, 40.0),
+    ],
+)
+def test_a_cell_of_a_model_is_off_by_what_its_columns_allow(counts, single, reach, off):
+    @dataclass
+    class OfOneColumn:
+        counts: np.ndarray
+
+        def reach(self, weights: np.ndarray, confidence: Fraction) -> tuple[float, float]:
+            return 2.0, 1.0
+
+    model = ModelTable(("a", "b"), np.array(counts), 3.0, DiscreteLaplaceLaw(scale=Fraction(1)))
+    known = {name: OfOneColumn(np.array(each)) for name, each in single.items()}
+    assert _farthest(model, reach, known, 0.95) == off  # type: ignore[arg-type]
 
 
 def test_a_plan_says_where_noise_drowns_the_table(tmp_path):

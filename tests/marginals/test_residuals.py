@@ -16,9 +16,11 @@ from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
 from discreet.core.noise import DrawnNoise
 from discreet.families.shared.estimate.linear_widths import linear_half_width, variance_of_repeated
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.tables.estimate.consistent import ConsistentTables
 from discreet.families.tables.estimate.residuals import ResidualTables, centred
 from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.queries.residuals import ModelDistance, Residual, subsets
+from discreet.families.tables.queries.residuals import BinnedTable, ModelDistance, Residual, subsets
 from discreet.families.tables.release.residual import ResidualMarginals
 from discreet.privacy.adjacency import Adjacency, PrivacyUnit
 from discreet.privacy.budget import Budget
@@ -194,6 +196,53 @@ def test_the_variance_of_any_weighted_sum_is_the_one_computed(law):
     assert tables.cell_variance(columns) == pytest.approx(
         variance_of_linear(tables.coefficients(columns, cell))
     )
+
+
+@pytest.mark.parametrize(
+    "kinds", [(BinnedTable,), (Residual, BinnedTable), (BinnedTable, Residual, BinnedTable)]
+)
+def test_a_residual_is_known_from_cells_or_from_itself_and_from_both_together(kinds):
+    """Each coefficient is what a row more in one measured number changes: nothing is left to chance."""
+    schema, columns = schema_of((3, 4)), ("c0", "c1")
+    counts = np.arange(12).reshape(3, 4) ** 2
+    measured = []
+    for number, kind in enumerate(kinds):
+        for own in subsets(columns):
+            query = kind(own) if own else Residual(own)
+            axes = tuple(place for place, name in enumerate(columns) if name not in own)
+            measured.append(
+                Measurement(
+                    query=query,
+                    law=DiscreteLaplaceLaw(Fraction(3 + number + len(own))),
+                    sensitivity=query.sensitivity(schema),
+                    cost=Cost.pure(Fraction(1)),
+                    values=query.evaluate(np.asarray(counts.sum(axis=axes))),
+                )
+            )
+    tables = ResidualTables(schema, measured)
+    assert tables.determines(columns) and np.allclose(tables.table(columns), counts)
+    weights = generator(1).normal(size=(3, 4))
+    by_hand = 0.0
+    for place, each in enumerate(measured):
+        for number in range(len(each.values)):
+            more = each.values.copy()
+            more[number] += 1
+            others = [*measured[:place], replace(each, values=more), *measured[place + 1 :]]
+            moved = ResidualTables(schema, others).table(columns) - counts
+            by_hand += float((moved * weights).sum()) ** 2 * each.law.variance
+    assert variance_of_linear(tables.coefficients(columns, weights)) == pytest.approx(by_hand)
+    known = ConsistentTables(tables, ())
+    rows = known.coefficients(columns, weights)
+    assert variance_of_repeated(rows) == pytest.approx(by_hand)
+
+
+def test_laplace_noise_on_cells_leaves_no_more_in_a_residual_than_noise_on_the_residual():
+    for adjacency in Adjacency:
+        for sizes in SHAPES:
+            schema = schema_of(sizes, adjacency)
+            on_cells, on_itself = BinnedTable(names(sizes)), Residual(names(sizes))
+            moved = on_cells.sensitivity(schema).l1 * on_cells.times(schema)
+            assert moved <= on_itself.sensitivity(schema).l1
 
 
 def test_measuring_twice_halves_the_variance():

@@ -17,7 +17,7 @@ from discreet.errors import BadInput, BadRelease, NotAnswerable
 from discreet.families.shared.estimate.public_random import generator
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
-from discreet.families.tables.queries.residuals import ModelDistance, Residual
+from discreet.families.tables.queries.residuals import BinnedTable, ModelDistance, Residual
 from discreet.families.tables.release.pair_choice import Candidate, choose
 from discreet.families.tables.release.parities_splits import parity_of_splits
 from discreet.families.tables.release.residual import ResidualMarginals
@@ -259,7 +259,7 @@ def test_an_adaptive_release_spends_more_on_a_pair_of_more_weight_and_as_much_in
     residuals = [
         each
         for each in made.parts[0].measurements
-        if isinstance(each, Measurement) and isinstance(each.query, Residual)
+        if isinstance(each, Measurement) and isinstance(each.query, Residual | BinnedTable)
     ]
     spent = [
         float(each.cost.epsilon if budget.notion == "epsilon" else each.cost.rho)

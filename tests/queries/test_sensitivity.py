@@ -19,7 +19,7 @@ from discreet.families.ranges.queries.cell_strategy import CellStrategy
 from discreet.families.tables.queries.cell_count import CellCount
 from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.families.tables.queries.parities import Parity
-from discreet.families.tables.queries.residuals import ModelDistance, Residual
+from discreet.families.tables.queries.residuals import BinnedTable, ModelDistance, Residual
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.blocks import BlockCounts, CutCounts, GridCounts
@@ -97,6 +97,8 @@ def evaluated(schema):
         Residual(("y",)),
         Residual(("x", "y")),
         Residual(("x",), (tuple(cell // 3 for cell in range(16)),)),
+        BinnedTable(("x", "y")),
+        BinnedTable(("x",), (tuple(cell // 3 for cell in range(16)),)),
         ModelDistance.to(("x",), small),
         Parity(("p", "q")),
         CompleteTable(("p", "q"), ("q",)),
@@ -112,6 +114,7 @@ TIGHT = (
     GridCounts,
     CutCounts,
     Residual,
+    BinnedTable,
     ModelDistance,
     Parity,
     CompleteTable,

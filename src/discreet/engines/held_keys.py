@@ -3,9 +3,9 @@
 A row's codes are interleaved, bit by bit in the order in which trees halve their columns, into one
 number of up to 64 bits: its key. A node is a prefix of keys. While the rows stream past they are counted by
 the first bits of their keys, up to 25, which counts every node down to there. Below, a row is looked up in the
-asked nodes, one step of the tree after another, and what lies outside them is let go. Nodes that were not
-kept cost a further scan. What is read depends on the schema, the number of rows and the nodes
-that are asked for.
+asked nodes, and what lies outside them is let go; each pass over the rows counts several steps of the tree at
+once. Nodes that were not kept cost a further scan. What is read depends on the schema, the number of rows and
+the nodes that are asked for.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ TOP_BITS = 25
 """Bits of a key by which rows are counted at once: 2^25 numbers of four bytes."""
 _CHUNK_BITS = 12
 """Bits that one look into a table spreads: its 4,096 numbers stay in a processor's cache."""
-_BLOCK_ROWS = 1 << 20
-"""Rows that are worked on at a time."""
+_BLOCK_ROWS = 1 << 18
+"""Rows that are worked on at a time: what is in work stays in a processor's cache."""
+CHEAP_COUNTS = 1 << 20
+"""Numbers that one pass may count beyond those that are needed: they stay in the cache, and may save another pass."""
 _THREADS = 2
 
 Keys = NDArray[np.uint64]
@@ -110,9 +112,8 @@ class HeldKeys:
     def _read(self) -> None:
         """Counts the rows by the first bits of their keys, and holds the keys if they have more."""
         self._top = np.zeros(1 << self._top_bits, dtype=np.uint32)
-        self._depth = self._top_bits
-        self._nodes: Keys | None = None  # all, each at its own place
-        self._counts = self._top
+        root = np.zeros(1, dtype=np.uint64)
+        self._counted = _Subtrees(root, start=0, depth=self._top_bits, counts=self._top)
         self._held: list[tuple[Keys, Places | None]] = []
         self._scan(self._add)
 
@@ -148,33 +149,28 @@ class HeldKeys:
 
     def _below(self, depth: int, asked: Keys) -> Places:
         wanted = np.unique(asked) if np.any(asked[1:] <= asked[:-1]) else asked
-        if not self._holds(depth, wanted):
+        if not self._counted.holds(depth, wanted):
             self._read()
-        while self._depth < depth:
-            above = _distinct(wanted >> np.uint64(depth - self._depth))
-            fits = max(1, TOP_BITS - 1 - bits_of(len(above)))
-            self._descend(above, min(depth - self._depth, fits))
-        assert self._nodes is not None
-        if np.array_equal(asked, self._nodes):
-            return self._counts
-        return self._counts[np.searchsorted(self._nodes, asked)]
+        while self._counted.depth < depth:
+            above = _distinct(wanted >> np.uint64(depth - self._counted.depth))
+            self._descend(above, self._steps(len(above), depth))
+        return self._counted.rows_in(depth, asked)
 
-    def _holds(self, depth: int, wanted: Keys) -> bool:
-        """Whether the rows of all these nodes are among those that were kept."""
-        if depth < self._depth or self._nodes is None:
-            return depth >= self._depth
-        above = _distinct(wanted >> np.uint64(depth - self._depth))
-        places = np.searchsorted(self._nodes, above)
-        return bool(np.all(self._nodes[np.minimum(places, len(self._nodes) - 1)] == above))
+    def _steps(self, above: int, depth: int) -> int:
+        """How many steps to count at once below so many nodes; at least down to `depth`, if they fit the memory."""
+        left = self._counted.depth
+        cheap = (CHEAP_COUNTS // above).bit_length() - 1
+        fits = max(1, TOP_BITS - 1 - bits_of(above))
+        return min(fits, max(cheap, depth - left), self._bits - left)
 
     def _descend(self, above: Keys, bits: int) -> None:
         """Counts all nodes so many bits below `above`, which are in order; rows outside these are let go."""
-        places = above if self._nodes is None else np.searchsorted(self._nodes, above)
-        kept = np.zeros(len(self._counts), dtype=np.uint32)  # its place among them, from 1; else 0
-        kept[places] = np.arange(1, len(above) + 1, dtype=np.uint32)
-        upper = np.uint64(self._bits - self._depth)
-        self._depth += bits
-        lower, mask = np.uint64(self._bits - self._depth), np.uint64((1 << bits) - 1)
+        before = self._counted
+        kept = np.zeros(len(before.counts), dtype=np.uint32)  # its place among them, from 1; else 0
+        kept[before.places(before.depth, above)] = np.arange(1, len(above) + 1, dtype=np.uint32)
+        depth = before.depth + bits
+        upper, lower = np.uint64(self._bits - before.depth), np.uint64(self._bits - depth)
+        mask = np.uint64((1 << bits) - 1)
 
         def counted(first: int) -> Places:
             counts = np.zeros(len(above) << bits, dtype=np.uint32)
@@ -194,10 +190,47 @@ class HeldKeys:
             return counts
 
         with ThreadPoolExecutor(_THREADS) as threads:
-            self._counts, other = threads.map(counted, range(_THREADS))
-        self._counts += other
-        below = np.arange(1 << bits, dtype=np.uint64)
-        self._nodes = ((above << np.uint64(bits))[:, np.newaxis] | below).reshape(-1)
+            counts, other = threads.map(counted, range(_THREADS))
+        counts += other
+        self._counted = _Subtrees(above, start=before.depth, depth=depth, counts=counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Subtrees:
+    """Rows in all nodes at one depth below some nodes, which are in order: those of each beside each other."""
+
+    above: Keys
+    start: int
+    """How deep `above` are."""
+    depth: int
+    """How deep the counted nodes are."""
+    counts: Places
+
+    def holds(self, depth: int, wanted: Keys) -> bool:
+        """Whether the rows of all these nodes are among those that are held: all lie below `above`."""
+        if depth <= self.start:
+            return False
+        parents = wanted >> np.uint64(depth - self.start)
+        found = np.minimum(np.searchsorted(self.above, parents), len(self.above) - 1)
+        return bool(np.all(self.above[found] == parents))
+
+    def places(self, depth: int, nodes: Keys) -> Keys:
+        """Where nodes stand among all those of a depth, of which each must lie below one of `above`."""
+        further = np.uint64(depth - self.start)
+        if len(self.above) == 1 << self.start:
+            return nodes  # all there are
+        parents = nodes >> further
+        first = np.append(True, parents[1:] != parents[:-1])  # neighbours mostly have the same one
+        found: Keys = np.searchsorted(self.above, parents[first]).astype(np.uint64)
+        found = found[np.cumsum(first) - 1]
+        return (found << further) | (nodes & ((np.uint64(1) << further) - np.uint64(1)))
+
+    def rows_in(self, depth: int, nodes: Keys) -> Places:
+        places = self.places(depth, nodes)
+        if depth == self.depth:
+            return self.counts[places]
+        by_node = self.counts.reshape(-1, 1 << (self.depth - depth))
+        return np.asarray(by_node[places].sum(axis=1, dtype=np.uint32))
 
 
 def _distinct(ordered: Keys) -> Keys:

@@ -45,8 +45,8 @@ COUNTING = (
         name="rows-that-were-let-go-are-not-read-again",
         trap=27,
         file="src/discreet/engines/held_keys.py",
-        old="        if not self._holds(depth, wanted):\n",
-        new="        if depth < self._depth:\n",
+        old="        if not self._counted.holds(depth, wanted):\n",
+        new="        if depth <= self._counted.start:\n",
         tests=(DESCENT,),
     ),
     Mutant(

@@ -48,6 +48,43 @@ MARGINALS = (
         ),
     ),
     Mutant(
+        name="a-binned-table-moves-by-half",
+        trap=1,
+        file="src/discreet/families/tables/queries/residuals.py",
+        old="""        \"\"\"A row lies in at most one cell.\"\"\"
+        return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)
+""",
+        new="""        \"\"\"A row lies in at most one cell.\"\"\"
+        return sensitivity_of_disjoint_counts(Adjacency.ADD_REMOVE, schema.unit)
+""",
+        tests=(
+            "tests/queries/test_sensitivity.py::"
+            "test_no_two_rows_move_an_evaluated_query_further_than_it_says",
+        ),
+    ),
+    Mutant(
+        name="noise-on-cells-is-taken-for-noise-on-a-residual",
+        trap=42,
+        file="src/discreet/families/tables/estimate/residuals.py",
+        old="            weight * many\n",
+        new="            weight\n",
+        tests=(
+            "tests/marginals/test_residuals.py::"
+            "test_a_residual_is_known_from_cells_or_from_itself_and_from_both_together",
+        ),
+    ),
+    Mutant(
+        name="a-models-claim-forgets-that-a-cell-may-be-empty",
+        trap=42,
+        file="src/discreet/families/tables/release/claims.py",
+        old="np.maximum(counts, ceilings - counts)",
+        new="(ceilings - counts)",
+        tests=(
+            "tests/marginals/test_claims.py::"
+            "test_a_cell_of_a_model_is_off_by_what_its_columns_allow",
+        ),
+    ),
+    Mutant(
         name="looking-for-pairs-is-charged-once-for-all",
         trap=27,
         file="src/discreet/families/tables/release/adaptive.py",

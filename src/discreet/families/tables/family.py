@@ -9,7 +9,7 @@ from discreet.families.tables.queries.cell_count import CellCount
 from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.families.tables.queries.marginals import Marginals, parse_marginals, parse_tables
 from discreet.families.tables.queries.parities import Parity, parse_parities, parse_split_parities
-from discreet.families.tables.queries.residuals import ModelDistance, Residual
+from discreet.families.tables.queries.residuals import BinnedTable, ModelDistance, Residual
 from discreet.queries.class_arguments import one_column, plain_names
 from discreet.queries.registry import ClassReader, Family
 from discreet.questions.spelling import conditions, quoted
@@ -47,7 +47,7 @@ FAMILY = Family(
             one_column("histogram", lambda column: Marginals(columns=[column]))
         ),
     },
-    queries=(Residual, ModelDistance, Parity, CellCount, CompleteTable),
+    queries=(Residual, BinnedTable, ModelDistance, Parity, CellCount, CompleteTable),
     algorithms={
         "marginals": (
             f"{_RELEASE}.automatic:AutomaticMarginals",

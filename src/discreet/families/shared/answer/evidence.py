@@ -18,7 +18,7 @@ from discreet.artifacts.release import Part, Release
 from discreet.families.tables.queries.cell_count import CellCount
 from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.families.tables.queries.parities import Parity
-from discreet.families.tables.queries.residuals import Residual
+from discreet.families.tables.queries.residuals import BinnedTable, Residual
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.blocks import GridCounts
 from discreet.queries.measurable import ClampedSum, Marginal, PresentCount
@@ -143,7 +143,7 @@ def measured_numbers(part: Part, schema: Schema, place: int = 0) -> Evidence:
         elif isinstance(query, GridCounts):
             counts = measurement.values.reshape(query.shape(schema))
             found.grids.append(NoisyGrid(query, counts, measurement.law, place))
-        elif isinstance(query, Residual | Parity):
+        elif isinstance(query, Residual | BinnedTable | Parity):
             found.residuals.append(measurement)
         elif (column := _counted_column(query, schema)) is not None:
             found.counts.append(NoisyCount(column, int(measurement.values[0]), measurement.law))

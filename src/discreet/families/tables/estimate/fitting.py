@@ -18,7 +18,7 @@ from discreet.families.tables.estimate.log_linear import LogLinear, fits_whole_d
 from discreet.families.tables.estimate.mixture import Mixture, Target, bin_matrix
 from discreet.families.tables.estimate.residuals import centred
 from discreet.families.tables.queries.parities import Parity, signs
-from discreet.families.tables.queries.residuals import Residual, subsets
+from discreet.families.tables.queries.residuals import BinnedTable, Residual, subsets
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
 
@@ -71,10 +71,10 @@ def target_of(
             table=(pattern * float(measured.values[0])).astype(np.float32),
             std=measured.law.std / (rows * 2 ** len(query.columns)),
         )
-    if not isinstance(query, Residual) or not 1 <= len(query.columns) <= 2:
+    if not isinstance(query, Residual | BinnedTable) or not 1 <= len(query.columns) <= 2:
         return None
     shape = query.shape(schema)
-    scale = prod(shape) * rows
+    scale = prod(shape) // query.times(schema) * rows
     table = centred(measured.values.astype(np.float64).reshape(shape)) / scale
     return Target(
         columns=tuple(places[name] for name in query.columns),
@@ -107,7 +107,7 @@ def model_of_measurements(
 
 def _columns(measured: Measurement) -> tuple[str, ...]:
     query = measured.query
-    return query.columns if isinstance(query, Residual | Parity) else ()
+    return query.columns if isinstance(query, Residual | BinnedTable | Parity) else ()
 
 
 def fitted_model(shares: Sequence[Floats], targets: Sequence[Target], rows: float) -> RowModel:

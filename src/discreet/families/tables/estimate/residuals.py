@@ -5,6 +5,8 @@ evenly over the columns it lacks. A residual is measured as y = (product of d ov
 independent draws Z; projecting y onto centred tables loses nothing of x, so the estimate of any
 weighted sum of cells is linear in the draws, with coefficients in closed form: those of the draws
 of B are the weights, summed over the columns outside B, centred, over the product of d over A.
+Where noise was put on the cells instead, y = x' + Z with x' uncentred, (product of d over B) y is such a measurement:
+centring takes out what is not x.
 Every marginal comes from the same residuals, so smaller ones agree however they are computed.
 """
 
@@ -21,7 +23,7 @@ from discreet.arrays import Floats
 from discreet.artifacts.measurement import Measurement
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.tables.queries.parities import Parity, signs
-from discreet.families.tables.queries.residuals import Residual, subsets
+from discreet.families.tables.queries.residuals import BinnedTable, Residual, subsets
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
 
@@ -61,13 +63,14 @@ class ResidualTables:
     ) -> None:
         self.schema, self.rows = schema, rows
         found: dict[tuple[str, ...], list[Measurement]] = {}
-        kept = [each for each in measurements if isinstance(each.query, Residual | Parity)]
+        kinds = Residual | BinnedTable | Parity
+        kept = [each for each in measurements if isinstance(each.query, kinds)]
         self.measured = tuple(kept)
         parities: dict[tuple[str, ...], list[Measurement]] = {}
         for each in kept:
             if isinstance(each.query, Parity):
                 parities.setdefault(each.query.columns, []).append(each)
-            elif isinstance(each.query, Residual) and each.query.bins is None:
+            elif isinstance(each.query, Residual | BinnedTable) and each.query.bins is None:
                 found.setdefault(each.query.columns, []).append(each)
         self.pieces = {columns: self._parity(columns, own) for columns, own in parities.items()}
         self.pieces |= {columns: self._piece(columns, own) for columns, own in found.items()}
@@ -76,7 +79,14 @@ class ResidualTables:
 
     def _piece(self, columns: tuple[str, ...], measured: list[Measurement]) -> Piece:
         shape = self.sizes(columns)
-        weights = inverse_variance_weights([each.law.variance for each in measured])
+        times = [_times(each, self.schema) for each in measured]
+        variances = [
+            many**2 * each.law.variance for many, each in zip(times, measured, strict=True)
+        ]
+        weights = [
+            weight * many
+            for weight, many in zip(inverse_variance_weights(variances), times, strict=True)
+        ]
 
         def table() -> Floats:
             mixed = sum(
@@ -152,6 +162,11 @@ class ResidualTables:
                 kept = 1.0  # one draw in all cells, instead of one that others share
             total += kept / outside**2 * piece.draw_variance / piece.scale**2
         return total
+
+
+def _times(measured: Measurement, schema: Schema) -> int:
+    assert isinstance(measured.query, Residual | BinnedTable)
+    return measured.query.times(schema)
 
 
 def centred(table: Floats, *, first: int = 0) -> Floats:

@@ -1,14 +1,14 @@
 """Marginals by a model: for budgets and tables where noise on every cell would drown them.
 
 The one-way tables are measured first. Then, twice, a noisy count of the rows that the model gets
-wrong in each pair, at several coarsenesses, says which residuals are worth measuring; a mixture of
+wrong in each pair, at several coarsenesses, says which residuals are worth measuring (with Laplace noise: which tables); a mixture of
 products is fitted to all of them. What is left of the budget measures how many rows the final model
 gets wrong in each table of the class. Declared weights of tables decide, as public facts do, what a
 share of the budget is spent on: columns and pairs count as often as the tables that hold them weigh.
 
 Guarantee:   the share: rho-zCDP (discrete Gaussian) or epsilon-DP (discrete Laplace) noise.
 Adjacency:   the schema's.
-Sensitivity: `Residual.sensitivity` and `ModelDistance.sensitivity`, for each measurement.
+Sensitivity: that of `Residual`, `BinnedTable` and `ModelDistance`, for each measurement.
 Theorem:     the mechanisms', and adaptive composition: each step sees noisy numbers only.
 Error:       where residuals of a table were measured at its own cells, exact as for residuals;
              elsewhere the measured distance, with its noise, bounds every answer: loosely, validly.
@@ -58,12 +58,13 @@ from discreet.families.tables.estimate.mixture import (
 )
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.queries.residuals import Bins, ModelDistance, Residual
+from discreet.families.tables.queries.residuals import BinnedTable, Bins, ModelDistance, Residual
 from discreet.families.tables.release.claims import (
     claims_of_agreeing_models,
     model_claim,
     read_from_whole_counts,
 )
+from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
 from discreet.families.tables.release.pair_choice import (
     CAUTION,
     Candidate,
@@ -72,6 +73,8 @@ from discreet.families.tables.release.pair_choice import (
     one_way_share,
 )
 from discreet.families.tables.release.predicted_variation import (
+    LAPLACE_OVERHEAD,
+    OVERHEAD,
     model_variation,
     predicted_variation,
 )
@@ -142,14 +145,22 @@ class AdaptiveMarginals:
     ) -> PreparedAdaptive:
         if accounting is Accounting.BASIC:
             share = Budget(epsilon=share.epsilon)
-        residuals = ResidualMarginals(even=self.even)
+        closed = ResidualMarginals(even=self.even).prepare(
+            query_class, schema, share=share, accounting=accounting
+        )
+        on_everything: PreparedResiduals | PreparedMarginals = closed
+        direct = DirectMarginals()
+        if accounting is Accounting.BASIC and direct.refusal(query_class, schema) is None:
+            on_cells = direct.prepare(query_class, schema, share=share, accounting=accounting)
+            on_everything = on_cells if on_cells.expected() < closed.expected() else closed
         return PreparedAdaptive.of(
             self,
             query_class,
             schema,
             share,
             accounting=accounting,
-            closed=residuals.prepare(query_class, schema, share=share, accounting=accounting),
+            closed=closed,
+            on_everything=on_everything,
         )
 
 
@@ -159,7 +170,9 @@ class PreparedAdaptive(PreparedClass):
 
     accounting: Accounting
     closed: PreparedResiduals
-    """What noise on all residuals would do: the error that the model is there to beat."""
+    """The same tables by noise on all residuals: they are put together in the same way."""
+    on_everything: PreparedResiduals | PreparedMarginals
+    """What noise on everything would do: the error that the model is there to beat."""
 
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
@@ -170,7 +183,7 @@ class PreparedAdaptive(PreparedClass):
         if self.schema.people is None:
             return None
         cells = sum(prod(self.schema.column(n).cells for n in each) for each in self.sets)
-        return self.closed.expected() * cells / len(self.sets) / 2 / self.schema.people
+        return self.on_everything.expected() * cells / len(self.sets) / 2 / self.schema.people
 
     def costs(self) -> tuple[Cost, ...]:
         if self.accounting is Accounting.BASIC:
@@ -183,7 +196,7 @@ class PreparedAdaptive(PreparedClass):
         return []
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
-        plain = self.closed.error(rows=rows, confidence=confidence)
+        plain = self.on_everything.error(rows=rows, confidence=confidence)
         people = rows or self.schema.people
         shapes = [tuple(self.schema.column(name).cells for name in each) for each in self.sets]
         factor = factor_at(at_part_of_risk(confidence, 1 - CEILING_RISK))
@@ -210,9 +223,10 @@ class PreparedAdaptive(PreparedClass):
 
     def _variations(self, people: int) -> list[float]:
         """The total variation that is foreseen for each table."""
-        noise, columns = self.closed.expected(), self._of_columns(people)
+        noise, columns = self.on_everything.expected(), self._of_columns(people)
+        overhead = LAPLACE_OVERHEAD if self.accounting is Accounting.BASIC else OVERHEAD
         return [
-            model_variation(size, noise, people, sum(columns[name] for name in each))
+            model_variation(size, noise, people, sum(columns[name] for name in each), overhead)
             for each, size in zip(self.sets, self._sizes, strict=True)
         ]
 
@@ -225,11 +239,9 @@ class PreparedAdaptive(PreparedClass):
         found = {}
         for (name,) in sets:
             error = MEAN_ABSOLUTE_NORMAL * math.sqrt(tables.cell_variance((name,)))
-            found[name] = predicted_variation(self.schema.column(name).cells, error, people)
-        if self.accounting is Accounting.BASIC:
-            # Without a delta nothing is taken off: in doubt, noise on every cell has exact intervals.
-            return found
-        return {name: SMOOTHED * each for name, each in found.items()}
+            cells = self.schema.column(name).cells
+            found[name] = SMOOTHED * predicted_variation(cells, error, people)
+        return found
 
     def one_way_requests(
         self,
@@ -238,7 +250,7 @@ class PreparedAdaptive(PreparedClass):
         weights: Sequence[Fraction] | None = None,
     ) -> list[Request]:
         """The tables of single columns, by their residuals."""
-        residuals = needed_residuals(sets, self.schema)
+        residuals = [self.residual(each.columns) for each in needed_residuals(sets, self.schema)]
         accounting = self.accounting
         parts = residual_shares(
             sets, residuals, self.schema, share=share, accounting=accounting, weights=weights
@@ -248,10 +260,18 @@ class PreparedAdaptive(PreparedClass):
             for query, part in zip(residuals, parts, strict=True)
         ]
 
+    def residual(
+        self, columns: tuple[str, ...], bins: tuple[Bins | None, ...] | None = None
+    ) -> Residual | BinnedTable:
+        """What is measured to know a residual: Laplace noise costs less on cells, Gaussian noise on the residual."""
+        if self.accounting is Accounting.BASIC and columns:
+            return BinnedTable(columns, bins)
+        return Residual(columns, bins)
+
     def comparable(self, rows: int) -> float:
         """The noise, in rows on every cell, that would be as bad as the model: total variation, averaged over tables."""
         people = self.schema.people
-        noise = self.closed.expected()
+        noise = self.on_everything.expected()
         if people is None:
             return noise
         sizes = Counter(self._sizes)
@@ -402,14 +422,14 @@ class _Fitting:
 
     def _look(
         self, tables: list[Floats], looking: Budget, measuring: Budget
-    ) -> list[tuple[Residual, float]]:
+    ) -> list[tuple[Residual | BinnedTable, float]]:
         """Noisy errors of the model, and what to measure because of them."""
         queries: list[ModelDistance] = []
-        coarse: list[tuple[int, int, Residual, Floats]] = []
+        coarse: list[tuple[int, int, Residual | BinnedTable, Floats]] = []
         for place, (pair, table) in enumerate(zip(self.pairs, tables, strict=True)):
             seen: set[tuple[Bins | None, ...] | None] = set()
             for level in range(len(LEVELS) + 1):
-                query = Residual(pair, self._bins(pair, level))
+                query = self.prepared.residual(pair, self._bins(pair, level))
                 if query.bins in seen or min(query.shape(self.schema)) < 2:
                     continue
                 seen.add(query.bins)
@@ -445,25 +465,27 @@ class _Fitting:
         )
         return [(coarse[each.level][2], each.cost) for each in choose(candidates, budget)]
 
-    def _price(self, query: Residual) -> float:
+    def _price(self, query: Residual | BinnedTable) -> float:
         """The budget that noise of one row on each cell costs."""
-        moved = query.sensitivity(self.schema)
-        scale = float(prod(query.shape(self.schema)))
+        moved, scale = query.sensitivity(self.schema), self._scale(query)
         if self.prepared.accounting is Accounting.BASIC:
             return math.sqrt(2) * moved.l1 / scale
         return moved.l2_squared / (2 * scale**2)
 
-    def _known(self) -> dict[Residual, float]:
+    def _scale(self, query: Residual | BinnedTable) -> float:
+        """What a row in a cell counts for in the numbers that are measured."""
+        return prod(query.shape(self.schema)) / query.times(self.schema)
+
+    def _known(self) -> dict[Residual | BinnedTable, float]:
         """1 / variance of the noise on each cell, for the residuals that were measured before."""
-        found: dict[Residual, float] = {}
+        found: dict[Residual | BinnedTable, float] = {}
         for each in self.measured:
-            if isinstance(each.query, Residual):
-                scale = float(prod(each.query.shape(self.schema)))
-                precision = scale**2 / max(each.law.variance, LEAST_VARIANCE)
+            if isinstance(each.query, Residual | BinnedTable):
+                precision = self._scale(each.query) ** 2 / max(each.law.variance, LEAST_VARIANCE)
                 found[each.query] = found.get(each.query, 0.0) + precision
         return found
 
-    def _measure(self, chosen: list[tuple[Residual, float]], share: Budget) -> None:
+    def _measure(self, chosen: list[tuple[Residual | BinnedTable, float]], share: Budget) -> None:
         largest = max(cost for _, cost in chosen)
         finite = math.isfinite(largest)
         weights = [max(1, round(FINEST * cost / largest)) if finite else 1 for _, cost in chosen]

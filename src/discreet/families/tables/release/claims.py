@@ -1,16 +1,16 @@
 """What a model of marginals claims: that the answers to single cells are off by at most so much.
 
 A table whose residuals were measured is answered from them, any other from the model and its measured
-distance; each with the interval that a reader will see. And no count is off by more than all rows:
-a model's answer lies between 0 and the rows that it stands for, the truth between 0 and the rows that
-there are, which a tenth of the risk bounds where they are a secret. Another tenth is for the tables of
-single columns that a reader cuts answers to.
+distance; each with the interval that a reader will see. No cell holds more rows than the cells of single columns that it
+lies in, which were measured: a tenth of the risk is for their noise, as in an interval. And no count is off by more than
+all rows: a model's answer lies between 0 and the rows that it stands for, the truth between 0 and the rows that
+there are, which another tenth of the risk bounds where they are a secret.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -26,7 +26,7 @@ from discreet.families.tables.answer.evidence import (
     model_tables,
     whole_counts_of,
 )
-from discreet.families.tables.answer.linear_tables import Agreed
+from discreet.families.tables.answer.linear_tables import Agreed, LinearTable
 from discreet.families.tables.answer.models.model_table import (
     CEILING_RISK,
     ModelTable,
@@ -59,6 +59,9 @@ def model_claim(
     found = model_tables(part, schema)
     tables = ResidualTables(schema, found.residuals, rows=public_rows)
     rows = _most_rows(tables, public_rows, confidence)
+    known = ConsistentTables(tables, ())
+    names = {name for model in found.models for name in model.columns}
+    single = {name: LinearTable((name,), known) for name in names if known.determines((name,))}
     bounds, theorem = [0.0], AUDITED
     for columns in of_type(part.query_class, Marginals).sets(schema):
         if len(columns) > 1 and tables.determines(columns):
@@ -66,7 +69,8 @@ def model_claim(
     for model in found.models:
         if tables.determines(model.columns):
             continue
-        bound = _cell_reach(model, at_part_of_risk(confidence, MODEL_RISK))
+        level = at_part_of_risk(confidence, MODEL_RISK)
+        bound = _farthest(model, _cell_reach(model, level), single, confidence)
         most = max(rows, float(model.counts.sum()))
         if bound > most:
             bound, theorem = most, ALL_ROWS
@@ -92,6 +96,22 @@ def _cell_reach(model: ModelTable, level: Fraction) -> float:
     one = np.zeros(model.counts.shape)
     one[(0,) * one.ndim] = 1.0
     return model.reach(one, level)[0]
+
+
+def _farthest(
+    model: ModelTable, reach: float, single: Mapping[str, LinearTable], confidence: float
+) -> float:
+    """How far a cell is off at most: it holds no less than nothing, and no more than the cells of single columns around it."""
+    model = replace(model)
+    model.margins = {
+        axis: single[name] for axis, name in enumerate(model.columns) if name in single
+    }
+    around = np.meshgrid(*(np.arange(size) for size in model.counts.shape), indexing="ij")
+    ceilings = model.ceilings_of_cells([each.reshape(-1) for each in around], confidence)
+    if ceilings is None:
+        return reach
+    counts = model.counts.reshape(-1)
+    return min(reach, float(np.maximum(counts, ceilings - counts).max()))
 
 
 def read_from_whole_counts(

@@ -18,6 +18,8 @@ DEPENDENCE = 0.05
 OVERHEAD = 1.2
 """The error of the adaptive release over that of noise on everything, where it measures everything: some of its budget
 looks for pairs, and measures the model's own error."""
+LAPLACE_OVERHEAD = OVERHEAD**2
+"""The same without a delta: what is missing from the budget counts double, for noise falls with the budget and not with its root."""
 SHARPNESS = 3
 """How nearly the smaller of two errors is left, where the better of two ways is taken table by table."""
 PLACES = 64
@@ -53,14 +55,16 @@ def sampling_variation(cells: int, people: int) -> float:
     return min(1.0, summed / people / 2)
 
 
-def model_variation(cells: int, error: float, people: int, columns: float = 0.0) -> float:
+def model_variation(
+    cells: int, error: float, people: int, columns: float = 0.0, overhead: float = OVERHEAD
+) -> float:
     """The total variation of a model's table, of which those residuals are measured that are worth their noise.
 
     A model of the columns alone is off by their dependence, by the chance of drawing, and by the noise in the tables
     of its single columns, `columns`. Noise on everything is off by `error` in a cell. A little less than the smaller
     of the two is left, for pairs differ.
     """
-    noise = OVERHEAD * predicted_variation(cells, error, people)
+    noise = overhead * predicted_variation(cells, error, people)
     alone = min(1.0, DEPENDENCE + sampling_variation(cells, people) + columns)
     least, most = sorted((noise, alone))
     return least / math.pow(1 + (least / most) ** SHARPNESS, 1 / SHARPNESS)

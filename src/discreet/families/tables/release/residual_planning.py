@@ -20,7 +20,7 @@ from fractions import Fraction
 from math import prod
 
 from discreet.families.shared.release.splitting import shares
-from discreet.families.tables.queries.residuals import Residual, subsets
+from discreet.families.tables.queries.residuals import BinnedTable, Residual, subsets
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.schema import Schema
@@ -51,7 +51,7 @@ def needed_residuals(sets: Sequence[Columns], schema: Schema) -> list[Residual]:
 
 def residual_shares(
     sets: Sequence[Columns],
-    residuals: Sequence[Residual],
+    residuals: Sequence[Residual | BinnedTable],
     schema: Schema,
     *,
     share: Budget,
@@ -62,7 +62,10 @@ def residual_shares(
     places = {residual.columns: place for place, residual in enumerate(residuals)}
     moved = [residual.sensitivity(schema) for residual in residuals]
     gaussian = accounting is not Accounting.BASIC
-    squares = [float(m.l2_squared) if gaussian else float(m.l1) ** 2 for m in moved]
+    squares = [
+        each.times(schema) ** 2 * (float(m.l2_squared) if gaussian else float(m.l1) ** 2)
+        for each, m in zip(residuals, moved, strict=True)
+    ]
     power = 1 if gaussian else 2  # the variance falls as 1 / share^power
     tables = [_summed_variances(columns, places, schema) for columns in sets]
     cells = [prod(schema.column(name).cells for name in columns) for columns in sets]
