@@ -7,7 +7,7 @@ import pytest
 import sqlglot
 
 from discreet.errors import BadQuestion
-from discreet.questions.cells.reach import value_of
+from discreet.questions.cells.reaching.expressions import value_of
 from discreet.questions.expressions import Expression
 from discreet.questions.reading.expressions import ExpressionReader
 from discreet.schema import Schema

@@ -317,7 +317,7 @@ CURATOR = (
     Mutant(
         name="an-expression-forgets-that-it-may-be-null",
         trap=42,
-        file="src/discreet/questions/cells/reach.py",
+        file="src/discreet/questions/cells/reaching/expressions.py",
         old="    return found if found.null or not null else found._replace(null=True)\n",
         new="    return found\n",
         tests=(

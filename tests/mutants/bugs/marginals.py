@@ -214,7 +214,7 @@ MARGINALS = (
         old="math.ceil(max(bounds) - 1e-9)",
         new="math.ceil(max(bounds) / 2)",
         tests=(
-            "tests/marginals/test_claims.py::test_a_models_claim_is_the_widest_interval_of_a_cell_or_all_rows",
+            "tests/marginals/test_claims.py::test_no_interval_of_a_cell_reaches_farther_than_a_models_claim_nor_that_than_all_rows",
         ),
     ),
     Mutant(

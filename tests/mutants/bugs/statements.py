@@ -145,7 +145,7 @@ STATEMENTS = (
     Mutant(
         name="a-root-of-what-may-be-below-zero-always-has-a-value",
         trap=42,
-        file="src/discreet/questions/cells/reach.py",
+        file="src/discreet/questions/cells/reaching/arithmetic.py",
         old="        return numbers(first, last, null=low < least)\n",
         new="        return numbers(first, last)\n",
         tests=(f"{SUMS}::test_a_row_that_may_have_no_value_may_add_nothing",),

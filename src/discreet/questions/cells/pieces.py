@@ -39,7 +39,8 @@ from discreet.questions.cells.halving import (
     special_cells,
     truth_stretches,
 )
-from discreet.questions.cells.reach import NULL, Reach, one, reach_of
+from discreet.questions.cells.reach import NULL, Reach, one
+from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.conditions import Simple, simple_of
 from discreet.questions.expressions import Expression
 from discreet.schema import CategoryColumn, Column, NumberColumn, OrderedColumn
