@@ -35,7 +35,7 @@ from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.laws.sums import spread_factor
-from discreet.questions.cells.pieces import extents
+from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import OrderedColumn
 
 ITSELF = "noise law of sums of cells, and the union bound over all divisions of the cells by planes (Cover 1965)"

@@ -16,7 +16,7 @@ from discreet.families.tables.answer.counting import around
 from discreet.families.tables.answer.cut_cells import partial_cells
 from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
 from discreet.questions.cells.impossible import impossible_rows
-from discreet.questions.cells.pieces import extents
+from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import NumberColumn, OrderedColumn, keeps_every_row
 from discreet.schema.limits import MOST_CELLS
 
