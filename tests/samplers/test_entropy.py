@@ -27,7 +27,7 @@ from discreet.core.test_door import (
 )
 from discreet.samplers import entropy as entropy_module
 from discreet.samplers.entropy import Entropy, current_entropy, entropy_is_injected, system_entropy
-from tests.kernel.test_samplers_goodness_of_fit import fit
+from tests.samplers.test_samplers_goodness_of_fit import fit
 
 SOURCES = Path(discreet.__file__).parent
 pytestmark = pytest.mark.fresh_noise

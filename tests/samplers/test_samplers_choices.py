@@ -11,7 +11,7 @@ from scipy import stats
 
 from discreet.errors import BadInput
 from discreet.samplers import bernoulli_exp, noise_chain, select_exponential
-from tests.kernel.test_samplers_goodness_of_fit import (
+from tests.samplers.test_samplers_goodness_of_fit import (
     DRAWS,
     FALSE_ALARM,
     fit,

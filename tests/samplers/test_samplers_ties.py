@@ -28,7 +28,7 @@ from discreet.samplers.gaussian import (
 )
 from discreet.samplers.laplace import GeometricSampler, signed_sampler, unsigned_sampler
 from discreet.samplers.table import DigitTable, Widths
-from tests.kernel.test_samplers_goodness_of_fit import (
+from tests.samplers.test_samplers_goodness_of_fit import (
     FALSE_ALARM,
     discrete_gaussian_cdf,
     fit,

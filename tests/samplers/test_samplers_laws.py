@@ -20,7 +20,7 @@ from discreet.samplers import (
     rounded_gaussian,
     uniform_below,
 )
-from tests.kernel.test_samplers_goodness_of_fit import (
+from tests.samplers.test_samplers_goodness_of_fit import (
     DRAWS,
     FALSE_ALARM,
     discrete_gaussian_cdf,
