@@ -41,7 +41,7 @@ class OrderedPieces(Pieces):
         self._whole = not isinstance(column, NumberColumn)  # units are integers, not doubles
         asked = {atom: simple_of(atom) for atom in atoms}
         limits = {
-            column._literal(literal)
+            column.literal_in_units(literal)
             for each in asked.values()
             if each is not None
             for literal in literals_of(each)
@@ -202,7 +202,7 @@ class OrderedPieces(Pieces):
         return np.asarray(found)
 
     def _place_of(self, literal: object) -> int:
-        return self._place[self.ordered._literal(literal)]
+        return self._place[self.ordered.literal_in_units(literal)]
 
     def values(self) -> tuple[Floats, Floats]:
         cell_low, cell_high = extents(self.ordered)
