@@ -28,8 +28,8 @@ import polars
 
 from benchmarks.support.bars import bar
 from discreet import Budget, Schema, plan, release
-from discreet.answering.library import Library
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.simplex import nearest_counts
 
 ALGORITHMS = ("direct", "residuals", "adaptive")

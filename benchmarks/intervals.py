@@ -32,7 +32,7 @@ from benchmarks.marginals import released as release_table
 from benchmarks.support.bars import bar
 from benchmarks.support.data import add_option, data_folder
 from discreet import Budget, Schema, plan
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
 
 KNOWN = (("adult", "1"), ("adult", "10"), ("titanic", "1"), ("titanic", "10"), ("nltcs", "0.1"))
 DELTA = "1e-9"

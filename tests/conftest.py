@@ -6,12 +6,14 @@ import gc
 import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from discreet.core import noise
+from discreet.ledger import Ledger
 from discreet.samplers.entropy import entropy_is_injected
 from tests import repeated_noise, workers
 
@@ -28,6 +30,13 @@ def noise_is_on() -> None:
     """No test begins behind the test door: a fixture that left it open would turn the noise of others off."""
     assert noise._observer.get() is None, "A fixture left the test door open."
     assert not entropy_is_injected(), "A fixture left injected entropy behind."
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """A ledger of the test's own."""
+    with Ledger.open(tmp_path / "state" / "ledger.db", patience=5) as opened:
+        yield opened
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -196,3 +196,9 @@ def postgres_source(table: pa.Table | dict[str, Iterable[Any]]) -> str:
     if not isinstance(table, pa.Table):
         table = pa.table({name: pa.array(values) for name, values in table.items()})
     return server().load(table)
+
+
+def named(server: Server, name: str, *statements: str) -> str:
+    """The source of something that statements make, for a user who may read it."""
+    server.execute(*statements, f"GRANT SELECT ON {name} TO {READER}")
+    return f"{server.address}#{name}"

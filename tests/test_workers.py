@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.workers import LONG, SPARK
 
 ROOT = Path(__file__).parents[1]
-USES_SPARK = {"tests.spark_session", "tests.harness.battery", "reference"}
-"""Modules that start a Spark of the process when a test asks for it; `reference` is that of tests/engines."""
+USES_SPARK = {"tests.spark_session", "tests.harness.battery", "tests.engines.reference"}
+"""Modules that start a Spark of the process when a test asks for it."""
 OF_ITS_OWN = {"tests/engines/test_cells.py"}
 """Takes only the engine in Python from `reference`."""
 

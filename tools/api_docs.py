@@ -120,7 +120,7 @@ def _fields(kind: type) -> Iterator[tuple[str, str]]:
                 yield name, _annotation(annotation)
 
 
-PARTS = ("Charges",)
+PARTS = ("Charges", "Reader")
 """Bases that are no public names: their methods are told with the class that is one."""
 
 

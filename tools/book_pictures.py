@@ -17,14 +17,14 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from discreet.charts.shapes import WIDTH, Bar, Curve, curves, rows
+from discreet.charts.svg import element, number, picture
 from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget
 from discreet.privacy.explanation import belief, explain
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.releases import plan
-from discreet.report.charts import WIDTH, Bar, Curve, curves, rows
 from discreet.report.disclosure.meaning import density_figure, ratio_figure
-from discreet.report.svg import element, number, picture
 from discreet.schema import Schema
 from discreet.theory.median import least_epsilon
 from discreet.theory.textbook import laplace_accuracy, randomised_response_std

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from discreet.answering import ReleaseReader
 from discreet.answering.estimates import Estimates
-from discreet.answering.evidence import Evidence
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
+from discreet.families.shared.answer.evidence import Evidence
 from discreet.families.tables.answer.table_source import MODEL_NOTE
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget

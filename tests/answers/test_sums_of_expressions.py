@@ -20,7 +20,7 @@ from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.questions.dialects.statement import parsed
 from discreet.questions.expression_bounds import over_clamped_columns
 from discreet.questions.expressions import TRUE
-from discreet.questions.reading import ExpressionReader
+from discreet.questions.reading.expressions import ExpressionReader
 
 SCHEMA = dc.Schema.loads(
     'dataset = "t"\n[columns.x]\nkind = "integer"\nrange = [0, 19]\nwidth = 5\n'

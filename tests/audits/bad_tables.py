@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.audits.leaks import HEADER, MARK, canary_rows, write_csv
+from tests.harness.leaks import HEADER, MARK, canary_rows, write_csv
 
 ROWS = canary_rows()
 

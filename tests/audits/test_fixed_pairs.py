@@ -11,7 +11,6 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.audits.leaks import FarNoise
 from discreet.audits.material.tables import GeneratedTable
 from discreet.audits.replay import compared, traced
 from discreet.core.vault import Vault
@@ -19,6 +18,7 @@ from discreet.errors import BadInput
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.schema import Schema
+from tests.harness.leaks import FarNoise
 from tests.releasing import release
 
 SCHEMA = """

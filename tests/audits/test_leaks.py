@@ -18,7 +18,20 @@ import pytest
 import discreet
 from discreet.answering import open_release
 from discreet.artifacts.files import DATE, release_bytes
-from discreet.audits.leaks import (
+from discreet.audits.observing import recording, replaying
+from discreet.cli.application import application
+from discreet.cli.failures import run
+from discreet.engines import column_names_and_types
+from discreet.errors import BadSource
+from discreet.families.shared.estimate.public_random import generator as public_generator
+from discreet.privacy.budget import Budget
+from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.releases.verifying import verify
+from discreet.report import render_report
+from discreet.schema import Schema
+from tests.audits.bad_tables import bad_tables, corrupt
+from tests.audits.ears import Ears
+from tests.harness.leaks import (
     FAR,
     HEADER,
     MARK,
@@ -35,19 +48,6 @@ from discreet.audits.leaks import (
     said_by,
     write_csv,
 )
-from discreet.audits.observing import recording, replaying
-from discreet.cli.application import application
-from discreet.cli.failures import run
-from discreet.engines import column_names_and_types
-from discreet.errors import BadSource
-from discreet.families.shared.estimate.public_random import generator as public_generator
-from discreet.privacy.budget import Budget
-from discreet.privacy.laws import DiscreteLaplaceLaw
-from discreet.releases.verifying import verify
-from discreet.report import render_report
-from discreet.schema import Schema
-from tests.audits.bad_tables import bad_tables, corrupt
-from tests.audits.ears import Ears
 from tests.releasing import release, release_to_file
 
 ROWS = canary_rows()

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import discreet as package
-from discreet.cli.application import application
-from discreet.cli.failures import run
+from tests.command_line import Done, done
 
 SCHEMA = """
 dataset = "people"
@@ -49,19 +45,6 @@ def environment(directory: Path, **more: str) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True)
-class Done:
-    """How a command ended, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
 @pytest.fixture
 def discreet(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -71,13 +54,7 @@ def discreet(
     monkeypatch.setenv("DISCREET_LEDGER", str(tmp_path / "state" / "ledger.db"))
     monkeypatch.delenv("DISCREET_DEBUG", raising=False)
 
-    def go(*words: str) -> Done:
-        capfd.readouterr()
-        code = run(application, words)
-        printed = capfd.readouterr()
-        return Done(code, printed.out, printed.err)
-
-    return go
+    return lambda *words: done(words, capfd)
 
 
 def write_people(directory: Path, rows: int = 400) -> None:

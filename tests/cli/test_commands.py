@@ -14,7 +14,8 @@ import pytest
 from discreet import Budget, Schema, plan
 from discreet.cli.application import EPILOG
 from discreet.demo import schema_text
-from tests.cli.conftest import RELEASE, Done
+from tests.cli.conftest import RELEASE
+from tests.command_line import Done
 
 Run = Callable[..., Done]
 QUESTION = "SELECT count(*) FROM people WHERE age >= 50 AND sex = 'F'"

@@ -14,7 +14,7 @@ import pytest
 from discreet.demo import COLUMNS, PEOPLE, make_people, schema_text, write_csv
 from discreet.demo.people import EDUCATIONS
 from discreet.schema import Schema
-from tests.cli.conftest import Done
+from tests.command_line import Done
 
 
 def test_the_demo_publishes_asks_and_reports_and_can_be_run_again(

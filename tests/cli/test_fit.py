@@ -9,7 +9,7 @@ import pytest
 
 from discreet.custodian.fit import fit
 from discreet.schema import Schema
-from tests.cli.conftest import Done
+from tests.command_line import Done
 
 SCHEMA = """
 dataset = "t"

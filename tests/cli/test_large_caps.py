@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-OLD = Path(__file__).parents[1] / "kernel" / "old_ledgers"
+OLD = Path(__file__).parents[1] / "ledger" / "old_ledgers"
 
 
 @pytest.fixture

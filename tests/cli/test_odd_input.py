@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.cli.conftest import Done
+from tests.command_line import Done
 
 SCHEMA = """
 dataset = "people"

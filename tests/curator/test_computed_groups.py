@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.engines import open_engine
 from discreet.privacy.adjacency import Adjacency
 from discreet.queries.tallies import Rows, Tally, Total
-from discreet.questions.cells.reach import value_of
+from discreet.questions.cells.reaching.expressions import value_of
 from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.questions.keys import ComputedKey
 from discreet.schema import OrderedColumn

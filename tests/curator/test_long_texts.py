@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.questions.cells.reach import reach_of, texts
+from discreet.questions.cells.reach import texts
+from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.dialects.sql import parse_question
-from discreet.questions.reading import MOST_JOINED, longest_part
+from discreet.questions.reading.texts import MOST_JOINED, longest_part
 from tests.no_noise import without_noise
 
 SCHEMA = dc.Schema.loads("""

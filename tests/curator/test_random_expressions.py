@@ -12,7 +12,8 @@ import discreet as dc
 from discreet.engines import open_engine
 from discreet.errors import BadQuestion
 from discreet.queries.tallies import Rows, Tally
-from discreet.questions.cells.reach import Reach, numbers, reach_of, value_of
+from discreet.questions.cells.reach import Reach, numbers
+from discreet.questions.cells.reaching.expressions import reach_of, value_of
 from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.questions.expressions import ColumnValue, Constant, Expression
 from tests.curator.random_sql import Conditions

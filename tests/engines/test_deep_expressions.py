@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,33 +26,13 @@ from discreet.engines.sql.expressions import Compiler
 from discreet.errors import BadQuestion
 from discreet.privacy.budget import Budget
 from discreet.questions.expressions import Call, Expression
-from discreet.questions.reading import DEEPEST, ExpressionReader
+from discreet.questions.reading.expressions import ExpressionReader
+from discreet.questions.reading.walk import DEEPEST
 from discreet.questions.written_size import copies
 from discreet.releases import release
-from discreet.schema import Schema
+from tests.every_kind import EVERY_KIND
 
-SCHEMA = Schema.loads("""
-dataset = "deep"
-people = 20
-[columns.age]
-kind = "integer"
-range = [0, 9]
-[columns.x]
-kind = "number"
-bounds = [0.0, 9.0]
-bits = 3
-[columns.sex]
-kind = "category"
-values = ["f", "m"]
-[columns.b]
-kind = "boolean"
-[columns.d]
-kind = "date"
-range = ["2020-01-01", "2020-01-31"]
-[columns.t]
-kind = "datetime"
-range = ["2020-01-01", "2020-01-31"]
-""")
+SCHEMA = replace(EVERY_KIND, dataset="deep", people=20)
 NESTED = {
     "abs": ("abs(", ")", "age"),
     "minus": ("-(", ")", "age"),
@@ -66,22 +47,22 @@ NESTED = {
     "case, in its condition": ("CASE WHEN ", " > 3 THEN 1 ELSE 2 END", "age"),
     "coalesce": ("coalesce(", ", 3)", "age"),
     "nullif": ("nullif(", ", 3)", "age"),
-    "lower": ("lower(", ")", "sex"),
-    "substr": ("substr(", ", 1, 3)", "sex"),
-    "concat": ("concat('a', ", ")", "sex"),
+    "lower": ("lower(", ")", "m"),
+    "substr": ("substr(", ", 1, 3)", "m"),
+    "concat": ("concat('a', ", ")", "m"),
     "a text as an integer": ("CAST(CAST(", " AS VARCHAR) AS INTEGER)", "age"),
-    "a text as a date": ("CAST(CAST(", " AS VARCHAR) AS DATE)", "d"),
-    "date_trunc": ("date_trunc('month', ", ")", "t"),
-    "a day later": ("(", " + 1)", "d"),
-    "not": ("(NOT ", ")", "b"),
-    "and, or": ("(b AND (NOT b OR ", "))", "b"),
+    "a text as a date": ("CAST(CAST(", " AS VARCHAR) AS DATE)", "day"),
+    "date_trunc": ("date_trunc('month', ", ")", "at"),
+    "a day later": ("(", " + 1)", "day"),
+    "not": ("(NOT ", ")", "ok"),
+    "and, or": ("(ok AND (NOT ok OR ", "))", "ok"),
     "width_bucket": ("width_bucket(", ", 0, 10, 5)", "age"),
     "parentheses": ("(", ")", "age"),
 }
 WRITTEN_AGAIN = (
-    "CAST(sex AS INTEGER)", "CAST(sex AS DOUBLE)", "CAST(sex AS DATE)", "CAST(sex AS TIMESTAMP)",
-    "CAST(d AS VARCHAR)", "CAST(t AS DATE)", "CAST(age AS VARCHAR)", "nullif(age, 3)", "year(d)", "year(t)",
-    "month(t)", "hour(t)", "date_trunc('year', t)", "date_trunc('week', t)", "date_trunc('hour', t)",
+    "CAST(m AS INTEGER)", "CAST(m AS DOUBLE)", "CAST(m AS DATE)", "CAST(m AS TIMESTAMP)",
+    "CAST(day AS VARCHAR)", "CAST(at AS DATE)", "CAST(age AS VARCHAR)", "nullif(age, 3)", "year(day)", "year(at)",
+    "month(at)", "hour(at)", "date_trunc('year', at)", "date_trunc('week', at)", "date_trunc('hour', at)",
 )  # fmt: skip
 DIALECTS = (DuckDBDialect, PostgresDialect, SparkDialect)
 STACK = 650
@@ -144,7 +125,7 @@ def test_no_dialect_writes_a_part_more_often_than_the_reader_counts(
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("deep") / "deep.csv"
-    path.write_text("age,x,sex,b,d,t\n" + "1,2.5,f,true,2020-01-02,2020-01-02 10:00:00\n" * 20)
+    path.write_text("age,x,m,ok,day,at\n" + "1,0.5,F,true,2020-01-02,2020-01-02 10:00:00\n" * 20)
     return path
 
 
@@ -167,7 +148,7 @@ def test_a_deep_question_to_a_release_is_answered_or_refused_in_one_sentence(row
         rows,
         SCHEMA,
         budget=Budget(epsilon=1),
-        workload=["marginals(age, sex)", "marginals(age, b)", "histogram(x)"],
+        workload=["marginals(age, m)", "marginals(age, ok)", "histogram(x)"],
         ledger=rows.with_name("r.db"),
     )
     for sql in questions():
@@ -186,7 +167,9 @@ def questions() -> Iterator[str]:
             if case in ("abs", "plus, to the left") and times < 400:
                 yield f"SELECT sum({text}) AS s FROM deep"
                 yield f"SELECT {text.replace('age', 'count(*)')} AS n FROM deep"
-                yield f"SELECT sex, count(*) FROM deep GROUP BY sex HAVING {text.replace('age', 'count(*)')} > 1"
+                yield f"SELECT m, count(*) FROM deep GROUP BY m HAVING {text.replace('age', 'count(*)')} > 1"
     for many in (40, 3_000):
         yield "SELECT count(*) FROM deep WHERE " + " AND ".join(["age > 3"] * many)
-        yield "SELECT count(*) FROM deep WHERE " + "(age > 3 OR (b AND " * many + "b" + "))" * many
+        yield (
+            "SELECT count(*) FROM deep WHERE " + "(age > 3 OR (ok AND " * many + "ok" + "))" * many
+        )

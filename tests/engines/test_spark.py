@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
@@ -21,8 +20,6 @@ import pytest
 from sqlglot import exp
 
 import discreet as dc
-from discreet.cli.application import application
-from discreet.cli.failures import run
 from discreet.engines import SumRequest, column_names_and_types, open_engine
 from discreet.errors import BadSource, EngineFailed
 from discreet.privacy.adjacency import PrivacyUnit
@@ -36,14 +33,9 @@ from discreet.schema import (
     NumberColumn,
     Schema,
 )
+from tests.command_line import Done
+from tests.engines.four_people import AGES, CANARY, SCHEMA, SEXES, TABLE, counted
 from tests.spark_session import compiled, session, setting, spark_frame
-
-CANARY = "CANARY-5531"
-SCHEMA = Schema(
-    dataset="people", columns=(IntegerColumn("age", 0, 9), CategoryColumn("sex", ("F", "M")))
-)
-TABLE = pa.table({"age": [1, 2, None, 40], "sex": ["F", "M", None, CANARY]})
-AGES, SEXES = [0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1], [1, 1, 1, 1]
 
 
 @pytest.fixture
@@ -54,28 +46,6 @@ def spark() -> Any:
 @pytest.fixture
 def frame() -> Any:
     return spark_frame(TABLE)
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def discreet(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    def go(*words: str) -> Done:
-        code = run(application, words)
-        said = capsys.readouterr()
-        return Done(code, said.out, said.err)
-
-    return go
-
-
-def counted(source: object, schema: Schema = SCHEMA) -> list[list[int]]:
-    with open_engine(source, schema) as engine:
-        return [counts.tolist() for counts in engine.marginals([("age",), ("sex",)])]
 
 
 # -- What is read ----------------------------------------------------------------------------
@@ -480,17 +450,17 @@ def test_the_command_line_drafts_releases_and_asks(
     frame.write.saveAsTable("people")
     try:
         draft = discreet("schema", "draft", "spark:people")
-        assert draft.returncode == 0, draft.stderr
-        assert '[columns.age]\nkind = "integer"' in draft.stdout and CANARY not in draft.stdout
+        assert draft.code == 0, draft.err
+        assert '[columns.age]\nkind = "integer"' in draft.out and CANARY not in draft.out
         toml = tmp_path / "people.toml"
         toml.write_text(SCHEMA.dumps())
         out, ledger = tmp_path / "people.release", tmp_path / "ledger.db"
         options = ["--schema", str(toml), "--epsilon", "1", "--for", "marginals(age, sex)"]
         options += ["-o", str(out), "--ledger", str(ledger)]
         done = discreet("release", "spark:people", *options)
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.err
         asked = discreet("ask", str(out), "SELECT count(*) FROM people", "--json")
-        assert asked.returncode == 0, asked.stderr
+        assert asked.code == 0, asked.err
     finally:
         spark.sql("DROP TABLE people")
 

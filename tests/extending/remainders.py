@@ -16,14 +16,15 @@ from markupsafe import Markup
 
 from discreet.answering.asking import Asking
 from discreet.answering.estimates import Estimates
-from discreet.answering.evidence import Evidence
-from discreet.answering.library import Library
 from discreet.answering.readings import Reading
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.answering.usefulness import UNION
 from discreet.artifacts.release import Part, Release
+from discreet.charts.figure import Figure, Table
 from discreet.errors import BadInput, NotAnswerable
+from discreet.families.shared.answer.evidence import Evidence
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.noise_choice import simultaneous_bound
 from discreet.families.shared.release.protocol import ClassError
@@ -34,7 +35,6 @@ from discreet.queries.registry import ClassReader, Family
 from discreet.questions.cells.boxes import boxes_of
 from discreet.questions.conditions import asks_for_a_value
 from discreet.questions.spelling import checked_weight, quoted, sql_name, sql_value
-from discreet.report.content import Figure, Table
 from discreet.schema import IntegerColumn, Schema
 
 

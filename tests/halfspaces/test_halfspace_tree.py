@@ -27,7 +27,7 @@ from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of
 from discreet.families.ranges.release.adaptive import StoppingRule, thresholds
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.questions.cells.pieces import extents
+from discreet.questions.cells.ordered_pieces import extents
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
 from discreet.schema.columns.ordered import OrderedColumn

@@ -9,10 +9,10 @@ import numpy as np
 import polars
 
 from discreet import release, render_report
+from discreet.families.halfspaces.figures import plane_of, plane_picture
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.privacy.budget import Budget
 from discreet.questions.inequality import Inequality
-from discreet.report.plane import plane_of, plane_picture
 from discreet.schema import Schema
 
 SCHEMA = Schema.loads(

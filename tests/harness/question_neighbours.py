@@ -34,33 +34,11 @@ from discreet.errors import DiscreetError
 from discreet.postprocessing.reading.statement import read_statement
 from discreet.privacy.budget import Budget, Notion
 from discreet.questions.dialects.curator_sql import CuratorDialect
-from discreet.schema import Schema
 from tests.curator.random_sql import Conditions
+from tests.every_kind import EVERY_KIND as SCHEMA
 from tests.postgres_server import postgres_source
 from tests.spark_session import session
 
-SCHEMA = Schema.loads("""
-dataset = "t"
-[columns.age]
-kind = "integer"
-range = [0, 99]
-[columns.x]
-kind = "number"
-bounds = [0, 1]
-bits = 4
-[columns.m]
-kind = "category"
-values = ["F", "M"]
-[columns.ok]
-kind = "boolean"
-[columns.day]
-kind = "date"
-range = ["2020-01-01", "2020-12-31"]
-[columns.at]
-kind = "datetime"
-range = ["2020-01-01", "2020-12-31"]
-granularity = "hour"
-""")
 COLUMNS = {
     "boolean": ["ok"],
     "number": ["age", "x"],

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import NotAnswerable
-from discreet.questions.cells.pieces import extents, pieces_of
+from discreet.questions.cells.cutting import pieces_of
+from discreet.questions.cells.ordered_pieces import extents
 from discreet.questions.expressions import TYPE_OF_KIND, Call, ColumnValue, Constant, Expression
 from discreet.schema import (
     CategoryColumn,

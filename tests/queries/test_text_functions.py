@@ -7,9 +7,9 @@ import pytest
 import sqlglot
 
 from discreet.errors import BadQuestion
-from discreet.questions.cells.reach import value_of
+from discreet.questions.cells.reaching.expressions import value_of
 from discreet.questions.expressions import Expression
-from discreet.questions.reading import ExpressionReader
+from discreet.questions.reading.expressions import ExpressionReader
 from discreet.schema import Schema
 
 VALUES = ("a-x", "a-y-z", "Über-x", "", "-", "x")

@@ -16,8 +16,7 @@ from click.testing import CliRunner
 
 from benchmarks.baselines.histogram_engine import histogram_schema, opened_grant
 from benchmarks.baselines.workload import histograms
-from discreet.answering import open_release
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader, open_release
 from discreet.artifacts.release import Release
 from discreet.cli.application import application
 from discreet.errors import BadInput, BadRelease, NotAnswerable

@@ -11,7 +11,7 @@ import pandas
 import pytest
 from click.testing import CliRunner
 
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.artifacts.files import write_release
 from discreet.cli.application import application
 from discreet.errors import BadInput, NotAnswerable

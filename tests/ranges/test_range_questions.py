@@ -8,8 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from discreet.answering import open_release
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader, open_release
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.errors import BadRelease, NotAnswerable

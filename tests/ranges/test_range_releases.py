@@ -10,7 +10,7 @@ import pandas
 import pytest
 
 from benchmarks.baselines.histogram_engine import HistogramEngine, histogram_schema
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.audits.material.tables import GeneratedTable, neighbours
 from discreet.audits.observing import Divergence
 from discreet.audits.replay import check_neighbours

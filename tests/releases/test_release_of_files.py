@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.answering.reader import open_release
+from discreet.answering import open_release
 from discreet.answering.verification.signing import release_digest
 from discreet.artifacts.files import read_release
 from discreet.ledger import EntryState, Ledger

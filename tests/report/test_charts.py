@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 import pytest
 from markupsafe import Markup
 
-from discreet.report.charts import (
+from discreet.charts.scale import axis_over, brief, shown, ticks
+from discreet.charts.shapes import (
     LEVELS,
     Bar,
     Curve,
@@ -19,8 +20,7 @@ from discreet.report.charts import (
     level_of,
     rows,
 )
-from discreet.report.scale import axis_over, brief, shown, ticks
-from discreet.report.svg import element
+from discreet.charts.svg import element
 
 HOSTILE = '<script>alert("1")</script>&\'>]]>'
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from discreet import Budget, ReleaseReader, Schema, release
+from discreet.charts.scale import shown
 from discreet.report import LARGEST, render_report
-from discreet.report.scale import shown
 from discreet.schema import CategoryColumn
 
 HOSTILE = "<script>alert('x')</script>\"&]]>{{ 7 * 7 }}{% raw %}"

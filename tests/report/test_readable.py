@@ -8,11 +8,12 @@ import pytest
 from markupsafe import Markup
 
 from discreet import Budget, ReleaseReader, Schema, release, render_report
-from discreet.report.charts import LEVELS, Heat, heat_map
-from discreet.report.content import Content, Figure, Table
+from discreet.charts.figure import Figure, Table
+from discreet.charts.scale import round_ticks, shown_beside
+from discreet.charts.shapes import LEVELS, Heat, heat_map
+from discreet.families.halfspaces.figures import _snapped
+from discreet.report.content import Content
 from discreet.report.page import LARGEST, _ever_fewer
-from discreet.report.plane import _snapped
-from discreet.report.scale import round_ticks, shown_beside
 
 TEXT = """
 dataset = "people"

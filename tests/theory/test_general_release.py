@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 import pytest
 
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.artifacts.files import release_bytes
 from discreet.audits.losses import step_losses
 from discreet.audits.observing import recording, replaying

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import beta
 
+from discreet.answering import ReleaseReader
 from discreet.answering.population import ASSUMED, share_interval
-from discreet.answering.reader import ReleaseReader
 from discreet.cli.application import application
 from discreet.errors import BadInput, NotAnswerable
 from discreet.privacy.budget import Budget

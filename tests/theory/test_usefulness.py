@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.errors import BadInput, NotAnswerable
 from discreet.families.halfspaces.answer.usefulness import divisions
 from discreet.families.halfspaces.estimate.cut_rows import directions_of, most_cut, most_inside

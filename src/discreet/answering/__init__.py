@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.answering.many_counts import ManyCounts
-    from discreet.answering.reader import ReleaseReader, open_release
     from discreet.answering.verification.signing import new_signing_key, sign_release
     from discreet.answering.verification.verify import Verification, verify_costs
+    from discreet.families.reader import ReleaseReader, open_release
 
 _PLACES = {
-    "ManyCounts": "many_counts",
-    "ReleaseReader": "reader",
-    "Verification": "verification.verify",
-    "new_signing_key": "verification.signing",
-    "open_release": "reader",
-    "sign_release": "verification.signing",
-    "verify_costs": "verification.verify",
+    "ManyCounts": "answering.many_counts",
+    "ReleaseReader": "families.reader",
+    "Verification": "answering.verification.verify",
+    "new_signing_key": "answering.verification.signing",
+    "open_release": "families.reader",
+    "sign_release": "answering.verification.signing",
+    "verify_costs": "answering.verification.verify",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    return getattr(import_module(f"discreet.{_PLACES[name]}"), name)
 
 
 __all__ = [

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from discreet.answering.combining import best_reason, places_of, settled, that_adds_up
 from discreet.answering.estimates import NO_GROUPS, Estimates
-from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts, many_counts
 from discreet.answering.regions.region import (
     Asked,
@@ -29,6 +28,7 @@ from discreet.answering.source import NOT_MINE, Found, Refusal, Source
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
+from discreet.families.shared.answer.library import Library
 from discreet.privacy.exact import confidence_level
 from discreet.questions.conditions import both, columns_named, null_test, opposite
 from discreet.questions.counted_rows import counted_rows_note

@@ -1,16 +1,13 @@
-"""`ReleaseReader`: ask a release any number of questions. It has no way to reach a row."""
+"""`Reader`: ask a release any number of questions. It has no way to reach a row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from pathlib import Path
 
-import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts
 from discreet.answering.overview import Overview, overview
 from discreet.answering.population import (
@@ -19,21 +16,15 @@ from discreet.answering.population import (
     share_interval,
 )
 from discreet.answering.regions.region import BoxRegions, CellRegions, RangeRegions
-from discreet.answering.release_sources import sources_of
+from discreet.answering.release_sources import additive_sources, sources_of
 from discreet.answering.synthesis.synthetic import SyntheticTable, synthesize
-from discreet.answering.usefulness import margin_of, usefulness
+from discreet.answering.usefulness import usefulness
 from discreet.artifacts.answer import Answer
 from discreet.artifacts.answers import Answers
-from discreet.artifacts.files import read_release
 from discreet.artifacts.release import ErrorClaim, Release
 from discreet.artifacts.statement import Statement, privacy_statement
 from discreet.errors import NotAnswerable
-from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource, ManyHalfspaces
-from discreet.families.ranges.answer.pictures import Bars, distribution
-from discreet.families.tables.answer.additive import AdditiveSource
-from discreet.families.tables.answer.parities import parity_of
-from discreet.families.tables.answer.shared_noise import noise_covariance
-from discreet.families.tables.answer.table_models import cell_deviation
+from discreet.families.shared.answer.library import Library
 from discreet.postprocessing.plan import QueryPlan
 from discreet.postprocessing.reading.statement import plain_statement, read_statement
 from discreet.postprocessing.results import worked
@@ -44,18 +35,14 @@ from discreet.questions.question import Aggregate, Question
 from discreet.schema import Schema
 
 
-class ReleaseReader:
-    """A release, opened for questions. Asking costs no privacy, so there is no limit.
-
-    Thread safe: the release never changes, and what is kept for later questions is kept under a lock.
-    """
+class Reader:
+    """Answers questions to a release, whatever families its parts are of."""
 
     def __init__(self, release: Release) -> None:
         self.release = release
         self._library = Library(release)
         self._published = self._library.published
         self._asking = Asking(self._library, sources_of(self._library))
-        self._halfspaces = HalfspaceSource(self._library)
 
     @property
     def schema(self) -> Schema:
@@ -114,7 +101,7 @@ class ReleaseReader:
         """How questions are answered at a confidence."""
         if not additive:
             return lambda asked, level: self._asking.answers(asked, confidence=level, whole=whole)
-        summing = Asking(self._library, [AdditiveSource(self._library)])
+        summing = Asking(self._library, additive_sources(self._library))
         return lambda asked, level: summing.answers(asked, confidence=level, as_measured=True)
 
     def _worked(
@@ -154,43 +141,6 @@ class ReleaseReader:
         declared = tuple(self.schema.column(name) for name in columns)
         return self._asking.cells(CellRegions.of(declared, codes), confidence)
 
-    def count_halfspaces(
-        self,
-        columns: Sequence[str],
-        normals: npt.ArrayLike,
-        bounds: npt.ArrayLike,
-        *,
-        confidence: float = 0.95,
-    ) -> ManyHalfspaces:
-        """Rows with normal . columns >= bound, one row of `normals` and one bound for each question."""
-        confidence_level(confidence)
-        return self._halfspaces.many(tuple(columns), normals, bounds, confidence=confidence)
-
-    def count_within_margin(
-        self,
-        columns: Sequence[str],
-        normals: npt.ArrayLike,
-        bounds: npt.ArrayLike,
-        *,
-        gamma: Exactable,
-        confidence: float = 0.95,
-    ) -> ManyCounts:
-        """Rows within `gamma` of each plane normal . columns = bound: those that a close halfspace may count otherwise.
-
-        Columns are scaled by their public bounds so that all points lie in the unit ball.
-        """
-        confidence_level(confidence)
-        margin = float(margin_of(gamma))
-        return self._halfspaces.margin(
-            tuple(columns), normals, bounds, gamma=margin, confidence=confidence
-        )
-
-    def count_near_halfspaces(
-        self, columns: Sequence[str], normals: npt.ArrayLike, bounds: npt.ArrayLike
-    ) -> npt.NDArray[np.float64]:
-        """Rows in some gamma-close halfspace, for a release by the literal net. There are no intervals."""
-        return self._halfspaces.near(tuple(columns), normals, bounds)
-
     def count_boxes(
         self,
         columns: Sequence[str],
@@ -202,42 +152,6 @@ class ReleaseReader:
         """Rows in boxes of cells, from a release of `rectangles`; both ends are included."""
         declared = tuple(self.schema.column(name) for name in columns)
         return self._asking.boxes(BoxRegions.of(declared, first, last), confidence)
-
-    def parity(self, *names: str, confidence: float = 0.95) -> Answer:
-        """The rows for which an even number of `names` is true, minus those for which an odd number is.
-
-        The names are splits that the release was made for, or columns of two cells.
-        """
-        confidence_level(confidence)
-        return parity_of(self._library, names, confidence=confidence)
-
-    def noisy_table(self, columns: Sequence[str]) -> tuple[npt.NDArray[np.float64], float]:
-        """The estimated table over `columns` as it was measured, and the standard deviation of a cell.
-
-        Unbiased, so cells may be negative or fractional; one axis a column, in the order given.
-        """
-        names = tuple(self.schema.column(name).name for name in columns)
-        ordered = tuple(name for name in self.schema.names if name in names)
-        table = self._library.table(ordered)
-        counts = table.counts.reshape([self.schema.column(name).cells for name in ordered])
-        return np.transpose(counts, [ordered.index(name) for name in names]), cell_deviation(table)
-
-    def noise_covariance(self, first: str, second: str, *, by: str) -> float:
-        """What the noises of two counts in one cell of `by` have in common: their covariance; 0 if they are independent.
-
-        Both conditions are answered from tables that are put together from the same measurements.
-        """
-        return noise_covariance(self._library, first, second, by=self.schema.column(by).name)
-
-    def distribution(self, *columns: str, most: int = 64, confidence: float = 0.95) -> Bars:
-        """Bars for a chart of columns that were released as ranges: at most `most` along each."""
-        return distribution(
-            self._library.ranges,
-            tuple(self.schema.column(name).name for name in columns),
-            most=most,
-            confidence=confidence,
-            public_rows=self.release.public_rows,
-        )
 
     def usefulness(
         self, query_class: QueryClass | str, *, delta: Exactable, gamma: Exactable | None = None
@@ -330,8 +244,3 @@ class ReleaseReader:
     def statement(self) -> Statement:
         """The privacy statement in plain words."""
         return privacy_statement(self.release)
-
-
-def open_release(path: str | Path) -> ReleaseReader:
-    """A release file, opened for questions."""
-    return ReleaseReader(read_release(path))

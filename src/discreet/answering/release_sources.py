@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from discreet.answering.library import Library
 from discreet.answering.source import Source
-from discreet.queries.registry import families, loaded
+from discreet.families.shared.answer.library import Library
+from discreet.queries.places import loaded
+from discreet.queries.registry import families
+
+
+def additive_sources(library: Library) -> list[Source]:
+    """Sources whose counts add up however they are summed: see `Family.additive`."""
+    return [loaded(place)(library) for family in families() for place in family.additive]
 
 
 def sources_of(library: Library) -> list[Source]:

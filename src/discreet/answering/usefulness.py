@@ -9,13 +9,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.artifacts.release import ErrorClaim
 from discreet.errors import BadInput, NotAnswerable
+from discreet.families.shared.answer.library import Library
 from discreet.privacy.exact import Exactable, exact
 from discreet.queries.class_tables import counts_rows
 from discreet.queries.classes import QueryClass
-from discreet.queries.registry import families, loaded, merged
+from discreet.queries.places import loaded
+from discreet.queries.registry import families, merged
 
 TRIVIAL = "counts lie between 0 and the number of rows, so that none is off by more"
 UNION = "exact noise laws of the single queries, and the union bound over the class"

@@ -72,6 +72,11 @@ class Part:
         return self.facts.get(ANSWERS) == AS_MEASURED
 
     @property
+    def selections(self) -> list[Selection]:
+        """Its private choices, in order."""
+        return [each for each in self.measurements if isinstance(each, Selection)]
+
+    @property
     def namings(self) -> list[Naming]:
         """The keys that it published by name, in order."""
         return [each for each in self.measurements if isinstance(each, Naming)]

@@ -20,7 +20,7 @@ from discreet.core.mechanisms.partition_selection import NamingLaw
 from discreet.engines.protocol import Engine
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.measurable import SATURATION, Counts
-from discreet.queries.registry import loaded
+from discreet.queries.places import loaded
 from discreet.queries.scores import Score
 from discreet.queries.tallies import Key
 from discreet.samplers.entropy import EntropySource

@@ -24,7 +24,7 @@ from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, accountings, allowance, selection_epsilon
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.group_choices import CellScores, RankScores
-from discreet.queries.registry import loaded
+from discreet.queries.places import loaded
 from discreet.queries.tallies import (
     Cells,
     FoundKeys,

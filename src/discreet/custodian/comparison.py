@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.engines import open_engine
 from discreet.errors import NotAnswerable
 from discreet.families.tables.queries.marginals import Marginals

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from discreet.engines.sql import syntax as s
+from discreet.engines.sql.syntax import Sql
+
 
 @cache
 def letters(function: str) -> tuple[str, str]:
@@ -15,3 +18,11 @@ def letters(function: str) -> tuple[str, str]:
         if change(one) != one and len(change(one)) == 1
     ]
     return "".join(one for one, _ in pairs), "".join(other for _, other in pairs)
+
+
+def changed_by_list(text: Sql, function: str) -> Sql:
+    """`lower` or `upper` of a text: by the database's own function if it is ASCII, else by the list."""
+    before, after = letters(function)
+    ascii_only = s.equal(s.call("octet_length", text), s.call("length", text))
+    mapped = s.call("translate", text, s.text(before), s.text(after))
+    return s.choose([(ascii_only, s.call(function, text))], mapped)

@@ -15,7 +15,9 @@ import numpy as np
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.postprocessing.plan import QueryPlan
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value
-from discreet.postprocessing.working import Result, Work
+from discreet.postprocessing.working.frames import Result
+from discreet.postprocessing.working.measured_groups import MeasuredGroups
+from discreet.postprocessing.working.statement import Work
 from discreet.privacy.exact import exact
 from discreet.questions.cells.values import Span
 from discreet.schema import Schema
@@ -46,8 +48,10 @@ def worked(
         with np.errstate(
             all="ignore"
         ):  # numbers beyond doubles are infinite, and what has none is null
-            work = Work(lambda q, level: remembered(q, at[level]), schema, levels, discovered)
-            return work.result(statement.table)
+            groups = MeasuredGroups(
+                lambda q, level: remembered(q, at[level]), schema, levels, discovered
+            )
+            return Work(groups).result(statement.table)
 
     stated = Levels(exact(confidence, name="confidence"))
     found = done(stated)

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, assert_never, runtime
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import BadInput, BadRelease
+from discreet.errors import BadInput
 from discreet.privacy.adjacency import (
     Adjacency,
     Sensitivity,
     sensitivity_of_disjoint_counts,
     sensitivity_of_one_count,
 )
-from discreet.queries.registry import query_kinds
 from discreet.schema import Schema
 from discreet.schema.limits import MOST_CELLS
 
@@ -66,6 +65,7 @@ class Marginal:
 
     columns: tuple[str, ...]
     kind: ClassVar[str] = "marginal"
+    is_table: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) != len(self.columns):
@@ -207,25 +207,3 @@ class TallyQuery(Protocol):
 
 
 Query = CountQuery | TallyQuery | ClampedSum | PresentCount
-
-_OF_THE_CORE: tuple[Any, ...] = (
-    Marginal,
-    ClampedSum,
-    PresentCount,
-)
-
-
-def query_types() -> dict[str, Any]:
-    """Every type of query by its kind: those defined here, then the families' own."""
-    return {query.kind: query for query in _OF_THE_CORE} | query_kinds()
-
-
-def query_from_dict(data: dict[str, Any]) -> Query:
-    """A query out of a file. An unknown kind fails: it is never guessed."""
-    try:
-        found: Query = query_types()[data["kind"]].from_dict(data)
-        return found
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, BadInput):
-            raise
-        raise BadRelease("A stored query is not readable by this version.") from None

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadInput
+from discreet.queries.places import loaded
 
 if TYPE_CHECKING:
     from discreet.queries.class_arguments import Argument
@@ -62,6 +62,10 @@ class Family:
     """For each kind of part, what it contributes to answers: (part, place, release) to `Evidence`."""
     pooled: tuple[str, ...] = ()
     """Sources of answers that put the evidence of all parts together: a `Library` to a `Source`."""
+    additive: tuple[str, ...] = ()
+    """Sources of counts as they were measured, which add up however they are summed: a `Library` to a `Source`."""
+    drawn: tuple[str, ...] = ()
+    """What synthetic rows are drawn from, of all parts together: (library, the answered count of rows) to `DrawsFirst`."""
     usefulness: Mapping[str, str] = field(default_factory=dict)
     """For each class, what no query of it exceeds: (library, asking, class, delta) to (bound, theorem)."""
     margins: frozenset[str] = frozenset()
@@ -79,12 +83,6 @@ class Family:
 
 
 _families: dict[str, Family] = {}
-
-
-def loaded(place: str) -> Any:
-    """The object at `module:name`."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
 
 
 def families() -> tuple[Family, ...]:

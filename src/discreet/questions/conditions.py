@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, reach_of
+from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers
+from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.expressions import (
     COMPARED,
     COMPLEMENTS,

@@ -21,7 +21,8 @@ import numpy.typing as npt
 
 from discreet.errors import BadInput, BadSchema, DiscreetError
 from discreet.questions.cells.halving import reach_of_cells, special_cells
-from discreet.questions.cells.reach import Reach, Scalar, reach_of
+from discreet.questions.cells.reach import Reach, Scalar
+from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.expressions import (
     NUMERIC,
     TYPE_OF_KIND,

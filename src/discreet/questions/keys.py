@@ -26,7 +26,8 @@ from discreet.questions.cells.halving import (
     stretches,
 )
 from discreet.questions.cells.periods import period_of
-from discreet.questions.cells.reach import NULL, Reach, Scalar, numbers, reach_of
+from discreet.questions.cells.reach import NULL, Reach, Scalar, numbers
+from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.cells.values import cell_value
 from discreet.questions.conditions import anything, anywhere, both, opposite
 from discreet.questions.expressions import (

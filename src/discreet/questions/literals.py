@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from discreet.errors import BadQuestion
-from discreet.questions.cells.reach import value_of
+from discreet.questions.cells.reaching.expressions import value_of
 from discreet.questions.expressions import (
     NUMERIC,
     TEMPORAL,

@@ -22,7 +22,7 @@ FAMILY = Family(
     },
     sources={
         "buckets": "discreet.families.ranges.answer.buckets:buckets_of",
-        "halfspace-net": "discreet.answering.evidence:numbers_of",
+        "halfspace-net": "discreet.families.shared.answer.evidence:numbers_of",
         "sanitised": "discreet.families.predicates.answer.sanitised:sanitised_of",
     },
     selections={

@@ -6,7 +6,7 @@ from discreet.errors import BadInput, did_you_mean
 from discreet.families.shared.release.protocol import Algorithm, ClassError, Prepared
 from discreet.queries.class_tables import algorithm_places, released_classes
 from discreet.queries.classes import QueryClass
-from discreet.queries.registry import loaded
+from discreet.queries.places import loaded
 from discreet.schema import Schema
 
 UNTOUCHED = "Nothing was read or charged."

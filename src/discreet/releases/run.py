@@ -57,7 +57,7 @@ def release(
     algorithm other than the preferred one. If the dataset's cap protects another unit than the schema
     does, `convert_unit` allows to charge the price that group privacy gives, where a theorem gives one.
     """
-    run = _Run(schema, budget, workload, confidence, algorithms, progress, convert_unit)
+    run = Run(schema, budget, workload, confidence, algorithms, progress, convert_unit)
     made = run.go(
         source,
         ledger,
@@ -90,7 +90,7 @@ def release_to_file(
     be a release that was paid for. So is one that another run is about to write. If the disk fills
     up after the charge, the release is kept in another directory, and `NotWritten` says where.
     """
-    run = _Run(schema, budget, workload, confidence, algorithms, progress, convert_unit)
+    run = Run(schema, budget, workload, confidence, algorithms, progress, convert_unit)
     output = OutputFile(path, overwrite=overwrite)
     output.check_room(run.prospect)
 
@@ -106,7 +106,7 @@ def release_to_file(
     return ReleaseReader(made)
 
 
-class _Run:
+class Run:
     """One release on its way."""
 
     def __init__(
@@ -146,9 +146,12 @@ class _Run:
                 **limits,
             ) as engine,
         ):
-            return self._with(engine, book, publish)
+            return self.with_engine(engine, book, publish)
 
-    def _with(self, engine: Engine, book: Ledger, publish: Callable[[Release], str]) -> Release:
+    def with_engine(
+        self, engine: Engine, book: Ledger, publish: Callable[[Release], str]
+    ) -> Release:
+        """Charge, measure and publish; the engine is open, and stays so."""
         prospect = self.prospect
         self._tell("charging", 0.0)
         vault = Vault(engine, prospect.schema, book, convert_unit=self._convert_unit)

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.library import Library
 from discreet.artifacts.release import ANSWERS, AS_MEASURED, TOGETHER, ErrorClaim, Part, Release
 from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.joining import moved_ranges
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.queries.ranges import Ranges
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.release.trivial_claims import no_more_than_all_rows
 from discreet.families.tables.answer.agreement import can_be_agreed
 from discreet.families.tables.answer.evidence import (

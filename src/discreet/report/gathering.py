@@ -7,14 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
+from discreet.charts.columns import heat_figure, histogram_figure
+from discreet.charts.figure import Figure, Table, clipped
+from discreet.charts.scale import shown, shown_beside
 from discreet.errors import BadInput, NotAnswerable
 from discreet.privacy.budget import Notion
 from discreet.privacy.explanation import Explanation, explain
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum, Marginal
-from discreet.queries.registry import families, loaded, merged
+from discreet.queries.places import loaded
+from discreet.queries.registry import families, merged
 from discreet.questions.spelling import sql_name as quoted
-from discreet.report.content import Content, Fact, Figure, Table, clipped
+from discreet.report.content import Content, Fact
 from discreet.report.disclosure.meaning import (
     belief_table,
     density_figure,
@@ -23,9 +27,7 @@ from discreet.report.disclosure.meaning import (
     ratio_figure,
     unit_table,
 )
-from discreet.report.drawing import heat_figure, histogram_figure
 from discreet.report.loss import loss_figure
-from discreet.report.scale import shown, shown_beside
 from discreet.report.tables import Line, lines_of, table_sets, tables_table, together_figure
 
 if TYPE_CHECKING:

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.artifacts.measurement import Measurement
-from discreet.families.tables.queries.complete_tables import CompleteTable
+from discreet.charts.figure import Figure, Table
+from discreet.charts.shapes import Curve, curves
 from discreet.privacy.budget import Notion
 from discreet.privacy.laws import NoiseLaw
 from discreet.privacy.loss import PrivacyLoss, compose_all
 from discreet.privacy.loss_mechanisms import pure_loss
 from discreet.privacy.loss_noise import charted_loss, gaussian_loss
-from discreet.queries.measurable import Marginal
-from discreet.report.charts import Curve, curves
-from discreet.report.content import Figure, Table
 
 if TYPE_CHECKING:
     from discreet.artifacts.release import Release
@@ -123,10 +121,8 @@ def _losses(release: Release) -> tuple[list[tuple[PrivacyLoss, int]], bool] | No
                     continue
                 # In a table under change-one two cells move by half the L1 sensitivity each;
                 # otherwise one number moves by all of it.
-                two = (
-                    isinstance(each.query, Marginal | CompleteTable)
-                    and moved.l1**2 == 2 * moved.l2_squared
-                )
+                is_table = getattr(each.query, "is_table", False)
+                two = is_table and moved.l1**2 == 2 * moved.l2_squared
                 kinds[each.law, moved.l1 // 2 if two else moved.l1] += 2 if two else 1
             elif each.cost.epsilon is not None and not each.cost.delta:
                 worst[each.cost.epsilon] += 1

@@ -8,21 +8,20 @@ import math
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.charts.figure import Figure, Table, clipped
+from discreet.charts.shapes import Heat, heat_map
 from discreet.errors import DiscreetError
-from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.queries.parities import Parities
 from discreet.questions.cells.impossible import impossible_cells
-from discreet.report.charts import Heat, heat_map
-from discreet.report.content import Figure, Table, clipped
 
 if TYPE_CHECKING:
     from discreet.answering import ReleaseReader
     from discreet.answering.synthesis.synthetic import SyntheticTable
+    from discreet.schema import Schema
 
 Columns = tuple[str, ...]
 
@@ -38,14 +37,22 @@ MOST_FITTED = 120
 MOST_ROWS = 20_000
 
 
+@runtime_checkable
+class NamesTables(Protocol):
+    """A class whose queries are cells of contingency tables, or sums of them."""
+
+    def sets(self, schema: Schema) -> tuple[Columns, ...]:
+        """The columns of each table."""
+        ...
+
+
 def table_sets(reader: ReleaseReader) -> list[Columns]:
     """The tables of one and two columns that the release's classes imply, the smaller ones first."""
     schema = reader.schema
     found: dict[Columns, None] = {}
     for part in reader.release.parts:
-        query_class = part.query_class
-        if isinstance(query_class, Marginals | Parities):
-            for columns in query_class.sets(schema)[: 10 * MOST_TABLES]:
+        if isinstance(part.query_class, NamesTables):
+            for columns in part.query_class.sets(schema)[: 10 * MOST_TABLES]:
                 for size in (1, 2):
                     found |= dict.fromkeys(combinations(columns, size))
     small = [each for each in found if prod(schema.sizes(each)) <= MOST_CELLS]

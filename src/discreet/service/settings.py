@@ -12,7 +12,6 @@ from discreet.errors import BadInput, did_you_mean
 
 _ADDRESS = r"[a-z]{2,}:(?!:)"
 """How a source begins that is no path: postgresql://host/db#table, spark:table."""
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.arrays import Bools, Floats
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadInput, NotAnswerable

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import discreet
-from discreet.answering.reader import ReleaseReader, open_release
+from discreet.answering import ReleaseReader, open_release
 from discreet.artifacts.answers import AddedNoise, SharedDraws
 from discreet.artifacts.files import write_release
 from discreet.core.test_door import observed_vaults

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.reader import open_release
+from discreet.answering import open_release
 from discreet.answering.verification.signing import content_digest
 from discreet.artifacts.files import release_members, write_release
 from discreet.artifacts.release import Release

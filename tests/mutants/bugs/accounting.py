@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-LEDGER = "tests/kernel/test_ledger.py"
-CHARGES = "tests/kernel/test_ledger_charges.py"
-DURABILITY = "tests/kernel/test_ledger_durability.py"
-DAMAGE = "tests/kernel/test_ledger_damage.py"
-PROCESSES = "tests/kernel/test_ledger_processes.py"
-TOGETHER = "tests/kernel/test_ledger_together.py"
+LEDGER = "tests/ledger/test_ledger.py"
+CHARGES = "tests/ledger/test_ledger_charges.py"
+DURABILITY = "tests/ledger/test_ledger_durability.py"
+DAMAGE = "tests/ledger/test_ledger_damage.py"
+PROCESSES = "tests/ledger/test_ledger_processes.py"
+TOGETHER = "tests/ledger/test_ledger_together.py"
 VAULT = "tests/kernel/test_vault.py"
 BUDGETS = "tests/privacy/test_budget.py"
 COMPOSITION = "tests/privacy/test_composition.py"
@@ -360,7 +360,7 @@ ACCOUNTING = (
         old="    chosen = np.flatnonzero(toss_threshold(_chance_of_extra(fine, coarse), 0, count, entropy))\n",
         new="    chosen = np.arange(count)\n",
         tests=(
-            "tests/kernel/test_samplers_choices.py::test_each_row_of_a_chain_follows_the_law_of_its_scale",
+            "tests/samplers/test_samplers_choices.py::test_each_row_of_a_chain_follows_the_law_of_its_scale",
         ),
     ),
     Mutant(

@@ -317,7 +317,7 @@ CURATOR = (
     Mutant(
         name="an-expression-forgets-that-it-may-be-null",
         trap=42,
-        file="src/discreet/questions/cells/reach.py",
+        file="src/discreet/questions/cells/reaching/expressions.py",
         old="    return found if found.null or not null else found._replace(null=True)\n",
         new="    return found\n",
         tests=(
@@ -328,7 +328,7 @@ CURATOR = (
     Mutant(
         name="a-long-text-is-joined-with-itself-without-an-end",
         trap=33,
-        file="src/discreet/questions/reading.py",
+        file="src/discreet/questions/reading/texts.py",
         old="    return max(LEAST_JOINED, MOST_JOINED // parts)\n",
         new="    return (1 << 31) - 1\n",
         tests=(f"{LONG}::test_no_joined_text_is_longer_than_a_few_thousand_letters",),
@@ -336,7 +336,7 @@ CURATOR = (
     Mutant(
         name="a-pattern-goes-deeper-than-a-databases-stack",
         trap=33,
-        file="src/discreet/questions/reading.py",
+        file="src/discreet/questions/reading/comparisons.py",
         old='        if len(text) > LONGEST_PATTERN or text.count("%") > MOST_WILDCARDS:\n',
         new="        if len(text) > 10**7:\n",
         tests=(

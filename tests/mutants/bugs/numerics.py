@@ -9,13 +9,13 @@ LINT = (
 )
 ENGINE = "tests/kernel/test_engine_guards.py"
 NOISE = "tests/kernel/test_noise_guards.py"
-CHOICES = "tests/kernel/test_samplers_choices.py"
-TIES = "tests/kernel/test_samplers_ties.py"
+CHOICES = "tests/samplers/test_samplers_choices.py"
+TIES = "tests/samplers/test_samplers_ties.py"
 MECHANISMS = "tests/kernel/test_mechanisms.py"
 BUDGETS = "tests/privacy/test_budget.py"
 GAUSSIAN = "tests/privacy/test_gaussian_notion.py"
 CONVERSION = "tests/privacy/test_conversion.py"
-LEDGER = "tests/kernel/test_ledger.py"
+LEDGER = "tests/ledger/test_ledger.py"
 
 NUMERICS = (
     Mutant(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 FOLDER = "src/discreet/engines/postgres"
-TESTS = "tests/engines/test_postgres.py"
+REFUSALS = "tests/engines/postgres/test_postgres_refusals.py"
+ROWS = "tests/engines/postgres/test_postgres_rows.py"
 BATTERY = "tests/engines/test_battery.py::test_both_engines_count_awkward_values_alike"
 
 POSTGRES = (
@@ -15,7 +16,7 @@ POSTGRES = (
         file=f"{FOLDER}/address.py",
         old="    if refused:\n",
         new="    if refused and False:\n",
-        tests=(f"{TESTS}::test_a_password_in_an_address_is_refused_and_not_repeated",),
+        tests=(f"{REFUSALS}::test_a_password_in_an_address_is_refused_and_not_repeated",),
     ),
     Mutant(
         name="another-users-functions-are-called",
@@ -23,7 +24,7 @@ POSTGRES = (
         file=f"{FOLDER}/session.py",
         old='    "search_path": "pg_catalog",\n',
         new="",
-        tests=(f"{TESTS}::test_nobodys_function_or_operator_is_called_by_accident",),
+        tests=(f"{ROWS}::test_nobodys_function_or_operator_is_called_by_accident",),
     ),
     Mutant(
         name="a-transaction-that-may-write",
@@ -31,7 +32,7 @@ POSTGRES = (
         file=f"{FOLDER}/session.py",
         old="        self._connection.read_only = True\n",
         new="        self._connection.read_only = False\n",
-        tests=(f"{TESTS}::test_a_transaction_can_change_nothing",),
+        tests=(f"{ROWS}::test_a_transaction_can_change_nothing",),
     ),
     Mutant(
         name="verbs-see-rows-of-different-moments",
@@ -39,7 +40,7 @@ POSTGRES = (
         file=f"{FOLDER}/session.py",
         old="IsolationLevel.REPEATABLE_READ",
         new="IsolationLevel.READ_COMMITTED",
-        tests=(f"{TESTS}::test_every_verb_sees_the_rows_of_one_moment",),
+        tests=(f"{ROWS}::test_every_verb_sees_the_rows_of_one_moment",),
     ),
     Mutant(
         name="postgresqls-message-is-passed-on",
@@ -47,15 +48,15 @@ POSTGRES = (
         file=f"{FOLDER}/session.py",
         old='            f"The database stopped ({type(error).__name__}). ',
         new='            f"The database stopped ({type(error).__name__}: {error}). ',
-        tests=(f"{TESTS}::test_the_databases_message_is_not_passed_on",),
+        tests=(f"{ROWS}::test_the_databases_message_is_not_passed_on",),
     ),
     Mutant(
         name="a-product-that-underflows",
         trap=33,
-        file=f"{FOLDER}/dialect.py",
+        file=f"{FOLDER}/numbers.py",
         old="        if scale >= 1:\n            return product\n",
         new="        if scale > 0:\n            return product\n",
-        tests=(f"{TESTS}::test_a_product_too_small_for_a_double_stops_no_verb",),
+        tests=(f"{ROWS}::test_a_product_too_small_for_a_double_stops_no_verb",),
     ),
     Mutant(
         name="a-product-that-overflows",
@@ -68,7 +69,7 @@ POSTGRES = (
     Mutant(
         name="a-text-of-a-number-beyond-doubles",
         trap=33,
-        file=f"{FOLDER}/dialect.py",
+        file=f"{FOLDER}/numbers.py",
         old="    cases = [(beyond, s.null()), (below, s.double(0.0))]\n",
         new="    cases = [(s.is_null(beyond), s.null()), (below, s.double(0.0))]\n",
         tests=(f"{BATTERY}[text-plain people]",),
@@ -76,7 +77,7 @@ POSTGRES = (
     Mutant(
         name="a-day-that-is-infinite",
         trap=33,
-        file=f"{FOLDER}/dialect.py",
+        file=f"{FOLDER}/calendar.py",
         old='            return s.choose([(s.call("isfinite", day), s.cast(clamped, "BIGINT"))], s.null())\n',
         new='            return s.cast(clamped, "BIGINT")\n',
         tests=(f"{BATTERY}[dates-plain rows]",),
@@ -87,7 +88,7 @@ POSTGRES = (
         file=f"{FOLDER}/catalog.py",
         old="        elif not isinstance(node, _PLAIN):\n            return None\n",
         new="",
-        tests=(f"{TESTS}::test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused",),
+        tests=(f"{REFUSALS}::test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused",),
     ),
     Mutant(
         name="rules-of-row-security-are-run",
@@ -95,14 +96,16 @@ POSTGRES = (
         file=f"{FOLDER}/catalog.py",
         old="        if secured:\n",
         new="        if secured is None:\n",
-        tests=(f"{TESTS}::test_row_security_foreign_files_and_columns_without_leave_are_refused",),
+        tests=(
+            f"{REFUSALS}::test_row_security_foreign_files_and_columns_without_leave_are_refused",
+        ),
     ),
     Mutant(
         name="a-collation-makes-two-texts-one",
         trap=18,
-        file=f"{FOLDER}/dialect.py",
+        file=f"{FOLDER}/texts.py",
         old="    return exp.Paren(this=exp.Collate(this=s.own(text), expression=rule))\n",
         new="    return s.own(text) if rule else s.null()\n",
-        tests=(f"{TESTS}::test_texts_are_compared_byte_by_byte_whatever_the_collation",),
+        tests=(f"{ROWS}::test_texts_are_compared_byte_by_byte_whatever_the_collation",),
     ),
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-ENTROPY = "tests/kernel/test_entropy.py"
+ENTROPY = "tests/samplers/test_entropy.py"
 NOISE = "tests/kernel/test_noise_guards.py"
-LAWS = "tests/kernel/test_samplers_laws.py"
-CHOICES = "tests/kernel/test_samplers_choices.py"
+LAWS = "tests/samplers/test_samplers_laws.py"
+CHOICES = "tests/samplers/test_samplers_choices.py"
 LINT = (
     "tests/tools/test_privacy_lint.py::test_the_tree_is_clean_and_every_exemption_is_still_needed"
 )
@@ -104,7 +104,7 @@ RANDOMNESS = (
         old="        if not rare.size:\n            return drawn\n",
         new="        if rare.size >= 0:\n            return drawn\n",
         tests=(
-            "tests/kernel/test_samplers_ties.py::"
+            "tests/samplers/test_samplers_ties.py::"
             "test_laplace_noise_keeps_its_law_when_ties_and_tails_abound",
         ),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-LEDGER = "tests/kernel/test_ledger_postgres.py"
+LEDGER = "tests/ledger/test_ledger_postgres.py"
 NODES = "tests/service/test_service_nodes.py"
 STORES = "src/discreet/ledger/stores"
 TRANSACTIONS = "src/discreet/postgres_transactions.py"

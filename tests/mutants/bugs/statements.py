@@ -7,6 +7,8 @@ from tests.mutants.mutant import Mutant
 COVERAGE = "tests/postprocessing/test_interval_coverage.py"
 CORPUS = "tests/postprocessing/test_corpus.py"
 JOINT = "tests/answers/test_joint_noise.py"
+ARITHMETIC = "tests/postprocessing/test_interval_arithmetic.py"
+REFUSED = "tests/postprocessing/test_refused_statements.py"
 WORK = "tests/postprocessing/test_work.py"
 FAR = "tests/curator/test_far_from_zero.py"
 SUMS = "tests/answers/test_sums_of_expressions.py"
@@ -58,7 +60,7 @@ STATEMENTS = (
             return None
 """,
         new="",
-        tests=(f"{WORK}::test_a_sum_over_rows_is_not_independent_of_one_of_them",),
+        tests=(f"{ARITHMETIC}::test_a_sum_over_rows_is_not_independent_of_one_of_them",),
     ),
     Mutant(
         name="a-quotient-is-bounded-although-its-divisor-may-be-zero",
@@ -66,7 +68,7 @@ STATEMENTS = (
         file="src/discreet/postprocessing/arithmetic.py",
         old="    upper = np.where(may_be_zero, np.inf, upper)\n",
         new="",
-        tests=(f"{WORK}::test_interval_arithmetic_holds_whatever_the_numbers_are",),
+        tests=(f"{ARITHMETIC}::test_interval_arithmetic_holds_whatever_the_numbers_are",),
     ),
     Mutant(
         name="a-case-that-is-not-sure-shows-one-branch",
@@ -74,7 +76,7 @@ STATEMENTS = (
         file="src/discreet/postprocessing/arithmetic.py",
         old="    if unsure is not None:\n        lower = np.where(unsure",
         new="    if False:\n        lower = np.where(unsure",
-        tests=(f"{WORK}::test_a_case_that_is_not_sure_covers_both_branches",),
+        tests=(f"{ARITHMETIC}::test_a_case_that_is_not_sure_covers_both_branches",),
     ),
     Mutant(
         name="rows-are-shown-where-a-subquery-has-no-aggregate",
@@ -100,7 +102,7 @@ STATEMENTS = (
 """,
         new="""        with self._visitors.inside():
 """,
-        tests=(f"{WORK}::test_work_that_cannot_be_done_is_refused_before_the_charge",),
+        tests=(f"{REFUSED}::test_work_that_cannot_be_done_is_refused_before_the_charge",),
     ),
     Mutant(
         name="a-files-statistics-plan-another-query",
@@ -128,7 +130,9 @@ STATEMENTS = (
         file="src/discreet/postprocessing/ratios.py",
         old="        return None  # they share a draw\n",
         new="        pass\n",
-        tests=(f"{WORK}::test_a_ratio_of_numbers_that_share_a_draw_is_left_to_the_union_bound",),
+        tests=(
+            f"{ARITHMETIC}::test_a_ratio_of_numbers_that_share_a_draw_is_left_to_the_union_bound",
+        ),
     ),
     Mutant(
         name="a-row-that-may-have-no-value-adds-one",
@@ -141,7 +145,7 @@ STATEMENTS = (
     Mutant(
         name="a-root-of-what-may-be-below-zero-always-has-a-value",
         trap=42,
-        file="src/discreet/questions/cells/reach.py",
+        file="src/discreet/questions/cells/reaching/arithmetic.py",
         old="        return numbers(first, last, null=low < least)\n",
         new="        return numbers(first, last)\n",
         tests=(f"{SUMS}::test_a_row_that_may_have_no_value_may_add_nothing",),
@@ -149,7 +153,7 @@ STATEMENTS = (
     Mutant(
         name="a-logarithm-is-taken-of-whatever-a-row-holds",
         trap=33,
-        file="src/discreet/engines/postgres/dialect.py",
+        file="src/discreet/engines/postgres/numbers.py",
         old="                [(s.at_most(s.double(least), number), s.call(function, number))], s.null()\n",
         new="                [(s.is_null(number), s.null())], s.call(function, number)\n",
         tests=(
@@ -160,10 +164,10 @@ STATEMENTS = (
     Mutant(
         name="a-power-of-a-power-is-written-out-without-an-end",
         trap=34,
-        file="src/discreet/questions/reading.py",
+        file="src/discreet/questions/reading/numbers.py",
         old="        self.terms += (int(known) - 1) * (self.terms - before)  # it is written out so often\n",
         new="",
-        tests=(f"{WORK}::test_powers_of_powers_are_refused_before_they_are_written_out",),
+        tests=(f"{REFUSED}::test_powers_of_powers_are_refused_before_they_are_written_out",),
     ),
     Mutant(
         name="the-distance-of-boxes-that-begin-at-the-edge-alone",

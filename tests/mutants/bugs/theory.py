@@ -8,7 +8,10 @@ LAW = "tests/theory/test_general_law.py"
 SIZES = "tests/theory/test_sample_sizes.py"
 RELEASE = "tests/theory/test_general_release.py"
 WHOLE = "tests/marginals/test_whole_tables.py"
-ADDING = "tests/marginals/test_adding_up.py"
+ADDING = "tests/marginals/adding_up/test_adding_up.py"
+ADDITIVE = "tests/marginals/adding_up/test_additive_answers.py"
+COMPLETE = "tests/marginals/adding_up/test_complete_rows.py"
+SIDE_BY_SIDE = "tests/marginals/adding_up/test_side_by_side.py"
 AGREEING = "tests/marginals/test_agreeing.py"
 USEFUL = "tests/theory/test_usefulness.py"
 INCIDENCE = "tests/theory/test_incidence.py"
@@ -164,7 +167,7 @@ THEORY = (
         old="            own = _moved_claims(own, _moved(before, release, together))\n",
         new="",
         tests=(
-            f"{ADDING}::test_claims_of_parts_side_by_side_allow_for_how_far_answers_were_moved",
+            f"{SIDE_BY_SIDE}::test_claims_of_parts_side_by_side_allow_for_how_far_answers_were_moved",
         ),
     ),
     Mutant(
@@ -173,7 +176,7 @@ THEORY = (
         file="src/discreet/families/ranges/answer/class_bounds.py",
         old="moved_ranges(library, found[0])",
         new="0.0",
-        tests=(f"{ADDING}::test_ranges_beside_tables_of_the_same_column_add_up_with_them",),
+        tests=(f"{SIDE_BY_SIDE}::test_ranges_beside_tables_of_the_same_column_add_up_with_them",),
     ),
     Mutant(
         name="an-interval-of-a-range-may-not-hold-the-count-that-adds-up",
@@ -182,7 +185,7 @@ THEORY = (
         old="        lower=np.minimum(np.maximum(best.lower, 0.0), counts),\n"
         "        upper=np.maximum(best.upper, counts),\n",
         new="",
-        tests=(f"{ADDING}::test_an_interval_of_ranges_beside_tables_holds_the_count",),
+        tests=(f"{SIDE_BY_SIDE}::test_an_interval_of_ranges_beside_tables_holds_the_count",),
     ),
     Mutant(
         name="cells-that-are-declared-empty-keep-what-the-sums-leave-them",
@@ -243,16 +246,16 @@ THEORY = (
         old="        return sensitivity_of_disjoint_counts(schema.adjacency, schema.unit)\n",
         new="        return Sensitivity(l1=schema.unit.max_rows, l2_squared=schema.unit.max_rows**2)\n",
         tests=(
-            f"{ADDING}::test_neighbours_move_a_table_of_complete_rows_by_at_most_its_sensitivity",
+            f"{COMPLETE}::test_neighbours_move_a_table_of_complete_rows_by_at_most_its_sensitivity",
         ),
     ),
     Mutant(
         name="tables-about-different-rows-are-averaged",
         trap=42,
-        file="src/discreet/answering/library.py",
+        file="src/discreet/families/shared/answer/library.py",
         old="        return found[min(found, key=lambda each: (len(each), each))] if found else []\n",
         new="        return [each for some in found.values() for each in some]\n",
-        tests=(f"{ADDING}::test_tables_that_leave_out_different_rows_are_not_averaged",),
+        tests=(f"{COMPLETE}::test_tables_that_leave_out_different_rows_are_not_averaged",),
     ),
     Mutant(
         name="direct-tables-of-booleans-each-leave-out-rows-of-their-own",
@@ -261,7 +264,7 @@ THEORY = (
         old="        complete = _must_be_complete(sets, schema)\n",
         new="        complete = False\n",
         tests=(
-            f"{ADDING}::test_direct_tables_of_booleans_that_leave_rows_out_are_about_the_complete_rows",
+            f"{COMPLETE}::test_direct_tables_of_booleans_that_leave_rows_out_are_about_the_complete_rows",
         ),
     ),
     Mutant(
@@ -270,12 +273,12 @@ THEORY = (
         file="src/discreet/answering/asking.py",
         old="        if not as_measured:\n            found = {",
         new="        if True:\n            found = {",
-        tests=(f"{ADDING}::test_additive_answers_add_up_for_columns_of_any_kind",),
+        tests=(f"{ADDITIVE}::test_additive_answers_add_up_for_columns_of_any_kind",),
     ),
     Mutant(
         name="tables-that-a-model-fills-in-are-cut-off-one-by-one",
         trap=42,
-        file="src/discreet/answering/library.py",
+        file="src/discreet/families/shared/answer/library.py",
         old="        model.whole = self.agreed_over(model.columns)\n",
         new="",
         tests=(

@@ -7,8 +7,8 @@ from tests.mutants.mutant import Mutant
 PAIRS = (
     "tests/audits/test_charging.py::test_every_kind_of_charge_to_every_kind_of_cap_stays_below_it"
 )
-UNITS = "tests/kernel/test_ledger_units.py"
-LOCKS = "tests/kernel/test_ledger_locks.py"
+UNITS = "tests/ledger/test_ledger_units.py"
+LOCKS = "tests/ledger/test_ledger_locks.py"
 CAPS = "tests/cli/test_large_caps.py"
 
 ACCOUNT = "src/discreet/ledger/account.py"
@@ -169,7 +169,7 @@ UNITS_AND_LOCKS = (
         new="",
         more=(("        _locks.add(descriptor)\n", ""),),
         tests=(
-            "tests/kernel/test_ledger_locks.py::test_a_child_that_is_forked_while_the_mark_is_locked_does_not_keep_the_lock",
+            "tests/ledger/test_ledger_locks.py::test_a_child_that_is_forked_while_the_mark_is_locked_does_not_keep_the_lock",
         ),
     ),
     Mutant(

@@ -110,8 +110,8 @@ VALUES = (
         name="every-spelling-of-a-decimal-is-another-person",
         trap=3,
         file="src/discreet/engines/postgres/dialect.py",
-        old='s.cast(s.call("trim_scale", _finite_decimal(raw)), "VARCHAR")',
-        new='s.cast(_finite_decimal(raw), "VARCHAR")',
+        old='s.cast(s.call("trim_scale", finite_decimal(raw)), "VARCHAR")',
+        new='s.cast(finite_decimal(raw), "VARCHAR")',
         tests=(f"{SAME}::test_equal_identifiers_are_one_person_however_they_are_spelled",),
     ),
     Mutant(

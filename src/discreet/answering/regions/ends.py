@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
-from discreet.questions.cells.pieces import extents
+from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import IntegerColumn, OrderedColumn
 from discreet.schema.limits import MOST_CELLS
 

@@ -13,33 +13,24 @@ import tempfile
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answering.library import Library
 from discreet.answering.named_values import published_codes
+from discreet.answering.synthesis.drawn_rows import Codes, DrawsFirst, DrawsRows
 from discreet.answering.synthesis.repairing import possible_rows
 from discreet.artifacts.answer import Answer
 from discreet.errors import BadInput, NotAnswerable
-from discreet.families.ranges.answer.buckets import BucketSource
-from discreet.families.ranges.answer.pictures import drawn_codes, rows_with_values, share_of_nulls
-from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.table_models import model_of_tables
-from discreet.families.tables.estimate.clique_tree import most_even_rows
-from discreet.families.tables.estimate.fitting import RowModel, likely_rows
-from discreet.families.tables.estimate.mixture import Mixture
-from discreet.families.tables.estimate.settling import settle, tables_side_by_side, wanted_pairs
+from discreet.queries.places import loaded
+from discreet.queries.registry import families
 from discreet.questions.derived import computed
 from discreet.schema import Column, IntegerColumn, Schema
 
-if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
-
 Integers = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 MOST_ROWS = 1_000_000_000
 PLACES = 1 << 10
 """Values inside a cell are drawn among so many places."""
@@ -150,78 +141,40 @@ def synthesize(
     """Rows drawn from the release; without `rows` as many as it has `counted`, if it counts every row."""
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
         raise BadInput(f"rows is {rows!r}; it must be a whole number of at least 0.")
-    whole = library.whole
-    found = model_of_tables(library) if whole is None else None
-    covered = set() if found is None else set(found[1])
-    covered |= set() if whole is None else set(whole.columns)
-    ranges = _apart(library.ranges, covered)
-    covered |= {name for each in ranges for name in each.columns}
-    others = [each for each in library.drawn if covered.isdisjoint(each.columns)]
-    if found is None and whole is None and not ranges and not others:
+    first, others = _chosen(library, counted)
+    if not first and not others:
         raise NotAnswerable(
             "Synthetic rows need tables or ranges of the columns: release marginals(2), or marginals of "
             "names, or intervals of a column."
         )
     many = rows
     if many is None and counted is not None:
-        likely = likely_rows(counted.estimate, counted.std, library.schema.people)
-        many = int(likely if whole is None else counted.estimate)
+        many = library.likely_rows(counted)
     if many is None:
-        counts = [rows_with_values(each) for each in ranges] + [round(e.rows) for e in others]
-        if whole is not None:
-            many = whole.total
-        else:
-            many = max(0, *counts) if found is None else round(found[2])
+        whole = [each.rows for each in first if each.counts_every_row]
+        many = round(whole[0] if whole else max(0, *(each.rows for each in (*first, *others))))
     if many > MOST_ROWS:
         raise BadInput(f"{many:,} rows are more than the {MOST_ROWS:,} that are drawn at once.")
     public = generator(seed)
-    drawn: list[tuple[list[str], Codes]] = []
-    if whole is not None:
-        drawn.append((list(whole.columns), whole.drawn(many, public)))
-    if found is not None:
-        drawn.append((found[1], _settled(library, found[0], found[1], many, public)))
-    for each in ranges:
-        nulls = round(many * share_of_nulls(each, counted))
-        drawn.append((list(each.columns), drawn_codes(each, many, public, nulls=nulls)))
-    drawn += [(list(each.columns), each.draw(many, public)) for each in others]
+    drawn = [(list(each.columns), each.draw(many, public)) for each in (*first, *others)]
     names, codes, derived = computed(*_beside(library.schema, drawn), library.schema)
     codes = possible_rows(codes, library.schema, names, public)
     codes = published_codes(codes, names, list(library.named.values()), public)
     places = public.integers(0, PLACES, codes.shape, dtype=np.int16)
-    notes = _notes(library, drawn, ranges, counted, derived)
+    notes = _notes(library, drawn, first, derived)
     return SyntheticTable(library.published, names, codes, places, notes)
 
 
-def _settled(
-    library: Library, model: RowModel, names: list[str], many: int, public: Generator
-) -> Integers:
-    """Rows of a model, moved to where its tables and the measured ones want them.
-
-    A mixture may hold dependences of three columns and more that its pairs do not imply, and nobody
-    measured. So its rows are drawn from the most even model of its pairs instead.
-    """
-    wanted = wanted_pairs(model, library.all_tables, names, many)
-    if wanted is None:
-        return model.sample(many, public)
-    sizes = [library.schema.column(name).cells for name in names]
-    if isinstance(model, Mixture) and many:
-        codes = most_even_rows(sizes, tables_side_by_side(wanted, sizes), many, public)
-    else:
-        codes = model.sample(many, public)
-    settle(codes, sizes, wanted, public)
-    return codes
-
-
-def _apart(
-    sources: list[RangeSource | BucketSource], covered: set[str]
-) -> list[RangeSource | BucketSource]:
-    """Releases of ranges about columns that nothing before them is about, the widest first."""
-    kept = []
-    for each in sorted(sources, key=lambda source: -len(source.columns)):
-        if covered.isdisjoint(each.columns):
-            covered = covered | set(each.columns)
-            kept.append(each)
-    return kept
+def _chosen(library: Library, counted: Answer | None) -> tuple[list[DrawsFirst], list[DrawsRows]]:
+    """What the columns are drawn from: each from the first family that has it, else from a part that draws for itself."""
+    covered: set[str] = set()
+    first: list[DrawsFirst] = []
+    for place in (place for family in families() for place in family.drawn):
+        for each in loaded(place)(library, counted):
+            if covered.isdisjoint(each.columns):
+                covered |= set(each.columns)
+                first.append(each)
+    return first, [each for each in library.drawn if covered.isdisjoint(each.columns)]
 
 
 def _beside(schema: Schema, drawn: list[tuple[list[str], Codes]]) -> tuple[tuple[str, ...], Codes]:
@@ -236,8 +189,7 @@ def _beside(schema: Schema, drawn: list[tuple[list[str], Codes]]) -> tuple[tuple
 def _notes(
     library: Library,
     drawn: list[tuple[list[str], Codes]],
-    ranges: list[RangeSource | BucketSource],
-    counted: Answer | None,
+    first: list[DrawsFirst],
     derived: tuple[str, ...],
 ) -> tuple[str, ...]:
     found = []
@@ -248,8 +200,8 @@ def _notes(
         found.append(
             f"Columns of different parts of the release were drawn independently of each other: {groups}."
         )
-    lacking = [each for each in ranges if share_of_nulls(each, counted)]
-    valued = [name for each in ranges if each not in lacking for name in each.columns]
+    lacking = [each for each in first if each.nulls == "all rows less the values"]
+    valued = [name for each in first if each.nulls == "none" for name in each.columns]
     if valued:
         found.append(
             f"Every row has a value in {', '.join(valued)}: ranges do not count nulls, so none are drawn."

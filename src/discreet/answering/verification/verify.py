@@ -33,7 +33,8 @@ from discreet.artifacts.release import FORMAT_VERSION, SOFTWARE, Measured, Part,
 from discreet.errors import BadBudget, BadInput, BadRelease, DiscreetError
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance
-from discreet.queries.registry import loaded, merged
+from discreet.queries.places import loaded
+from discreet.queries.registry import merged
 from discreet.queries.tallies import keys_touched
 from discreet.schema import Schema
 

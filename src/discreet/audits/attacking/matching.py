@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.attacks.membership import Advantage, most_advantage, played, synthetic_score
 from discreet.attacks.outcome import Line, Outcome, Progress, quiet
 from discreet.audits.attacking.own_tables import rows_of
@@ -32,7 +32,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import epsilon_at
 from discreet.releases.preparing import Workload
-from discreet.releases.run import _Run
+from discreet.releases.run import Run
 from discreet.schema import CsvOptions, Schema
 
 RHO_DELTA = Fraction(1, 10**6)
@@ -68,7 +68,7 @@ def match(
     if not 0 <= target < rows:
         raise BadInput(f"There is no row number {target}; the table has fewer rows.")
     plain = replace(schema, csv=CsvOptions())
-    run = _Run(plain, budget, workload, 0.95, None, None)
+    run = Run(plain, budget, workload, 0.95, None, None)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-attack-")))
         engines = []
@@ -106,7 +106,7 @@ def _codes_of(
 
 
 def _seen(
-    run: _Run, engine: Any, schema: Schema, target: tuple[int, ...], drawn: NoiseSource | None
+    run: Run, engine: Any, schema: Schema, target: tuple[int, ...], drawn: NoiseSource | None
 ) -> float:
     """How much of the target is seen in synthetic rows of one release."""
     with recording(drawn):
@@ -117,7 +117,7 @@ def _seen(
     return synthetic_score(drawn_rows, tuple(wanted[name] for name in rows.names))
 
 
-def _outcome(found: Advantage, budget: Budget, run: _Run, synthetic: bool, real: bool) -> Outcome:
+def _outcome(found: Advantage, budget: Budget, run: Run, synthetic: bool, real: bool) -> Outcome:
     charge = run.prospect.charge
     if charge.notion is not Notion.EPSILON:
         epsilon = float(epsilon_at(charge, delta=RHO_DELTA))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.reader import ReleaseReader
+from discreet.answering import ReleaseReader
 from discreet.attacks.outcome import Line
 from discreet.curator import Curator
 from discreet.plain_tables import CsvForm, read_columns

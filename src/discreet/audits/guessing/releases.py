@@ -47,7 +47,7 @@ from discreet.queries.measurable import Counts
 from discreet.releases.preparing import Workload
 
 # The loop that makes every release; only the ledger and the engine around it are replaced.
-from discreet.releases.run import _Run
+from discreet.releases.run import Run
 from discreet.schema import CsvOptions, Schema
 
 RUNS = 5_000
@@ -115,7 +115,7 @@ def audit_release(
     `drawn` puts another source of noise in place of the real one: for tests of the audit itself.
     """
     plain = replace(schema, csv=CsvOptions())
-    run = _Run(plain, budget, workload, 0.95, algorithms, None)
+    run = Run(plain, budget, workload, 0.95, algorithms, None)
     with ExitStack() as stack:
         engines, diverged = _worst_neighbours(plain, run, stack)
         if diverged:
@@ -153,7 +153,7 @@ def recorded_laws(
 ) -> list[LawCheck]:
     """Only the test of each recorded noise law: runs on one table, without replays."""
     plain = replace(schema, csv=CsvOptions())
-    run = _Run(plain, budget, workload, 0.95, algorithms, None)
+    run = Run(plain, budget, workload, 0.95, algorithms, None)
     pool = NoisePool()
     table, _ = next(neighbouring_tables(plain))
     with (
@@ -185,7 +185,7 @@ class _Pace:
         return done >= self.runs
 
 
-def _claim(run: _Run) -> tuple[Fraction, Fraction]:
+def _claim(run: Run) -> tuple[Fraction, Fraction]:
     charge = run.prospect.charge
     if charge.notion is not Notion.EPSILON:
         return epsilon_at(charge, delta=RHO_DELTA), RHO_DELTA
@@ -193,7 +193,7 @@ def _claim(run: _Run) -> tuple[Fraction, Fraction]:
 
 
 def _finding(
-    run: _Run, certified: float, runs: int, rate: float, epsilon: Fraction, delta: Fraction
+    run: Run, certified: float, runs: int, rate: float, epsilon: Fraction, delta: Fraction
 ) -> Finding:
     parts = run.prospect.parts
     return Finding(
@@ -207,7 +207,7 @@ def _finding(
     )
 
 
-def _diverged(run: _Run, why: str, runs: int, rate: float) -> ReleaseFinding:
+def _diverged(run: Run, why: str, runs: int, rate: float) -> ReleaseFinding:
     finding = _finding(run, float("inf"), runs, rate, *_claim(run))
     return ReleaseFinding(finding=finding, laws=(), diverged=why)
 
@@ -263,14 +263,14 @@ def _spelled(value: object) -> str:
     return repr(value)
 
 
-def unpaid_release(run: _Run, engine: Any) -> Release:
+def unpaid_release(run: Run, engine: Any) -> Release:
     """One run of the release's own code, charged to nobody: what it makes is never published."""
     ledger: Any = _FreeLedger()
-    return run._with(engine, ledger, lambda release: "")
+    return run.with_engine(engine, ledger, lambda release: "")
 
 
 def scored_run(
-    run: _Run, engines: tuple[Any, Any], bit: int, drawn: NoiseSource | None
+    run: Run, engines: tuple[Any, Any], bit: int, drawn: NoiseSource | None
 ) -> tuple[float, list[Step]]:
     """Record on the coin's table, replay on the other: the output's score, and what was recorded."""
     with recording(drawn) as tape:
@@ -355,7 +355,7 @@ def _alert(steps: Sequence[Step]) -> float:
 # --- the worst neighbours -----------------------------------------------------------------
 
 
-def _worst_neighbours(schema: Schema, run: _Run, stack: ExitStack) -> tuple[tuple[Any, Any], str]:
+def _worst_neighbours(schema: Schema, run: Run, stack: ExitStack) -> tuple[tuple[Any, Any], str]:
     """The neighbours, among some at the ends of the domains, whose exact numbers differ most for the noise."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-audit-")))
     best: tuple[Any, Any] | None = None

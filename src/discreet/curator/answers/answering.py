@@ -22,7 +22,7 @@ from discreet.curator.needed import Needed, Ranked
 from discreet.curator.planning import Planned
 from discreet.errors import LedgerDamaged
 from discreet.privacy.laws import NoiseLaw, law_from_dict
-from discreet.queries.registry import loaded
+from discreet.queries.places import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.dialects.aggregates import AGGREGATES

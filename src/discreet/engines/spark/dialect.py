@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from discreet.engines.letters import letters
+from discreet.engines.letters import changed_by_list
 from discreet.engines.spark import spelling
-from discreet.engines.spark.writing import render, searched, type_named, used
+from discreet.engines.spark.writing import render, type_named, used
 from discreet.engines.sql import cells
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.dialect import Dialect
 from discreet.engines.sql.fields import FieldType
+from discreet.engines.sql.searching import searched
 from discreet.engines.sql.syntax import Sql
 from discreet.schema.columns.column import Column
 from discreet.schema.columns.named import CategoryColumn
@@ -245,14 +246,7 @@ class SparkDialect(Dialect):
 
     def changed_case(self, value: Sql, function: str) -> Sql:
         """Letters outside ASCII by a list: Spark makes two letters of some."""
-        before, after = letters(function)
-
-        def changed(text: Sql) -> Sql:
-            ascii_only = s.equal(s.call("octet_length", text), s.call("length", text))
-            mapped = s.call("translate", text, s.text(before), s.text(after))
-            return s.choose([(ascii_only, s.call(function, text))], mapped)
-
-        return used(value, changed)
+        return used(value, lambda text: changed_by_list(text, function))
 
     def like(self, value: Sql, pattern: Sql, *, any_case: bool) -> Sql:
         """With an escape character that the pattern does not hold, for Spark must have one."""
@@ -308,7 +302,7 @@ class SparkDialect(Dialect):
 
     def place_of_number(self, places: Mapping[float, int], unit: Sql) -> Sql:
         ordered = sorted(places.items())
-        return searched(unit, [(s.double(number), place) for number, place in ordered])
+        return _searched(unit, [(s.double(number), place) for number, place in ordered])
 
     def place_among_edges(
         self, column: NumberColumn, unit: Sql, declared: str, guessed: Sql
@@ -358,7 +352,11 @@ def place_of_texts(texts: Sequence[str], value: Sql) -> Sql:
     """The place of a text in a list; null where it is not there."""
     places = {text: place for place, text in reversed(list(enumerate(texts)))}
     ordered = sorted(places.items(), key=lambda pair: pair[0].encode("utf-8", "replace"))
-    return searched(value, [(s.text(text), place) for text, place in ordered])
+    return _searched(value, [(s.text(text), place) for text, place in ordered])
+
+
+def _searched(value: Sql, options: Sequence[tuple[Sql, int]]) -> Sql:
+    return searched(value, options, render, most=3, suffix="L")
 
 
 def _by_bytes(text: Sql) -> Sql:

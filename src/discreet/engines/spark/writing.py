@@ -12,7 +12,7 @@ names stand in backquotes, and casts with `::`; those say at once what they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
@@ -141,27 +141,6 @@ def _number(name: str) -> int:
 
 def _next_number(text: str) -> int:
     return 1 + max(map(int, re.findall(r"\bx([0-9]+)\b", text)), default=0)
-
-
-def searched(value: Sql, options: Sequence[tuple[Sql, int]]) -> Sql:
-    """The number of the option that equals a value, by halves of halves; they are in order.
-
-    Written as a text at once: thousands of options would be a tree that takes seconds to copy.
-    """
-    if not options:
-        return s.cast(s.null(), "BIGINT")
-    is_named = render(value)
-    listed = [(render(option), place) for option, place in options]
-
-    def search(low: int, high: int) -> str:
-        if high - low <= 3:
-            cases = "".join(f" WHEN {is_named} = {text} THEN {n}L" for text, n in listed[low:high])
-            return f"CASE{cases} END"
-        middle = (low + high) // 2
-        is_below = f"{is_named} < {listed[middle][0]}"
-        return f"CASE WHEN {is_below} THEN {search(low, middle)} ELSE {search(middle, high)} END"
-
-    return exp.Paren(this=exp.Var(this=search(0, len(listed))))
 
 
 def type_named(name: str) -> Any:

@@ -32,12 +32,12 @@ FAMILY = Family(
         ),
     },
     sources={
-        "halfspaces": "discreet.answering.evidence:numbers_of",
+        "halfspaces": "discreet.families.shared.answer.evidence:numbers_of",
         "halfspace-tree": "discreet.families.ranges.answer.ranges:tree_of",
     },
     usefulness={"halfspaces": "discreet.families.halfspaces.answer.usefulness:halfspaces_bound"},
     margins=frozenset({"halfspaces"}),
     pooled=("discreet.families.halfspaces.answer.halfspaces:HalfspaceSource",),
-    figures=("discreet.report.plane:plane_figures",),
+    figures=("discreet.families.halfspaces.figures:plane_figures",),
     examples=_examples,
 )

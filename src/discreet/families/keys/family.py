@@ -26,7 +26,7 @@ FAMILY = Family(
     sources={"keys": f"{_ANSWER}.key_source:keys_of"},
     usefulness={"keys": f"{_ANSWER}.key_source:keys_bound"},
     counts=frozenset({"keys"}),
-    figures=("discreet.report.keys:key_figures",),
+    figures=("discreet.families.keys.figures:key_figures",),
     questions={"keys": "discreet.families.keys.queries.classes:key_questions"},
     examples=_examples,
 )

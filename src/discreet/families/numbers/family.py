@@ -30,7 +30,7 @@ FAMILY = Family(
         "means": (f"{_RELEASE}.means:MeanOfAllRows", f"{_RELEASE}.means:MeanOfValues"),
         "sums": (f"{_RELEASE}.sums:ClampedSums",),
     },
-    sources=dict.fromkeys(("means", "sums"), "discreet.answering.evidence:numbers_of"),
+    sources=dict.fromkeys(("means", "sums"), "discreet.families.shared.answer.evidence:numbers_of"),
     usefulness=dict.fromkeys(
         ("means", "sums"), "discreet.families.numbers.answer.usefulness:one_number_bound"
     ),

@@ -68,9 +68,10 @@ FAMILY = Family(
         "range-cells": f"{_ANSWER}.cell_ranges:cells_of",
     },
     pooled=(f"{_ANSWER}.tree_source:TreeSource",),
+    drawn=(f"{_ANSWER}.drawn_rows:rows_of_ranges",),
     usefulness=dict.fromkeys(_CLASSES, f"{_ANSWER}.class_bounds:ranges_bound"),
     counts=frozenset(_CLASSES),
-    figures=("discreet.report.ranges:range_figures",),
+    figures=("discreet.families.ranges.figures:range_figures",),
     questions=dict.fromkeys(_CLASSES, "discreet.families.ranges.queries.ranges:questions"),
     examples=_examples,
 )

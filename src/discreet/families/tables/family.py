@@ -71,6 +71,8 @@ FAMILY = Family(
         "split-parities": f"{_ANSWER}.evidence:splits_of",
     },
     pooled=(f"{_ANSWER}.table_source:TableSource",),
+    additive=(f"{_ANSWER}.additive:AdditiveSource",),
+    drawn=(f"{_ANSWER}.models.drawn_rows:rows_of_tables",),
     usefulness={
         "marginals": f"{_ANSWER}.usefulness:marginals_bound",
         "parities": f"{_ANSWER}.usefulness:parities_bound",

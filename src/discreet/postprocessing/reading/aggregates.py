@@ -20,7 +20,7 @@ from discreet.questions.dialects.sql import MOMENT, TOTAL, VALUED
 from discreet.questions.dialects.statement import bare, number
 from discreet.questions.expression_bounds import expression_bounds, over_clamped_columns
 from discreet.questions.question import middle_of
-from discreet.questions.reading import ExpressionReader
+from discreet.questions.reading.expressions import ExpressionReader
 from discreet.schema import Column, Schema
 
 Measured = Callable[[Any, Any], Expression]

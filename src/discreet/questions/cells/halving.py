@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.periods import steps_of
-from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, reach_of, texts
+from discreet.questions.cells.reach import GREATEST, NULL, Reach, numbers, texts
+from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.expressions import Expression, Unit
 from discreet.schema import BooleanColumn, CategoryColumn, Column, NumberColumn, OrderedColumn
 from discreet.schema.columns.column import CodeSelection, Range, merged

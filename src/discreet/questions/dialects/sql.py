@@ -25,7 +25,7 @@ from discreet.questions.expression_bounds import over_clamped_columns
 from discreet.questions.expressions import NUMERIC, TRUE
 from discreet.questions.keys import Key
 from discreet.questions.question import Aggregate, Question
-from discreet.questions.reading import ExpressionReader
+from discreet.questions.reading.expressions import ExpressionReader
 from discreet.schema import Schema
 
 MOST_LITERALS = 100_000

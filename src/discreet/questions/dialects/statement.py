@@ -18,7 +18,7 @@ from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
 if TYPE_CHECKING:
-    from discreet.questions.reading import ExpressionReader
+    from discreet.questions.reading.expressions import ExpressionReader
 
 LONGEST_TEXT = 1_000_000
 """Characters of SQL that are read."""
@@ -153,7 +153,7 @@ class StatementReader:
 
     def expressions(self, clause: str) -> ExpressionReader:
         """The reader of a clause's expressions."""
-        from discreet.questions.reading import ExpressionReader
+        from discreet.questions.reading.expressions import ExpressionReader
 
         return ExpressionReader(self.schema, self.tables, clause=clause)
 

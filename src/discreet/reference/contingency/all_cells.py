@@ -24,10 +24,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.answering.evidence import measured_numbers, reduced
 from discreet.arrays import Floats
 from discreet.artifacts.release import ANSWERS, ErrorClaim, Part
 from discreet.engines.protocol import LARGEST_MARGINAL
+from discreet.families.shared.answer.evidence import measured_numbers, reduced
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.families.tables.answer.agreement import of_one_table

@@ -9,9 +9,9 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from discreet.attacks.outcome import Line, Outcome, Series
-from discreet.report.charts import Bar, Curve, curves, rows
-from discreet.report.content import Figure, Table
-from discreet.report.scale import shown
+from discreet.charts.figure import Figure, Table
+from discreet.charts.scale import shown
+from discreet.charts.shapes import Bar, Curve, curves, rows
 
 STYLES = ("c1", "c2", "c3")
 SLOPE = 80

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from discreet.attacks.outcome import Series
+from discreet.charts.figure import Figure, Table
+from discreet.charts.shapes import Curve, curves
 from discreet.privacy.explanation import Explanation
-from discreet.report.charts import Curve, curves
-from discreet.report.content import Figure, Table
 
 LEAD = (
     "Whatever is published is at most {times} times as likely with your data as without it, and so is whatever "

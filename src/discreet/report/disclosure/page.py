@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from discreet.artifacts.syntax_trees import making_a_tree
 from discreet.attacks.outcome import Outcome
-from discreet.report.content import Figure, Table
+from discreet.charts.figure import Figure, Table
 from discreet.report.disclosure.figures import outcome_figure, series_figure
 
 

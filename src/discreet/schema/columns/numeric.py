@@ -103,7 +103,7 @@ class IntegerColumn(OrderedColumn):
         first, last = self.extent(code)
         return first, last + 1
 
-    def _literal(self, literal: object) -> Fraction:
+    def literal_in_units(self, literal: object) -> Fraction:
         value = plain(literal)
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
             raise self._wrong()
@@ -284,7 +284,7 @@ class NumberColumn(OrderedColumn):
         code = self._value_code(code)
         return self._edge(code), self._edge(code + 1)
 
-    def _literal(self, literal: object) -> float:
+    def literal_in_units(self, literal: object) -> float:
         value = plain(literal)
         number = double_of(value)
         if number is None or isinstance(value, (bool, str)):

@@ -64,7 +64,7 @@ class OrderedColumn(Column):
             raise BadInput(f"{self._described}: the cell {self.label(code)} has no edges.")
         return code
 
-    def _literal(self, literal: object) -> int | float | Fraction:
+    def literal_in_units(self, literal: object) -> int | float | Fraction:
         """The literal in units, exact; refuses one of another type."""
         raise NotImplementedError
 
@@ -72,7 +72,7 @@ class OrderedColumn(Column):
         return BadQuestion(f"{self._described}: compare it with {self.example}.")
 
     def _compare(self, sign: str, literal: object) -> CodeSelection:
-        limit = self._literal(literal)
+        limit = self.literal_in_units(literal)
         cells = self.value_cells
         low, high = self.extent(0)[0], self.extent(cells - 1)[1]
         if sign in (">=", ">", "!="):

@@ -196,7 +196,7 @@ class DateColumn(TemporalColumn):
     def _unit(self, moment: date) -> int:
         return days_of(moment)
 
-    def _literal(self, literal: object) -> Fraction:
+    def literal_in_units(self, literal: object) -> Fraction:
         value = plain(literal)
         moment = microseconds_of(value)
         if moment is None:
@@ -249,7 +249,7 @@ class DatetimeColumn(TemporalColumn):
         assert unit is not None
         return unit
 
-    def _literal(self, literal: object) -> int:
+    def literal_in_units(self, literal: object) -> int:
         moment = microseconds_of(literal)
         if moment is None:
             raise self._wrong()

@@ -10,9 +10,9 @@ from fractions import Fraction
 from markupsafe import Markup
 
 from discreet.artifacts.answers import AnswerColumn, Answers
+from discreet.charts.shapes import Bar, Curve, Heat, columns, curves, heat_map, rows
+from discreet.charts.svg import element, picture
 from discreet.questions.cells.values import Span
-from discreet.report.charts import Bar, Curve, Heat, columns, curves, heat_map, rows
-from discreet.report.svg import element, picture
 
 MOST_LYING = 30
 MOST_BARS = 200

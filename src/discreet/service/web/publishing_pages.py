@@ -10,9 +10,9 @@ from fastapi import APIRouter, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from discreet.charts.scale import shown
 from discreet.errors import BadInput, BadSchema, DiscreetError
 from discreet.releases import Plan
-from discreet.report.scale import shown
 from discreet.service.accounts import Role, Session
 from discreet.service.api.callers import FORM_KEY_HEADER, desk_of
 from discreet.service.api.errors import message_of

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from discreet.artifacts.answers import Answers
+from discreet.charts.columns import histogram_figure
 from discreet.errors import DiscreetError
 from discreet.questions.dialects.statement import sql_name
 from discreet.report import render_report
-from discreet.report.drawing import histogram_figure
 from discreet.service.accounts import Session
 from discreet.service.api.callers import desk_of
 from discreet.service.api.errors import message_of, status_of

@@ -14,8 +14,8 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
 from discreet import __version__
+from discreet.charts.scale import shown
 from discreet.privacy.budget import Budget
-from discreet.report.scale import shown
 from discreet.service.accounts import Role, Session
 from discreet.service.limits.refusals import NotFound
 

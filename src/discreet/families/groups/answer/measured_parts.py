@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from discreet.answering.library import Library
 from discreet.artifacts.release import Part
 from discreet.families.groups.queries.classes import ByGroup
+from discreet.families.shared.answer.library import Library
 
 
 def measured_parts(library: Library, query_class: ByGroup, kind: str) -> Iterator[Part]:

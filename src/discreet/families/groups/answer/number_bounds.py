@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.artifacts.release import Part
 from discreet.errors import NotAnswerable
 from discreet.families.groups.answer.measured_parts import measured_parts
@@ -18,6 +17,7 @@ from discreet.families.groups.answer.noisy_columns import (
     noisy_columns,
 )
 from discreet.families.groups.queries.classes import ByGroup, GroupedMeans
+from discreet.families.shared.answer.library import Library
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
 

@@ -11,7 +11,6 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.evidence import Evidence
 from discreet.answering.readings import Reading
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
@@ -20,6 +19,7 @@ from discreet.errors import NotAnswerable
 from discreet.families.groups.answer.drawn_groups import DrawnGroups
 from discreet.families.groups.answer.noisy_columns import GroupedColumn, Sums, noisy_columns
 from discreet.families.groups.answer.taken_groups import TakenGroups, group_notes, left_out
+from discreet.families.shared.answer.evidence import Evidence
 from discreet.families.shared.estimate.combination import Terms
 from discreet.privacy.exact import confidence_level
 from discreet.schema import Schema, keeps_every_row

@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.errors import NotAnswerable
 from discreet.families.groups.answer.measured_parts import measured_parts
@@ -23,6 +22,7 @@ from discreet.families.ranges.estimate.all_ranges import (
     level_leaves,
     strategy_leaves,
 )
+from discreet.families.shared.answer.library import Library
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
 

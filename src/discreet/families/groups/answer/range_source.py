@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.answering.estimates import Estimates, joined
-from discreet.answering.evidence import Evidence
 from discreet.answering.readings import Reading
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
@@ -21,6 +20,7 @@ from discreet.families.ranges.answer.joint_estimates import Sums, in_and_outside
 from discreet.families.ranges.answer.quantiles import quantile
 from discreet.families.ranges.answer.ranges import WHOLE_NOTE, bounded
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
+from discreet.families.shared.answer.evidence import Evidence
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
 from discreet.questions.conditions import asks_for_a_value, both, columns_named
 from discreet.questions.expressions import Call, Expression

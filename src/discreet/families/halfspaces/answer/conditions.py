@@ -21,7 +21,8 @@ import numpy as np
 from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import NotAnswerable
 from discreet.families.shared.estimate.public_random import generator
-from discreet.questions.cells.pieces import extents, pieces_of
+from discreet.questions.cells.cutting import pieces_of
+from discreet.questions.cells.ordered_pieces import extents
 from discreet.questions.conditions import Leaf, Node, Normal, normal_form, simple_of
 from discreet.questions.expressions import Expression, columns_of
 from discreet.questions.inequality import Inequality, inequality_of

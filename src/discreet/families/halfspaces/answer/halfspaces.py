@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.estimates import NO_GROUPS, Estimates, combined_note
-from discreet.answering.library import Library
 from discreet.answering.many_counts import ManyCounts
 from discreet.answering.readings import Reading, combined
 from discreet.answering.regions.region import Region
@@ -30,6 +29,7 @@ from discreet.families.halfspaces.estimate.prior import Comparison, public_bound
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
 from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import (
     Terms,
     halved,

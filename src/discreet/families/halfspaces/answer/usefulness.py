@@ -25,7 +25,6 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.answering.usefulness import TRIVIAL
 from discreet.artifacts.measurement import Measurement
 from discreet.errors import NotAnswerable
@@ -33,9 +32,10 @@ from discreet.families.halfspaces.answer.cells import Cells, Grid, Leaves
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource
 from discreet.families.halfspaces.estimate.cut_rows import most_cut, most_inside
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.laws.sums import spread_factor
-from discreet.questions.cells.pieces import extents
+from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import OrderedColumn
 
 ITSELF = "noise law of sums of cells, and the union bound over all divisions of the cells by planes (Cover 1965)"

@@ -20,7 +20,7 @@ from discreet.families.halfspaces.estimate.prior import (
     random_halfspaces,
     uniform_share,
 )
-from discreet.questions.cells.pieces import extents
+from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import OrderedColumn, Schema
 
 CANONICAL = 128

@@ -21,7 +21,7 @@ from discreet.families.halfspaces.estimate.tree import TreeCells
 from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree, laplace_variance
 from discreet.families.shared.estimate.public_random import generator
 from discreet.queries.tree import Tree
-from discreet.questions.cells.pieces import extents
+from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import OrderedColumn, Schema
 
 BIAS = 0.8

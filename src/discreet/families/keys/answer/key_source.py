@@ -11,8 +11,6 @@ import numpy as np
 
 from discreet.answering.asking import Asking
 from discreet.answering.estimates import Estimates
-from discreet.answering.evidence import Evidence
-from discreet.answering.library import Library
 from discreet.answering.named_values import NamedValues, PublishedColumn, published_schema
 from discreet.answering.readings import Reading
 from discreet.answering.regions.region import Region
@@ -30,6 +28,8 @@ from discreet.families.keys.estimate.unnamed import (
 )
 from discreet.families.keys.queries.classes import Keys
 from discreet.families.keys.queries.key_counts import MOST_KEYS, KeyCounts
+from discreet.families.shared.answer.evidence import Evidence
+from discreet.families.shared.answer.library import Library
 from discreet.questions.conditions import atoms, normal_form, simple_of
 from discreet.questions.expressions import Expression
 from discreet.schema import Schema, keeps_every_row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from discreet.errors import BadInput
 from discreet.questions.spelling import checked_weight, quoted, sql_name
@@ -21,6 +21,7 @@ class _OneNumber:
     column: str
     weight: Fraction = Fraction(1)
     name: ClassVar[str] = ""
+    function: ClassVar[Literal["avg", "sum"]]
 
     def __init__(self, column: str, *, weight: Fraction | int = 1) -> None:
         object.__setattr__(self, "column", column)
@@ -49,6 +50,7 @@ class Means(_OneNumber):
     """
 
     name: ClassVar[str] = "means"
+    function: ClassVar[Literal["avg", "sum"]] = "avg"
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -59,11 +61,11 @@ class Sums(_OneNumber):
     """
 
     name: ClassVar[str] = "sums"
+    function: ClassVar[Literal["avg", "sum"]] = "sum"
 
 
 def questions(part: Part, schema: Schema) -> list[str]:
     """The number itself."""
     asked = part.query_class
     assert isinstance(asked, _OneNumber)
-    function = "avg" if isinstance(asked, Means) else "sum"
-    return [f"SELECT {function}({sql_name(asked.column)}) FROM {sql_name(schema.dataset)}"]
+    return [f"SELECT {asked.function}({sql_name(asked.column)}) FROM {sql_name(schema.dataset)}"]

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.evidence import Evidence, measured_numbers
 from discreet.answering.readings import Reading
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
@@ -32,6 +31,7 @@ from discreet.families.predicates.queries.predicates import (
     read_conditions,
 )
 from discreet.families.predicates.queries.strategy import InequalityCounts, StrategyCounts
+from discreet.families.shared.answer.evidence import Evidence, measured_numbers
 from discreet.families.shared.estimate.combination import Terms
 from discreet.questions.expressions import Expression
 from discreet.questions.inequality import lone_inequality
@@ -87,7 +87,7 @@ class PredicateSource(Source):
         wanted = over_parts(self._schema, condition, found)
         if wanted is None:
             return None
-        if any(isinstance(each, Selection) for each in self._part.measurements):
+        if self._part.selections:
             return _modelled(self._part, wanted, found, confidence)
         return _solved(first, wanted, self._schema, confidence)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.evidence import Evidence
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.arrays import Bools, Integers
@@ -22,6 +21,7 @@ from discreet.families.predicates.queries.predicates import (
     partition,
     read_conditions,
 )
+from discreet.families.shared.answer.evidence import Evidence
 from discreet.schema import Schema, keeps_every_row
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.answering.usefulness import UNION
 from discreet.artifacts.answer import Answer, Covers
-from discreet.artifacts.measurement import Selection
 from discreet.families.predicates.queries.predicates import Predicates
+from discreet.families.shared.answer.library import Library
 from discreet.questions.dialects.sql import parse_question
 
 AT_ONCE = "the bound that the release's own mechanism gives for all its predicates at once"
@@ -22,7 +21,7 @@ def predicates_bound(
     together = any(
         isinstance(part.query_class, Predicates)
         and set(query_class.conditions) <= set(part.query_class.conditions)
-        and any(isinstance(each, Selection) for each in part.measurements)
+        and part.selections
         for part in library.release.parts
     )
     name = '"' + library.schema.dataset.replace('"', '""') + '"'

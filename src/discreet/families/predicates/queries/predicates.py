@@ -18,8 +18,10 @@ import numpy as np
 
 from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import BadInput, BadQuestion
+from discreet.questions.cells.cutting import pieces_of
 from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, cell_bits
-from discreet.questions.cells.pieces import Pieces, extents, pieces_of
+from discreet.questions.cells.ordered_pieces import extents
+from discreet.questions.cells.pieces import Pieces
 from discreet.questions.conditions import (
     Leaf,
     Normal,

@@ -8,13 +8,13 @@ from itertools import product
 
 import numpy as np
 
-from discreet.answering.evidence import Evidence
 from discreet.arrays import Codes, Floats
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
 from discreet.families.ranges.answer.ranges import CountsRanges
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.queries.ranges import Ranges
+from discreet.families.shared.answer.evidence import Evidence
 from discreet.schema import Schema
 
 BUCKET_NOTE = (

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.answering.evidence import Evidence
 from discreet.arrays import Codes, Floats, Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
@@ -16,6 +15,7 @@ from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.all_ranges import ROUNDING, all_ranges_bound, strategy_leaves
 from discreet.families.ranges.estimate.cell_strategies import CellIntervals, cell_intervals
 from discreet.families.ranges.queries.cell_strategy import CellStrategy
+from discreet.families.shared.answer.evidence import Evidence
 from discreet.privacy.laws import NoiseLaw
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.box_usefulness import THEOREM as BOX_THEOREM
 from discreet.families.ranges.answer.box_usefulness import box_bound
@@ -19,6 +18,7 @@ from discreet.families.ranges.answer.usefulness import interval_bound
 from discreet.families.ranges.estimate.all_ranges import ROUNDING, all_ranges_bound, level_leaves
 from discreet.families.ranges.estimate.all_ranges import THEOREM as CELL_THEOREM
 from discreet.families.ranges.queries.ranges import Ranges
+from discreet.families.shared.answer.library import Library
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.blocks import BlockCounts
 

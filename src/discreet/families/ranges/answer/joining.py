@@ -29,7 +29,7 @@ from discreet.privacy.laws.exact_sums import kurtosis_of
 from discreet.schema import keeps_every_row
 
 if TYPE_CHECKING:
-    from discreet.answering.library import Library
+    from discreet.families.shared.answer.library import Library
 
 MOST_HALVED = 1 << 16
 """Cells of a column of which trees and tables are made to agree."""

@@ -17,7 +17,6 @@ from typing import Protocol
 import numpy as np
 
 from discreet.answering.estimates import Estimates, joined
-from discreet.answering.evidence import Evidence
 from discreet.answering.verification.verify_tree import tree_epsilon
 from discreet.arrays import Bools, Codes, Floats, Integers
 from discreet.artifacts.measurement import Measurement
@@ -37,6 +36,7 @@ from discreet.families.ranges.estimate.tree_intervals import IntervalIndex, Rang
 from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree, full_layers, layers_of
 from discreet.families.ranges.estimate.tree_nodes import TreeNodes
 from discreet.families.ranges.queries.ranges import Ranges, measured_tree, range_tree
+from discreet.families.shared.answer.evidence import Evidence
 from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.blocks import BlockCounts
 from discreet.schema import Schema

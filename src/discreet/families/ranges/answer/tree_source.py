@@ -9,7 +9,6 @@ from math import prod
 import numpy as np
 
 from discreet.answering.estimates import NO_GROUPS, Estimates, combined_note
-from discreet.answering.library import Library
 from discreet.answering.readings import Reading
 from discreet.answering.regions.ends import value_codes, whole_codes
 from discreet.answering.regions.region import BoxRegions, RangeRegions, Region
@@ -26,6 +25,7 @@ from discreet.families.ranges.answer.quantiles import quantile
 from discreet.families.ranges.answer.ranges import bounded, count_between
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.queries.ranges import Intervals
+from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.counting import DECLARED_NOTE
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
 from discreet.questions.cells.impossible import covers_box, rules_over

@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.library import Library
 from discreet.answering.regions.region import Region
 from discreet.answering.regions.selecting import select
 from discreet.answering.source import Source
 from discreet.errors import NotAnswerable
+from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.counting import count_rows
 from discreet.families.tables.answer.linear_tables import LinearTable
 from discreet.families.tables.answer.table_source import ADDITIVE_NOTE, by_group, group_axes

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.library import Library
 from discreet.answering.regions.public_total import counted_down
 from discreet.answering.regions.region import CellRegions, RangeRegions
 from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.families.ranges.answer.joined_ranges import JoinedSource
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.counting import around
 from discreet.families.tables.answer.cut_cells import partial_cells
 from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
 from discreet.questions.cells.impossible import impossible_rows
-from discreet.questions.cells.pieces import extents
+from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import NumberColumn, OrderedColumn, keeps_every_row
 from discreet.schema.limits import MOST_CELLS
 

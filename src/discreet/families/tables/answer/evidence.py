@@ -9,11 +9,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from discreet.answering.evidence import Evidence, NoisyTable, measured_numbers
 from discreet.arrays import Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ANSWERS, AS_MEASURED, TOGETHER, Part, Release
 from discreet.errors import BadInput, BadRelease
+from discreet.families.shared.answer.evidence import Evidence, NoisyTable, measured_numbers
 from discreet.families.tables.answer.agreement import Agreement
 from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.answer.models.usual_errors import UsualErrors

@@ -34,7 +34,7 @@ from discreet.questions.inequality import lone_inequality
 from discreet.schema import keeps_every_row
 
 if TYPE_CHECKING:
-    from discreet.answering.library import Library
+    from discreet.families.shared.answer.library import Library
 
 MOST_TRIED = 2000
 """Sets of splits that are looked through for one question."""

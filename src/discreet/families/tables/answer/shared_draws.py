@@ -11,11 +11,11 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from discreet.answering.library import Library
 from discreet.answering.regions.public_total import weights_counted_down
 from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Floats
 from discreet.artifacts.answers import SharedDraws
+from discreet.families.shared.answer.library import Library
 from discreet.privacy.laws import NoiseLaw
 from discreet.questions.cells.impossible import declares_empty_cells
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.answering.library import Library
 from discreet.answering.regions.selecting import Selection, select
 from discreet.arrays import Floats
 from discreet.errors import NotAnswerable
+from discreet.families.shared.answer.library import Library
 from discreet.questions.dialects.sql import parse_question
 from discreet.questions.spelling import sql_name
 

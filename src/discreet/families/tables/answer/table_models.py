@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from discreet.answering.evidence import reduced
-from discreet.answering.library import Library
 from discreet.arrays import Floats
+from discreet.families.shared.answer.evidence import reduced
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.tables.answer.evidence import published_model
 from discreet.families.tables.answer.linear_tables import WeightedTable

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.evidence import NoisyCount, NoisySum
-from discreet.answering.library import Library
 from discreet.answering.readings import Reading, combined
 from discreet.answering.regions.public_total import counted_down
 from discreet.answering.regions.selecting import Selection, select
+from discreet.families.shared.answer.evidence import NoisyCount, NoisySum
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import Terms
 from discreet.families.tables.answer.sums.summing import MOST_WEIGHTED
 from discreet.privacy.exact import Exactable

@@ -9,8 +9,6 @@ from math import prod
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.evidence import NoisyCount, NoisySum
-from discreet.answering.library import Library
 from discreet.answering.readings import Reading
 from discreet.answering.regions.region import CellRegions, RangeRegions, Region
 from discreet.answering.regions.selecting import Selection, select
@@ -22,6 +20,8 @@ from discreet.families.groups.queries.classes import MOST_COLUMNS as MOST_BY
 from discreet.families.groups.queries.classes import GroupedMeans, GroupedSums
 from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.answer.joining import total_of
+from discreet.families.shared.answer.evidence import NoisyCount, NoisySum
+from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import halved
 from discreet.families.tables.answer.batches import TableBatches
 from discreet.families.tables.answer.counting import (

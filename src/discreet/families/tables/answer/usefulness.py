@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.asking import Asking
-from discreet.answering.library import Library
 from discreet.answering.usefulness import UNION
 from discreet.arrays import Floats
+from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.answer.parities import parity_half_width
 from discreet.families.tables.queries.marginals import Marginals

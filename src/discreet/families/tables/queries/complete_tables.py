@@ -34,6 +34,7 @@ class CompleteTable:
     columns: tuple[str, ...]
     kept: tuple[str, ...]
     kind: ClassVar[str] = "complete-table"
+    is_table: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) != len(self.columns):

@@ -16,9 +16,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.answering.evidence import Evidence
 from discreet.arrays import Floats
 from discreet.artifacts.release import ErrorClaim, Part
+from discreet.families.shared.answer.evidence import Evidence
 from discreet.families.shared.release.protocol import of_type
 from discreet.families.tables.answer.agreement import AgreedTables
 from discreet.families.tables.answer.evidence import (

@@ -19,7 +19,8 @@ from discreet.arrays import Floats
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.halving import reach_of_cells, reach_outside
 from discreet.questions.cells.pieces import Pieces
-from discreet.questions.cells.reach import NULL, Reach, numbers, one, reach_of
+from discreet.questions.cells.reach import NULL, Reach, numbers, one
+from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.expression_bounds import CLAMPED
 from discreet.questions.expressions import Call, ColumnValue, Expression, columns_of
 from discreet.questions.question import middle_of

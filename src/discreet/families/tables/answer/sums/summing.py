@@ -16,10 +16,10 @@ import math
 import numpy as np
 
 from discreet.answering.estimates import Estimates
-from discreet.answering.evidence import NoisySum
 from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Bools, Floats
 from discreet.errors import NotAnswerable
+from discreet.families.shared.answer.evidence import NoisySum
 from discreet.families.shared.estimate.combination import (
     Term,
     half_width,

@@ -1,0 +1,190 @@
+"""What the parts of a release have measured: tables, sums, counts, residuals, trees, grids and models.
+
+Each part contributes its `Evidence`, as the family of its kind says. The evidence of all parts is put together in a
+`Library`, and sources answer from that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import Part, Release
+from discreet.families.tables.queries.cell_count import CellCount
+from discreet.families.tables.queries.complete_tables import CompleteTable
+from discreet.families.tables.queries.parities import Parity
+from discreet.families.tables.queries.residuals import BinnedTable, Residual
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.blocks import GridCounts
+from discreet.queries.measurable import ClampedSum, Marginal, PresentCount
+from discreet.schema import Schema
+
+if TYPE_CHECKING:
+    from discreet.answering.named_values import NamedValues
+    from discreet.answering.source import Source
+    from discreet.answering.synthesis.drawn_rows import DrawsRows
+    from discreet.families.ranges.answer.buckets import BucketSource
+    from discreet.families.ranges.answer.ranges import RangeSource
+    from discreet.families.tables.answer.agreement import Agreement
+    from discreet.families.tables.answer.models.model_table import ModelTable
+    from discreet.families.tables.estimate.whole_tables import WholeCounts
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyTable:
+    """Every cell of a marginal, each with its own draw of `law`."""
+
+    columns: tuple[str, ...]
+    counts: npt.NDArray[np.int64]
+    law: NoiseLaw
+    complete_over: tuple[str, ...] = ()
+    """The columns that a row needs a cell in to be in this table, or in any smaller one; none: those of each table itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoisySum:
+    """`value` / grid = the sum of (clamped column - center), each value rounded to 1/grid, plus noise."""
+
+    column: str
+    grid: int
+    center: Fraction
+    value: int
+    law: NoiseLaw
+    rounds: bool
+    """Whether rounding to the grid changes values."""
+    count: NoisyCount | None
+    """The noisy count measured beside it, if the mean is to be divided by that."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyCount:
+    """How many rows have a value in the domain of `column`: those that a sum adds up."""
+
+    column: str
+    value: int
+    law: NoiseLaw
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyGrid:
+    """Every block of a grid over some columns, each with its own draw of `law`."""
+
+    query: GridCounts
+    counts: npt.NDArray[np.int64]
+    law: NoiseLaw
+    place: int = 0
+    """The place of its part in the release."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """All that a part of a release contributes, or all parts together."""
+
+    tables: list[NoisyTable] = field(default_factory=list)
+    sums: list[NoisySum] = field(default_factory=list)
+    counts: list[NoisyCount] = field(default_factory=list)
+    ranges: list[RangeSource | BucketSource] = field(default_factory=list)
+    residuals: list[Measurement] = field(default_factory=list)
+    models: list[ModelTable] = field(default_factory=list)
+    whole: list[WholeCounts] = field(default_factory=list)
+    """Tables of whole counts that a part's tables are read from, so that all of them agree."""
+    agreement: list[Agreement] = field(default_factory=list)
+    """How a part's answers add up, where they are not read from a whole table."""
+    grids: list[NoisyGrid] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    """What answers for itself, without the evidence of other parts."""
+    drawn: list[DrawsRows] = field(default_factory=list)
+    """What synthetic rows are drawn from, beside tables and ranges."""
+    named: list[NamedValues] = field(default_factory=list)
+    """Values that are published by name, of columns that declare none."""
+    spreads_evenly: bool = False
+
+    @property
+    def is_of_tables(self) -> bool:
+        return bool(self.tables or self.residuals or self.counts)
+
+    def add(self, other: Evidence) -> None:
+        self.tables += other.tables
+        self.sums += other.sums
+        self.counts += other.counts
+        self.ranges += other.ranges
+        self.residuals += other.residuals
+        self.models += other.models
+        self.whole += other.whole
+        self.agreement += other.agreement
+        self.grids += other.grids
+        self.sources += other.sources
+        self.drawn += other.drawn
+        self.named += other.named
+        self.spreads_evenly |= other.spreads_evenly
+
+
+def measured_numbers(part: Part, schema: Schema, place: int = 0) -> Evidence:
+    """What the additive measurements of a part say, whatever algorithm made them."""
+    found = Evidence()
+    sums: list[Measurement] = []
+    for measurement in part.noisy:
+        query = measurement.query
+        if isinstance(query, Marginal):
+            counts = measurement.values.reshape(query.shape(schema))
+            found.tables.append(NoisyTable(query.columns, counts, measurement.law))
+        elif isinstance(query, CompleteTable):
+            counts = measurement.values.reshape(query.shape(schema))
+            found.tables.append(NoisyTable(query.kept, counts, measurement.law, query.columns))
+        elif isinstance(query, ClampedSum):
+            sums.append(measurement)
+        elif isinstance(query, GridCounts):
+            counts = measurement.values.reshape(query.shape(schema))
+            found.grids.append(NoisyGrid(query, counts, measurement.law, place))
+        elif isinstance(query, Residual | BinnedTable | Parity):
+            found.residuals.append(measurement)
+        elif (column := _counted_column(query, schema)) is not None:
+            found.counts.append(NoisyCount(column, int(measurement.values[0]), measurement.law))
+    for measurement in sums:
+        query = measurement.query
+        assert isinstance(query, ClampedSum)
+        beside = [count for count in found.counts if count.column == query.column]
+        whole = schema.column(query.column).kind in ("integer", "boolean")
+        found.sums.append(
+            NoisySum(
+                column=query.column,
+                grid=query.grid,
+                center=query.center,
+                value=int(measurement.values[0]),
+                law=measurement.law,
+                rounds=not whole or (query.grid * query.center).denominator != 1,
+                count=beside[0] if beside else None,
+            )
+        )
+    return found
+
+
+def _counted_column(query: object, schema: Schema) -> str | None:
+    """The column whose values in the domain a one-number query counts."""
+    if isinstance(query, PresentCount):
+        return schema.column(query.column).name
+    if isinstance(query, CellCount) and len(query.columns) == 1:
+        column = schema.column(query.columns[0])
+        if set(query.cells) == set(range(column.value_cells)):
+            return column.name
+    return None
+
+
+def numbers_of(part: Part, place: int, release: Release) -> Evidence:
+    """The contribution of a part that is its measured numbers, and nothing else."""
+    return measured_numbers(part, release.schema, place)
+
+
+def reduced(table: NoisyTable, columns: tuple[str, ...]) -> npt.NDArray[np.int64]:
+    """The table summed to `columns`, in their order."""
+    axes = tuple(a for a, name in enumerate(table.columns) if name not in columns)
+    kept = [name for name in table.columns if name in columns]
+    reduced = table.counts.sum(axis=axes, dtype=np.int64) if axes else table.counts
+    return np.transpose(reduced, [kept.index(name) for name in columns])

@@ -1,0 +1,68 @@
+"""Synthetic rows of the tables: from whole counts where the release has them, else from a model of all tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.answering.synthesis.drawn_rows import Nulls
+from discreet.artifacts.answer import Answer
+from discreet.families.shared.answer.library import Library
+from discreet.families.tables.answer.table_models import model_of_tables
+from discreet.families.tables.estimate.clique_tree import most_even_rows
+from discreet.families.tables.estimate.fitting import RowModel
+from discreet.families.tables.estimate.mixture import Mixture
+from discreet.families.tables.estimate.settling import settle, tables_side_by_side, wanted_pairs
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableRows:
+    """Rows drawn from all tables at once."""
+
+    columns: tuple[str, ...]
+    rows: float
+    draw: Callable[[int, Generator], Integers]
+    counts_every_row: ClassVar[bool] = True
+    nulls: ClassVar[Nulls] = "as counted"
+
+
+def rows_of_tables(library: Library, counted: Answer | None) -> list[TableRows]:
+    """One for all tables, if there are any."""
+    whole = library.whole
+    if whole is not None:
+        return [TableRows(tuple(whole.columns), whole.total, whole.drawn)]
+    found = model_of_tables(library)
+    if found is None:
+        return []
+    model, names, rows = found
+    return [TableRows(tuple(names), rows, partial(_settled, library, model, names))]
+
+
+def _settled(
+    library: Library, model: RowModel, names: list[str], many: int, public: Generator
+) -> Integers:
+    """Rows of a model, moved to where its tables and the measured ones want them.
+
+    A mixture may hold dependences of three columns and more that its pairs do not imply, and nobody
+    measured. So its rows are drawn from the most even model of its pairs instead.
+    """
+    wanted = wanted_pairs(model, library.all_tables, names, many)
+    if wanted is None:
+        return model.sample(many, public)
+    sizes = [library.schema.column(name).cells for name in names]
+    if isinstance(model, Mixture) and many:
+        codes = most_even_rows(sizes, tables_side_by_side(wanted, sizes), many, public)
+    else:
+        codes = model.sample(many, public)
+    settle(codes, sizes, wanted, public)
+    return codes

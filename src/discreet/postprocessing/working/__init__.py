@@ -1,0 +1,1 @@
+"""From the answers to a statement's questions to its result."""

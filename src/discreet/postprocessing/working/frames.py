@@ -1,0 +1,50 @@
+"""Tables while they are worked out: a result, and what an expression can see of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from discreet.postprocessing.across import Groups
+from discreet.postprocessing.rows import Places
+from discreet.postprocessing.values import Labels, Numbers, Value
+
+
+@dataclass(slots=True, eq=False)
+class Result:
+    """A table that was worked out: columns of values, and what to know of them."""
+
+    names: list[str]
+    values: list[Value]
+    rows: int
+    notes: dict[str, None]
+    shows: int = 0
+    """How many columns are shown; the others only sort."""
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """What an expression can see: the rows of a source, or the groups that they are put into."""
+
+    rows: int
+    keys: list[Value]
+    measures: dict[tuple[int, int], Numbers]
+    fields: list[Value]
+    inner: Frame | None = None
+    """The rows behind the groups."""
+    groups: Groups | None = None
+
+    def taken(self, places: Places) -> Frame:
+        return replace(
+            self,
+            rows=len(places),
+            keys=[each.taken(places) for each in self.keys],
+            measures={name: each.taken(places) for name, each in self.measures.items()},
+            fields=[each.taken(places) for each in self.fields],
+            groups=None if self.groups is None else [self.groups[place] for place in places],
+        )
+
+
+def plain_values(value: Value) -> list[Any]:
+    """The values of a column, one by one."""
+    return list(value.values) if isinstance(value, Labels) else value.estimate.tolist()

@@ -1,0 +1,163 @@
+"""Does the work of a statement: from the answers of its questions to its result.
+
+Filters, orders and limits go by the estimates. Where an interval leaves it open on which side of a filter
+a row lies, or which of two rows comes first, a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from discreet.errors import BadQuestion
+from discreet.postprocessing import logic
+from discreet.postprocessing.plan import (
+    Declared,
+    Expression,
+    Measured,
+    OneRow,
+    Select,
+    Table,
+    Union,
+)
+from discreet.postprocessing.rows import partitioned, sorted_places, stacked, unplaced
+from discreet.postprocessing.working.expressions import ExpressionWork
+from discreet.postprocessing.working.frames import Frame, Result
+from discreet.postprocessing.working.measured_groups import MeasuredGroups
+from discreet.postprocessing.working.open_places import note_open_order, note_open_sides
+
+EMPTY_GROUPS = (
+    "Every group that the schema declares is a row of the subquery, also one that no row of the table is in, such as "
+    "(other) and null: whether one is empty is hidden, so none is left out. To take only groups that you name, write "
+    "WHERE column IN (...) behind the subquery."
+)
+
+
+class Work(ExpressionWork):
+    """The work on one statement's answers, at some levels of confidence."""
+
+    def __init__(self, groups: MeasuredGroups) -> None:
+        super().__init__(groups.levels)
+        self._measured_groups = groups
+
+    def result(self, table: Table) -> Result:
+        """What a table is worked out to."""
+        if isinstance(table, Select):
+            return self._select(table)
+        parts = [self.result(each) for each in table.tables]
+        found = self._united(parts)
+        return self._distinct(found) if table.is_distinct else found
+
+    def _select(self, select: Select) -> Result:
+        notes: dict[str, None] = {}
+        frame = self._frame(select, notes)
+        if select.having is not None:
+            frame = self._filtered(frame, select.having, "HAVING", notes)
+        values = [self._value(each.value, frame) for each in select.outputs]
+        if select.qualify is not None:
+            condition = logic.truths(self._value(select.qualify, frame))
+            kept = np.flatnonzero(logic.holds(condition))
+            frame, values = frame.taken(kept), [each.taken(kept) for each in values]
+        sort_keys = [self._value(each.key, frame) for each in select.order]
+        found = Result(
+            [each.name for each in select.outputs],
+            values,
+            frame.rows,
+            notes,
+            sum(not each.is_hidden for each in select.outputs),
+        )
+        if select.is_distinct:
+            if sort_keys:
+                found.values += sort_keys
+                found = self._distinct(found)
+                sort_keys = found.values[len(select.outputs) :]
+                del found.values[len(select.outputs) :]
+            else:
+                found = self._distinct(found)
+        if sort_keys:
+            last = np.zeros(found.rows, dtype=np.bool_)
+            if not self._measured_groups.is_added_up(sort_keys[0]):
+                last = unplaced(sort_keys[0])
+            order = sorted_places(sort_keys, select.order, found.rows, last)
+            note_open_order(sort_keys, select, order, notes)
+            if last.any():
+                notes[
+                    f"For {int(last.sum()):,} of {found.rows:,} rows the noise leaves the place in the order fully open, as "
+                    "it does for a mean of a group that may hold no row. They come last."
+                ] = None
+            found.values = [each.taken(order) for each in found.values]
+        if select.limit is not None or select.offset:
+            stop = None if select.limit is None else select.offset + select.limit
+            kept = np.arange(found.rows)[select.offset : stop]
+            found.values = [each.taken(kept) for each in found.values]
+            found.rows = len(kept)
+        return found
+
+    def _frame(self, select: Select, notes: dict[str, None]) -> Frame:
+        source = select.source
+        if isinstance(source, OneRow):
+            return Frame(1, [], {}, [])
+        if isinstance(source, Declared):
+            return self._measured_groups.declared(source, notes)
+        if isinstance(source, Measured):
+            return self._measured_groups.measured(source, notes)
+        inside = self.result(source)
+        notes |= inside.notes
+        frame = Frame(inside.rows, [], {}, inside.values)
+        if select.keys is not None and _has_groups(source):
+            notes[EMPTY_GROUPS] = None
+        if select.where is not None:
+            frame = self._filtered(frame, select.where, "WHERE", notes)
+        return frame if select.keys is None else self._grouped(frame, select.keys)
+
+    def _grouped(self, frame: Frame, keys: Sequence[Expression]) -> Frame:
+        """The rows of a result, put into groups; without keys they are one group."""
+        values = [self._value(each, frame) for each in keys]
+        groups = partitioned(values, frame.rows)
+        if not keys:
+            groups = [np.arange(frame.rows)]
+        first = np.array([each[0] for each in groups if len(each)], dtype=np.int64)
+        own = [each.taken(first) for each in values] if keys else []
+        return Frame(len(groups), own, {}, [], inner=frame, groups=groups)
+
+    def _filtered(
+        self, frame: Frame, condition: Expression, what: str, notes: dict[str, None]
+    ) -> Frame:
+        found = logic.truths(self._value(condition, frame))
+        kept = np.flatnonzero(logic.holds(found))
+        note_open_sides(found, frame, what, notes)
+        return frame.taken(kept)
+
+    def _distinct(self, found: Result) -> Result:
+        places = [
+            int(each[0])
+            for each in partitioned(found.values[: found.shows] or found.values, found.rows)
+        ]
+        kept = np.array(places, dtype=np.int64)
+        return replace(found, values=[each.taken(kept) for each in found.values], rows=len(kept))
+
+    def _united(self, parts: list[Result]) -> Result:
+        width = parts[0].shows
+        if any(each.shows != width for each in parts):
+            raise BadQuestion("The parts of a UNION have different numbers of columns.")
+        hidden = min(len(each.values) for each in parts)
+        notes: dict[str, None] = {}
+        for each in parts:
+            notes |= each.notes
+        values = [
+            stacked([each.values[place] for each in parts], self._levels) for place in range(hidden)
+        ]
+        return Result(
+            parts[0].names[:hidden], values, sum(each.rows for each in parts), notes, width
+        )
+
+
+def _has_groups(table: Select | Union) -> bool:
+    """Whether the rows of a result are groups of a question."""
+    if isinstance(table, Union):
+        return any(_has_groups(each) for each in table.tables)
+    if isinstance(table.source, Select | Union):
+        return table.keys is None and _has_groups(table.source)
+    return isinstance(table.source, Measured) and bool(table.source.keys)

@@ -1,0 +1,1 @@
+"""What an expression may be, by interval arithmetic on its parts."""

@@ -1,0 +1,66 @@
+"""Between which values an expression lies while its columns move within given stretches.
+
+A stretch of a column is a `Reach`: a least and a greatest number, or a set of texts or truth values, and
+whether null is among them. The reach of an expression holds every value that it can take there; it may
+hold more, never less. Of single values it is the single value itself, so this is also what an expression
+means for one row (see `expressions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from discreet.questions.cells.reach import NULL, Operation, Reach, Scalar, joined, one
+from discreet.questions.cells.reaching import arithmetic, calendar, casts, choices, comparisons
+from discreet.questions.cells.reaching import texts as of_texts
+from discreet.questions.cells.reaching.units import fitted
+from discreet.questions.expressions import Call, ColumnValue, Constant, Expression
+
+
+def value_of(expression: Expression, row: Mapping[str, Scalar]) -> Scalar:
+    """The value of an expression for one row of values."""
+    return reach_of(expression, {name: one(value) for name, value in row.items()}).only
+
+
+def reach_of(node: Expression, where: Mapping[str, Reach]) -> Reach:
+    """What `node` may be while its columns are where `where` says."""
+    if isinstance(node, Constant):
+        return one(node.value)
+    if isinstance(node, ColumnValue):
+        return where[node.column]
+    if node.name == "case":
+        return _case(node, where)
+    parts = [reach_of(argument, where) for argument in node.arguments]
+    whole = _WHOLE.get(node.name)
+    if whole is not None:
+        return whole(node, parts)
+    # Everything else is null where an argument is, and has a value only where all of them have one.
+    null = any(part.null for part in parts)
+    if not all(part.has_value for part in parts):
+        return NULL
+    found = _STRICT[node.name](node, parts)
+    return found if found.null or not null else found._replace(null=True)
+
+
+def _case(node: Call, where: Mapping[str, Reach]) -> Reach:
+    found: list[Reach] = []
+    pairs = node.arguments[:-1]
+    for condition, value in zip(pairs[::2], pairs[1::2], strict=True):
+        truth = reach_of(condition, where)
+        if True in truth.options:
+            found.append(fitted(reach_of(value, where), value.type, node.type))
+        if truth.options == {True} and not truth.null:
+            return joined(found)
+    otherwise = node.arguments[-1]
+    return joined([*found, fitted(reach_of(otherwise, where), otherwise.type, node.type)])
+
+
+_WHOLE: dict[str, Operation] = {**comparisons.SAYING_WHAT_NULLS_DO, **choices.SAYING_WHAT_NULLS_DO}
+"""Operations that say for themselves what a null does."""
+_STRICT: dict[str, Operation] = {
+    **comparisons.STRICT,
+    **arithmetic.STRICT,
+    **of_texts.STRICT,
+    **casts.STRICT,
+    **calendar.STRICT,
+}

@@ -1,0 +1,1 @@
+"""SQL to one tree of expressions, for WHERE and for the keys of GROUP BY."""

@@ -1,0 +1,139 @@
+"""Arithmetic and functions of numbers: round, roots, logarithms, powers, width_bucket."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from discreet.errors import BadQuestion
+from discreet.questions.dialects.statement import bare
+from discreet.questions.expressions import NUMERIC, Call, Constant, Expression
+from discreet.questions.literals import described, folded_constant
+from discreet.questions.reading.comparisons import ComparisonReader
+from discreet.questions.reading.moments import MomentReader
+
+ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%"}
+"""By the parser's names of them."""
+POWERS = range(1, 9)
+"""Whole powers that are written out as products."""
+LONGEST_ROUNDING = 15
+"""Digits after the point that `round` keeps, or before it."""
+
+
+class NumberReader(ComparisonReader, MomentReader):
+    """Reads numbers; an INTERVAL is moved by + and - too."""
+
+    def _arithmetic(self, node: Any, depth: int) -> Expression:
+        name = ARITHMETIC[type(node).__name__]
+        if type(bare(node.expression)) is self.exp.Interval and name in ("+", "-"):
+            return self._moved(self.read(node.this, depth), bare(node.expression), name)
+        left, right = self.read(node.this, depth), self.read(node.expression, depth)
+        types = left.type, right.type
+        if name in ("+", "-") and types == ("date", "integer"):
+            return Call(name, (left, right), "date")
+        if name == "-" and types == ("date", "date"):
+            return Call(name, (left, right), "integer")
+        for part in (left, right):
+            if part.type not in (*NUMERIC, "null"):
+                raise BadQuestion(f"{name} takes numbers, and {described(part)} is not one.")
+        whole = types == ("integer", "integer") and name != "/"
+        return Call(name, (left, right), "integer" if whole else "number")
+
+    def _round(self, node: Any, depth: int) -> Expression:
+        value = self.read(node.this, depth)
+        self._check("round", value, NUMERIC)
+        self._plain(node, "this", "decimals")
+        if node.args.get("decimals") is None:
+            return Call("round", (value,), value.type)
+        digits = self.read(node.args["decimals"], depth)
+        if (
+            not isinstance(digits, Constant)
+            or not isinstance(digits.value, int)
+            or abs(digits.value) > LONGEST_ROUNDING
+        ):
+            raise BadQuestion("round(x, d) takes a whole number d from -15 to 15.")
+        if value.type == "integer":
+            if digits.value >= 0:
+                return value
+            value = Call("cast", (value,), "number")
+        return Call("round", (value, digits), "number")
+
+    def _real(self, name: str, inside: Any, depth: int) -> Expression:
+        value = self.read(inside, depth)
+        self._check(name, value, NUMERIC)
+        return folded_constant(Call(name, (value,), "number"))
+
+    def _logarithm(self, node: Any, depth: int) -> Expression:
+        """log(x) is to base 10, as in most databases; log(b, x) to base b."""
+        base: Expression = Constant(10, "integer")
+        inside = node.this
+        if node.expression is not None:
+            base, inside = self.read(node.this, depth), node.expression
+        if (
+            not isinstance(base, Constant)
+            or base.type not in NUMERIC
+            or float(base.value or 0) <= 1
+        ):
+            raise BadQuestion("log(base, x) takes a base above 1, which is a number.")
+        divisor = Constant(math.log(float(base.value or 0)), "number")
+        return Call("/", (self._real("ln", inside, depth), divisor), "number")
+
+    def _power(self, node: Any, depth: int) -> Expression:
+        """A whole power is a product; a power of one half is a root."""
+        raised, before = self.read(node.expression, depth), self.terms
+        value = self.read(node.this, depth)
+        self._check("power", value, NUMERIC)
+        known = raised.value if isinstance(raised, Constant) else None
+        if known == 0.5:
+            return self._real("sqrt", node.this, depth)
+        if isinstance(known, bool) or not isinstance(known, (int, float)) or known not in POWERS:
+            raise BadQuestion(
+                f"{self.clause} takes power(x, p) with p of 0.5 or a whole number from 1 to {POWERS[-1]}."
+            )
+        self.terms += (int(known) - 1) * (self.terms - before)  # it is written out so often
+        made = value
+        for _ in range(int(known) - 1):
+            made = Call("*", (made, value), value.type)
+        return made
+
+    def _bucket(self, node: Any, depth: int) -> Expression:
+        """width_bucket(x, low, high, n): 1 to n, 0 below `low`, and n + 1 from `high` on."""
+        self._plain(node, "this", "min_value", "max_value", "num_buckets")
+        parts = [
+            self.read(node.args[each], depth) for each in ("min_value", "max_value", "num_buckets")
+        ]
+        before = self.terms
+        value = self.read(node.this, depth)
+        self.terms += 3 * (self.terms - before)  # it is written out so often
+        self._check("width_bucket", value, NUMERIC)
+        low, high, many = parts
+        ends = [_number_in(each) for each in parts]
+        if not (
+            ends[0] < ends[1] and ends[2] >= 1 and isinstance(getattr(many, "value", 0.5), int)
+        ):
+            raise BadQuestion(
+                "width_bucket(x, low, high, n) takes two numbers, low below high, and a whole number n."
+            )
+        width = Constant((ends[1] - ends[0]) / ends[2], "number")
+        steps = Call("/", (Call("-", (value, low), "number"), width), "number")
+        place = Call("cast", (Call("floor", (steps,), "number"),), "integer")
+        one, beyond = Constant(1, "integer"), Constant(int(ends[2]) + 1, "integer")
+        inside = Call("least", (Call("+", (place, one), "integer"), many), "integer")
+        below, above = (
+            self._compared("<", [value, low]),
+            self._compared(">=", [value, high]),
+        )
+        unknown = Call("is null", (value,), "boolean")
+        nothing = Constant(None, "null")
+        return Call(
+            "case",
+            (unknown, nothing, below, Constant(0, "integer"), above, beyond, inside),
+            "integer",
+        )
+
+
+def _number_in(part: Expression) -> float:
+    """The number that a part is; NaN, which is neither below nor above any, of any other part."""
+    if isinstance(part, Constant) and part.type in NUMERIC and isinstance(part.value, (int, float)):
+        return float(part.value)
+    return math.nan

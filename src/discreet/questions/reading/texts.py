@@ -1,0 +1,106 @@
+"""Functions of texts: trim, substr, concat, and those that are worked out on declared values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from discreet.errors import BadQuestion
+from discreet.questions.dialects.statement import unrolled
+from discreet.questions.expressions import Call, Constant, Expression
+from discreet.questions.literals import folded_constant
+from discreet.questions.reading.walk import TreeReader
+from discreet.questions.text_functions import of_declared_values
+
+MOST_JOINED, LEAST_JOINED = 1 << 13, 64
+"""Letters of a joined text, shared out among its parts, and of each part at least: without an end, a thousand
+copies of one person's long text would fill an engine's memory."""
+
+
+class TextReader(TreeReader):
+    """Reads texts."""
+
+    def _trim(self, node: Any, depth: int) -> Expression:
+        self._plain(node, "this", "position")
+        value = self.read(node.this, depth)
+        position = str(node.args.get("position") or "BOTH").upper()
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(position, "trim")
+        self._check(name, value, ("text",))
+        return Call(name, (value,), "text")
+
+    def _substring(self, node: Any, depth: int) -> Expression:
+        self._plain(node, "this", "start", "length")
+        value = self.read(node.this, depth)
+        start = node.args.get("start")
+        length = node.args.get("length")
+        return self._cut_text(
+            value,
+            self.read(start, depth) if start is not None else Constant(1, "integer"),
+            self.read(length, depth) if length is not None else Constant(2**31 - 1, "integer"),
+        )
+
+    def _left(self, node: Any, depth: int) -> Expression:
+        first = Constant(1, "integer")
+        return self._cut_text(self.read(node.this, depth), first, self.read(node.expression, depth))
+
+    def _declared(self, name: str, node: Any, depth: int) -> Expression:
+        """A function that is worked out on declared values."""
+        places = ("expression", "substr", "delimiter", "part_index", "replacement")
+        self._plain(node, "this", *places)
+        more = [self.read(node.args[each], depth) for each in places if node.args.get(each)]
+        return self._of_declared(name, self.read(node.this, depth), more)
+
+    def _padded(self, node: Any, depth: int) -> Expression:
+        self._plain(node, "this", "expression", "fill_pattern", "is_left")
+        fill = node.args.get("fill_pattern")
+        more = [
+            self.read(node.expression, depth),
+            Constant(" ", "text") if fill is None else self.read(fill, depth),
+        ]
+        name = "lpad" if node.args.get("is_left") else "rpad"
+        return self._of_declared(name, self.read(node.this, depth), more)
+
+    def _of_declared(self, name: str, value: Expression, more: list[Expression]) -> Expression:
+        made = of_declared_values(name, value, more, self.schema)
+        if isinstance(made, Call):  # every declared value is listed in it
+            self.terms += sum(len(getattr(each, "arguments", ())) for each in made.arguments)
+        return made
+
+    def _cut_text(self, value: Expression, start: Expression, length: Expression) -> Expression:
+        self._check("substr", value, ("text",))
+        for part, least in ((start, 1), (length, 0)):
+            known = isinstance(part, Constant) and isinstance(part.value, int)
+            if not known or not least <= int(getattr(part, "value", 0) or 0) < 2**31:
+                raise BadQuestion(
+                    "substr(text, start, length) takes whole numbers: a start from 1 and a length from 0."
+                )
+        return Call("substr", (value, start, length), "text")
+
+    def _concat(self, node: Any, depth: int) -> Expression:
+        """CONCAT leaves nulls out."""
+        self._plain(node, "expressions", "safe", "coalesce")
+        parts = [self.read(one, depth) for one in node.expressions]
+        empty = Constant("", "text")
+        filled = [Call("coalesce", (self._as_text(one), empty), "text") for one in parts]
+        return _concatenated([folded_constant(one) for one in filled])
+
+    def _joined(self, node: Any, depth: int) -> Expression:
+        return _concatenated([self._as_text(self.read(one, depth)) for one in unrolled(node)])
+
+    def _as_text(self, value: Expression) -> Expression:
+        if value.type in ("integer", "boolean", "date"):
+            return folded_constant(Call("cast", (value,), "text"))
+        self._check("concat", value, ("text",))
+        return value
+
+
+def _concatenated(parts: Sequence[Expression]) -> Expression:
+    """The texts as one: of each as many letters as leave room for the others."""
+    ends = Constant(1, "integer"), Constant(longest_part(len(parts)), "integer")
+    cut = (folded_constant(Call("substr", (part, *ends), "text")) for part in parts)
+    return Call("concat", tuple(cut), "text")
+
+
+def longest_part(parts: int) -> int:
+    """How many letters of each of so many texts are joined."""
+    return max(LEAST_JOINED, MOST_JOINED // parts)

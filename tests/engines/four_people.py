@@ -1,0 +1,20 @@
+"""Four people, one of whom no declared cell fits, and what any engine counts of them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from discreet.engines import open_engine
+from discreet.schema import CategoryColumn, IntegerColumn, Schema
+
+CANARY = "CANARY-5521"
+SCHEMA = Schema(
+    dataset="people", columns=(IntegerColumn("age", 0, 9), CategoryColumn("sex", ("F", "M")))
+)
+TABLE = pa.table({"age": [1, 2, None, 40], "sex": ["F", "M", None, CANARY]})
+AGES, SEXES = [0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1], [1, 1, 1, 1]
+
+
+def counted(source: object, schema: Schema = SCHEMA) -> list[list[int]]:
+    with open_engine(source, schema) as engine:
+        return [counts.tolist() for counts in engine.marginals([("age",), ("sex",)])]

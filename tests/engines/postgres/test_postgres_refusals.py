@@ -1,0 +1,159 @@
+"""What of PostgreSQL is refused before a row is read: addresses, views, rules, types."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from discreet.engines import column_names_and_types, open_engine
+from discreet.errors import BadSource
+from discreet.schema import IntegerColumn, NumberColumn, Schema
+from tests.command_line import Done
+from tests.engines.four_people import CANARY, SCHEMA, counted
+from tests.postgres_server import READER, Server, named, server
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"postgresql://me:{CANARY}@host/db#t",
+        f"postgresql://host/db?password={CANARY}#t",
+        f"postgresql://host/db?sslpassword={CANARY}#t",
+    ],
+)
+def test_a_password_in_an_address_is_refused_and_not_repeated(
+    address: str, discreet: Callable[..., Done]
+) -> None:
+    with pytest.raises(BadSource, match="holds a password") as caught:
+        open_engine(address, SCHEMA)
+    assert CANARY not in str(caught.value)
+    done = discreet("schema", "draft", address)
+    assert done.code == 2 and CANARY not in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("postgresql://host/db", "names no table"),
+        ("postgresql://host/db#a.b.c", "does not name a table"),
+        ("postgresql://host:port/db#t", "cannot be read|cannot be opened"),
+        ("postgresql://nobody@127.0.0.1:1/db#t", r"cannot be opened: [^\n\t]*refused\. Nothing"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_refused(address: str, said: str) -> None:
+    with pytest.raises(BadSource, match=said):
+        open_engine(address, SCHEMA)
+
+
+def test_a_table_that_is_not_there_is_named_with_the_nearest_one(
+    postgres: Server, source: str
+) -> None:
+    table = source.partition("#")[2]
+    with pytest.raises(BadSource, match=rf"no table.*Did you mean '{table[:-1]}"):
+        open_engine(source[:-1] + "x", SCHEMA)
+    with pytest.raises(BadSource, match=r"lacks a column.*'age'"):
+        open_engine(source, Schema(dataset="p", columns=(IntegerColumn("aeg", 0, 9),)))
+
+
+REFUSED = {
+    "a view that computes": ("VIEW", "SELECT 10 / age AS age, sex FROM {table}", "choose columns"),
+    "a view that casts": ("VIEW", "SELECT sex::int AS age, sex FROM {table}", "choose columns"),
+    "a view that joins": ("VIEW", "SELECT a.age, b.sex FROM {table} a, {table} b", "choose columns"),
+    "a view that groups": ("VIEW", "SELECT max(age) AS age, sex FROM {table} GROUP BY 2", "choose columns"),
+    "a view that filters by a function": (
+        "VIEW", "SELECT * FROM {table} WHERE length(sex) = 1", "choose columns"
+    ),
+    "a view that takes some rows": ("VIEW", "SELECT * FROM {table} LIMIT 2", "choose columns"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused(
+    name: str, postgres: Server, source: str
+) -> None:
+    kind, query, said = REFUSED[name]
+    table = source.partition("#")[2]
+    one = named(postgres, "refused", f"CREATE {kind} refused AS {query.format(table=table)}")
+    try:
+        with pytest.raises(BadSource, match=said), open_engine(one, SCHEMA):
+            pass
+    finally:
+        postgres.execute(f"DROP {kind} refused")
+
+
+def test_row_security_foreign_files_and_columns_without_leave_are_refused(
+    postgres: Server, tmp_path: Path
+) -> None:
+    made = [
+        "CREATE TABLE secured (age int, sex text)",
+        "CREATE POLICY few ON secured USING (1 / age > 0)",
+        "ALTER TABLE secured ENABLE ROW LEVEL SECURITY",
+        "CREATE EXTENSION file_fdw",
+        "CREATE SERVER files FOREIGN DATA WRAPPER file_fdw",
+        "CREATE FOREIGN TABLE file (age int, sex text) SERVER files OPTIONS (filename '/nowhere')",
+        "CREATE TABLE closed (age int, sex text)",
+        f"GRANT SELECT (sex) ON closed TO {READER}",
+        f"GRANT SELECT ON secured, file TO {READER}",
+    ]
+    postgres.execute(*made)
+    try:
+        for name, said in (
+            ("secured", "row-level security"),
+            ("file", "foreign table of file_fdw"),
+            ("closed", "'age' may not be read"),
+        ):
+            with (
+                pytest.raises(BadSource, match=said),
+                open_engine(f"{postgres.address}#{name}", SCHEMA),
+            ):
+                pass
+    finally:
+        postgres.execute("DROP EXTENSION file_fdw CASCADE", "DROP TABLE secured, closed")
+
+
+def test_a_type_that_is_not_known_is_refused_and_one_without_values_counts_as_null(
+    postgres: Server,
+) -> None:
+    postgres.execute("CREATE TYPE weekday AS ENUM ('F', 'M')", "CREATE DOMAIN short AS smallint")
+    source = named(
+        postgres,
+        "typed",
+        "CREATE TABLE typed (age short, sex weekday, ages int[], seen bytea)",
+        "INSERT INTO typed VALUES (3, 'F', '{1}', 'x'), (12, 'M', '{}', ''), (NULL, NULL, NULL, NULL)",
+    )
+    try:
+        assert counted(source) == [[0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1], [1, 1, 0, 1]]
+        assert column_names_and_types(source) == [
+            ("age", "INT2"), ("sex", "ENUM"), ("ages", "ARRAY"), ("seen", "BYTEA"),
+        ]  # fmt: skip
+        odd = Schema(
+            dataset="t", columns=(IntegerColumn("seen", 0, 9), IntegerColumn("ages", 0, 9))
+        )
+        with open_engine(source, odd) as engine:
+            assert [one[-1] for one in engine.marginals([("seen",), ("ages",)])] == [3, 3]
+    finally:
+        postgres.execute("DROP TABLE typed", "DROP TYPE weekday", "DROP DOMAIN short")
+
+
+def test_a_type_whose_casts_the_database_lacks_is_refused_before_the_charge(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if money were taken for a number, which has no cast to a double."""
+    money = server().load(pa.table({"age": ["1"], "sex": ["F"]}), {"age": "money"})
+    number = Schema(dataset="t", columns=(NumberColumn("age", 0.0, 9.0, bits=2),))
+    from discreet.engines.postgres import dialect
+
+    families = {**dialect._FAMILIES, "integer": ("money",)}
+    monkeypatch.setattr(dialect, "_FAMILIES", families)
+    with pytest.raises(BadSource, match="cannot read a type"), open_engine(money, number):
+        pass
+
+
+def test_without_the_driver_the_fix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(BadSource, match=r"discreet\[postgres\]"):
+        open_engine("postgresql://host/db#t", SCHEMA)

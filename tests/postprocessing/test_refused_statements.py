@@ -1,0 +1,113 @@
+"""Statements that are refused: in words of SQL, with what to write instead, and before anything is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import discreet as dc
+from discreet.artifacts.answers import Answers
+from discreet.errors import BadQuestion
+
+REFUSED = {
+    "SELECT * FROM people": "never shown",
+    "SELECT age FROM people ORDER BY age LIMIT 5": "never shown",
+    "SELECT p.age FROM people p JOIN people q ON p.age = q.age": "declare a view",
+    "SELECT a.n / b.n FROM (SELECT count(*) AS n FROM people) a, (SELECT 2 AS n) b": "as a number",
+    "SELECT to_char(day, 'YYYY-MM') AS m, count(*) FROM people GROUP BY m": "strftime",
+    "SELECT date_format(day, '%Y') AS m, count(*) FROM people GROUP BY m": "strftime",
+    "SELECT strftime(day, '%j') AS m, count(*) FROM people GROUP BY m": "%Y, %m, %d",
+    "SELECT strftime(day, 'year') AS m, count(*) FROM people GROUP BY m": "'%Y-%m'",
+    f"SELECT strftime(day, '{'%d' * 30}') AS m, count(*) FROM people GROUP BY m": "40 letters",
+    "SELECT dayname(age) AS d, count(*) FROM people GROUP BY d": "takes a date",
+    "SELECT count(*) FROM elsewhere": "no table 'elsewhere'",
+    "SELECT town, age, count(*) FROM people GROUP BY town": "add it to GROUP BY",
+    "SELECT max(age) FROM people": "quantile",
+    "SELECT count(*) FROM people WHERE age > (SELECT avg(age) FROM people)": "subquery",
+    "SELECT avg(count(*)) FROM people GROUP BY town": "subquery",
+    "SELECT count(*) FROM people WHERE count(*) > 3": "HAVING",
+    "SELECT town, count(*) FROM people GROUP BY 7": "lists 2 columns",
+    "SELECT town, count(*) FROM people GROUP BY town ORDER BY 9": "lists 2 columns",
+    "SELECT town, count(*) FROM people GROUP BY town LIMIT -1": "whole number",
+    "WITH RECURSIVE r AS (SELECT 1) SELECT count(*) FROM people": "RECURSIVE",
+    "SELECT toun, count(*) FROM people GROUP BY toun": "'town'",
+    "SELECT count(*) FROM (SELECT town FROM people LIMIT 5) t": "never shown",
+    "SELECT n FROM (SELECT town, count(*) AS m FROM people GROUP BY town) t": "no column 'n'",
+    "SELECT u.n FROM (SELECT town, count(*) AS n FROM people GROUP BY town) t": "no table 'u'",
+    "SELECT row_number() OVER (ORDER BY age) FROM people": "never shown",
+    "SELECT count(*) FROM people EXCEPT SELECT 1": "UNION ALL",
+    "SELECT rand(), count(*) FROM people": "nothing to do with the data",
+    "SELECT sum(DISTINCT town) FROM people": "kind category",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_is_refused_is_refused_in_words_of_sql(
+    sql: str, exact_release: Callable[[str], Answers]
+) -> None:
+    with pytest.raises(BadQuestion, match=REFUSED[sql]) as refusal:
+        exact_release(sql)
+    assert not any(
+        word in str(refusal.value) for word in ("Expression", "sqlglot", "NullSafe", "Paren")
+    )
+
+
+def test_powers_of_powers_are_refused_before_they_are_written_out(
+    exact_curator: Callable[[str], Answers],
+) -> None:
+    """Written out it has 8^5 factors; the reader counts them before it goes on."""
+    nested = "age"
+    for _ in range(5):
+        nested = f"power({nested}, 8)"
+    with pytest.raises(BadQuestion, match="terms"):
+        exact_curator(f"SELECT count(*) FROM people WHERE {nested} > 1")
+
+
+CANNOT_BE_WORKED = {
+    "SELECT town + 1 AS x, count(*) FROM people GROUP BY town": "takes numbers",
+    "SELECT town || count(*) AS x FROM people GROUP BY town": "lose its interval",
+    "SELECT count(*) - (SELECT count(*) FROM people GROUP BY sex) AS x FROM people": "LIMIT 1",
+    "SELECT count(*) FROM people UNION ALL SELECT sex, count(*) FROM people GROUP BY sex": "different numbers",
+    "SELECT power(count(*), count(*)) AS x FROM people": "exponent",
+    "SELECT CASE WHEN count(*) > 3 THEN 'a' ELSE count(*) END AS x FROM people": "all numbers, or all texts",
+}
+
+
+@pytest.mark.parametrize("sql", CANNOT_BE_WORKED)
+def test_work_that_cannot_be_done_is_refused_before_the_charge(
+    sql: str, path, schema, tmp_path
+) -> None:
+    with (
+        pytest.warns(UserWarning),
+        dc.Curator(path, schema, ledger=tmp_path / "l.db", cap=dc.Budget(epsilon=100)) as curator,
+    ):
+        with pytest.raises(BadQuestion, match=CANNOT_BE_WORKED[sql]) as refusal:
+            curator.ask(sql, budget=dc.Budget(epsilon=1))
+        assert "Nothing was read or charged" in str(refusal.value)
+        assert curator.left == dc.Budget(epsilon=100)
+
+
+def test_results_of_with_are_not_joined_and_the_refusal_says_what_compares_them(
+    exact_release: Callable[[str], Answers],
+) -> None:
+    joined = "WITH m AS (SELECT town, count(*) AS n FROM people GROUP BY town) SELECT a.n FROM m a JOIN m b ON a.town = b.town"
+    with pytest.raises(BadQuestion, match=r"between results of WITH.*lag\(n, 12\) OVER"):
+        exact_release(joined)
+    with pytest.raises(BadQuestion, match="declare a view"):
+        exact_release("SELECT count(*) FROM people JOIN towns ON people.town = towns.town")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM people WHERE date_diff('year', day, DATE '2023-12-31') > 3",
+        "SELECT date_part('year', age(day)) AS y, count(*) FROM people GROUP BY 1",
+    ],
+)
+def test_a_difference_of_dates_by_name_is_refused_with_the_way_to_write_it(
+    sql: str, exact_release: Callable[[str], Answers]
+) -> None:
+    with pytest.raises(BadQuestion, match=r"year\(DATE '2023-12-31'\) - year\(d\)"):
+        exact_release(sql)
+    exact_release("SELECT count(*) FROM people WHERE year(DATE '2023-12-31') - year(day) > 3")
