@@ -46,6 +46,8 @@ from discreet.schema.columns.values import day_of
 MOST_VALUES = 1 << 12
 """Values that a computed key may have."""
 MOST_BINS = 1 << 12
+MOST_TOGETHER = 1 << 12
+"""Groups that are looked at one by one, whether a condition rules them out."""
 MOST_KEY_CELLS = 1 << 20
 """Combinations of cells of a key over several columns."""
 
@@ -151,7 +153,7 @@ def tally_groups(keys: Sequence[Key]) -> tuple[str | Bins, ...]:
 def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]:
     """The groups of a key that some row could be in and satisfy a condition; the schema decides, and no row.
 
-    The condition looks at raw values. A cell at the end of a line may hold values beyond the declared bounds.
+    The condition looks at raw values.
     """
     if isinstance(key, ComputedKey):
         return key.possible(condition, schema, raw=True)
@@ -160,18 +162,42 @@ def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]
     if key not in columns_of(condition) or column.cells > MOST_VALUES:
         return everything
     elsewhere = anywhere(condition)
+    return [
+        code
+        for code, reach in enumerate(raw_reaches(column))
+        if True in reach_of(condition, elsewhere | {column.name: reach}).options
+    ]
+
+
+def possible_together(
+    keys: Sequence[Key], rows: Sequence[Sequence[int]], condition: Expression, schema: Schema
+) -> list[bool]:
+    """For each row of codes, one a key, whether some row of the table could be in that group and satisfy a condition.
+
+    `WHERE a = 1 AND b = 2 OR a = 3 AND b = 4` leaves two groups, although each value of both keys is possible.
+    """
+    named = set(columns_of(condition))
+    plain = [(place, key) for place, key in enumerate(keys) if isinstance(key, str) and key in named]
+    if len(plain) < 2 or len(rows) > MOST_TOGETHER:
+        return [True] * len(rows)
+    elsewhere = anywhere(condition)
+    reaches = {key: raw_reaches(schema.column(key)) for _, key in plain}
+    return [
+        True
+        in reach_of(
+            condition, elsewhere | {key: reaches[key][codes[place]] for place, key in plain}
+        ).options
+        for codes in rows
+    ]
+
+
+def raw_reaches(column: Column) -> list[Reach]:
+    """What a row's raw value may be in each cell. The cells at the ends of a line hold what lies beyond it, too."""
     special = dict(special_cells(column))
-    last = column.value_cells - 1
-    possible: list[int] = []
-    for code in everything:
-        reach = special.get(code)
-        if reach is None and isinstance(column, OrderedColumn) and code in (0, last):
-            reach = anything(TYPE_OF_KIND[column.kind], null=False)
-        elif reach is None:
-            reach = reach_of_cells(column, code, code + 1)
-        if True in reach_of(condition, elsewhere | {column.name: reach}).options:
-            possible.append(code)
-    return possible
+    return [
+        special[code] if code in special else _unclamped(reach_of_cells(column, code, code + 1), column)
+        for code in range(column.cells)
+    ]
 
 
 def key_name(key: Key) -> str:

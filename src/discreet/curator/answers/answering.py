@@ -26,7 +26,7 @@ from discreet.queries.registry import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.dialects.aggregates import AGGREGATES
-from discreet.questions.keys import key_label, key_name, key_size, key_value, possible_codes
+from discreet.questions.keys import key_label, key_name, key_size, key_value, possible_codes, possible_together
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -167,11 +167,13 @@ def rehearsed(planned: Planned) -> Answers:
 
 def _possible_rows(planned: Planned, codes: Counts, *, first: int) -> Counts:
     """The places of the groups that some row could be in: WHERE rules the others out, whatever the rows are."""
+    keys, condition, schema = planned.question.groups, planned.question.condition, planned.schema
     possible = np.ones(len(codes), dtype=np.bool_)
-    for axis, key in enumerate(planned.question.groups, start=first):
-        known = possible_codes(key, planned.question.condition, planned.schema)
-        possible &= np.isin(codes[:, axis], known)
-    return np.flatnonzero(possible)
+    for axis, key in enumerate(keys, start=first):
+        possible &= np.isin(codes[:, axis], possible_codes(key, condition, schema))
+    kept = np.flatnonzero(possible)
+    together = possible_together(keys, codes[kept, first:].tolist(), condition, schema)
+    return kept[np.array(together, dtype=np.bool_)]
 
 
 def _chosen(

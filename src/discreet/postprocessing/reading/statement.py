@@ -25,7 +25,7 @@ from discreet.postprocessing.reading.syntax import (
     usual_names,
     without_alias,
 )
-from discreet.questions.dialects.statement import construct, parsed, sql_name
+from discreet.questions.dialects.statement import check_plain_table, construct, parsed, sql_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
@@ -82,8 +82,8 @@ def is_plain(select: Any, schema: Schema, *, spreads: bool = False) -> bool:
     if group is not None and any(v for k, v in group.args.items() if k != "expressions"):
         return False
     keys = [] if group is None else group.expressions
-    if keys and all(type(each) is exp.Column for each in select.expressions):
-        return False  # groups alone, which the schema lists
+    if all(type(each) is exp.Column for each in select.expressions):
+        return False  # groups alone, which the schema lists, or rows
     asked = [each.this if type(each) is exp.Alias else each for each in select.expressions]
     counted = [each for each in asked if type(each) is not exp.Column]
     if len(counted) > 1 and any(type(each) is exp.Mode for each in counted):
@@ -249,14 +249,9 @@ class _Reader(RowSelectReader):
         own = folded(table.name)
         if own in known and not table.args.get("db"):
             return self._renamed(known[own], (own, *names)), (own, *names)
-        extra = [
-            k for k, v in table.args.items() if v and k not in ("this", "alias", "db", "catalog")
-        ]
-        if extra:
-            raise BadQuestion(
-                f"FROM takes the plain name {sql_name(self.schema.dataset)} and nothing more: no files, "
-                "no samples, no pivots."
-            )
+        check_plain_table(
+            table, sql_name(self.schema.dataset), ("this", "alias", "db", "catalog")
+        )
         if own not in map(folded, self.dialect.names):
             written = ", or ".join(f"FROM {sql_name(name)}" for name in self.dialect.names)
             near = did_you_mean(table.name, [*self.dialect.names, *known])

@@ -13,7 +13,7 @@ from discreet.errors import BadQuestion
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.plan import Declared, Measured
 from discreet.postprocessing.rows import Places, joined_places
-from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value
+from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value, is_own_row
 from discreet.postprocessing.working.frames import Frame
 from discreet.questions.cells.values import cell_value
 from discreet.schema import Schema
@@ -144,7 +144,7 @@ class MeasuredGroups:
         if len(value.origins) != 1:
             return False
         ((question, place, rows),) = value.origins
-        if rows or not isinstance(question, int) or place >= 0:
+        if not is_own_row(rows) or not isinstance(question, int) or place >= 0:
             return False
         name = self._answered(question, 0).columns[-1 - place].name.lower()
         return name.startswith(ADDED_UP)
