@@ -20,6 +20,7 @@ from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, P
 from discreet.postprocessing.reading.syntax import (
     QUANTILES,
     asks_between_rows,
+    asks_neighbours,
     asks_subtotals,
     is_known_column,
     usual_names,
@@ -34,6 +35,7 @@ NOT_INTERPOLATED = (
     "neighbouring rows cannot be seen behind the noise."
 )
 SUBTOTALS = "In a subtotal, null stands for all values of a column. GROUPING(column) is 1 there, and 0 where the value is really null."
+NO_NEIGHBOURS = "lag and lead leave out the groups null and (other), which have no place in an order."
 MOST_QUESTIONS = 200
 """Questions that one statement may be split into."""
 DEEPEST = 50
@@ -47,6 +49,7 @@ def read_statement(text: str, schema: Schema, dialect: Dialect) -> QueryPlan:
             return plain_statement(dialect.question(tree), text)
         made = _Reader(schema, dialect, text).statement(tree)
         notes = (NOT_INTERPOLATED,) * asks_between_rows(tree) + (SUBTOTALS,) * asks_subtotals(tree)
+        notes += (NO_NEIGHBOURS,) * asks_neighbours(tree)
         return replace(made, notes=notes)
     except RecursionError:
         raise BadQuestion("The question is nested too deeply to be read; flatten it.") from None
