@@ -25,6 +25,7 @@ from discreet.postprocessing.reading.syntax import (
     is_known_column,
     usual_names,
     without_alias,
+    written,
 )
 from discreet.questions.dialects.statement import check_plain_table, construct, parsed, sql_name
 from discreet.schema import Schema
@@ -36,6 +37,8 @@ NOT_INTERPOLATED = (
 )
 SUBTOTALS = "In a subtotal, null stands for all values of a column. GROUPING(column) is 1 there, and 0 where the value is really null."
 NO_NEIGHBOURS = "lag and lead leave out the groups null and (other), which have no place in an order."
+MOST_PARTS = 20
+"""Aggregates of a refused statement that are tried one by one."""
 MOST_QUESTIONS = 200
 """Questions that one statement may be split into."""
 DEEPEST = 50
@@ -53,6 +56,28 @@ def read_statement(text: str, schema: Schema, dialect: Dialect) -> QueryPlan:
         return replace(made, notes=notes)
     except RecursionError:
         raise BadQuestion("The question is nested too deeply to be read; flatten it.") from None
+
+
+def parts_of(text: str, dialect: Dialect) -> list[tuple[str, str]]:
+    """The aggregates that SELECT lists, each with a statement that asks for it by itself; none of a single one."""
+    from sqlglot import exp
+
+    select = parsed(text, shape=dialect.shape)
+    if type(select) is not exp.Select:
+        return []
+    counted = [each for each in select.expressions if each.find(exp.AggFunc) is not None]
+    keys = [each for each in select.expressions if each.find(exp.AggFunc) is None]
+    if not 2 <= len(counted) <= MOST_PARTS:
+        return []
+    found = []
+    for each in counted:
+        alone = select.copy()
+        alone.set("expressions", [*(key.copy() for key in keys), each.copy()])
+        for clause in ("having", "qualify", "order", "limit", "offset", "distinct"):
+            alone.set(clause, None)
+        inside = each.this if type(each) is exp.Alias else each
+        found.append((written(inside), written(alone)))
+    return found
 
 
 def plain_statement(question: Any, text: str = "") -> QueryPlan:
