@@ -177,7 +177,9 @@ def possible_together(
     `WHERE a = 1 AND b = 2 OR a = 3 AND b = 4` leaves two groups, although each value of both keys is possible.
     """
     named = set(columns_of(condition))
-    plain = [(place, key) for place, key in enumerate(keys) if isinstance(key, str) and key in named]
+    plain = [
+        (place, key) for place, key in enumerate(keys) if isinstance(key, str) and key in named
+    ]
     if len(plain) < 2 or len(rows) > MOST_TOGETHER:
         return [True] * len(rows)
     elsewhere = anywhere(condition)
@@ -195,7 +197,9 @@ def raw_reaches(column: Column) -> list[Reach]:
     """What a row's raw value may be in each cell. The cells at the ends of a line hold what lies beyond it, too."""
     special = dict(special_cells(column))
     return [
-        special[code] if code in special else _unclamped(reach_of_cells(column, code, code + 1), column)
+        special[code]
+        if code in special
+        else _unclamped(reach_of_cells(column, code, code + 1), column)
         for code in range(column.cells)
     ]
 

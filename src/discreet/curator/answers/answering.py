@@ -27,7 +27,14 @@ from discreet.queries.registry import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.dialects.aggregates import AGGREGATES
-from discreet.questions.keys import key_label, key_name, key_size, key_value, possible_codes, possible_together
+from discreet.questions.keys import (
+    key_label,
+    key_name,
+    key_size,
+    key_value,
+    possible_codes,
+    possible_together,
+)
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

@@ -22,7 +22,9 @@ from discreet.postprocessing.reading.result_selects import ResultSelectReader, n
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Scope
 from discreet.postprocessing.reading.syntax import canonical, is_known_column
+from discreet.questions.conditions import both
 from discreet.questions.dialects.statement import bare, number
+from discreet.questions.reading.expressions import ExpressionReader as RowExpressionReader
 from discreet.schema.columns.column import folded
 
 Items = list[tuple[str | None, Any]]
@@ -319,7 +321,9 @@ class RowSelectReader(ResultSelectReader):
                     f"The values of column {name!r} are not declared, so they are not public. Ask for "
                     "count(*) beside it, or discover them."
                 )
-        return Declared(names)
+        assert scope.rows is not None
+        reader = RowExpressionReader(self.schema, (), clause="WHERE")
+        return Declared(names, both(*(reader.condition(each) for each in scope.rows.conditions)))
 
     def _output(self, name: str | None, node: Any, scope: Scope) -> Output:
         value = self._value(node, scope)

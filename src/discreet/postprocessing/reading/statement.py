@@ -36,7 +36,9 @@ NOT_INTERPOLATED = (
     "neighbouring rows cannot be seen behind the noise."
 )
 SUBTOTALS = "In a subtotal, null stands for all values of a column. GROUPING(column) is 1 there, and 0 where the value is really null."
-NO_NEIGHBOURS = "lag and lead leave out the groups null and (other), which have no place in an order."
+NO_NEIGHBOURS = (
+    "lag and lead leave out the groups null and (other), which have no place in an order."
+)
 MOST_PARTS = 20
 """Aggregates of a refused statement that are tried one by one."""
 MOST_QUESTIONS = 200
@@ -277,9 +279,7 @@ class _Reader(RowSelectReader):
         own = folded(table.name)
         if own in known and not table.args.get("db"):
             return self._renamed(known[own], (own, *names)), (own, *names)
-        check_plain_table(
-            table, sql_name(self.schema.dataset), ("this", "alias", "db", "catalog")
-        )
+        check_plain_table(table, sql_name(self.schema.dataset), ("this", "alias", "db", "catalog"))
         if own not in map(folded, self.dialect.names):
             written = ", or ".join(f"FROM {sql_name(name)}" for name in self.dialect.names)
             near = did_you_mean(table.name, [*self.dialect.names, *known])

@@ -44,7 +44,6 @@ class Frame:
             groups=None if self.groups is None else [self.groups[place] for place in places],
         )
 
-
     def chosen(self, places: Places) -> Frame:
         """The rows that noisy numbers chose."""
         found = self.taken(places)

@@ -61,7 +61,10 @@ class NumberReader(ComparisonReader, MomentReader):
         if value.type == "integer" and digits >= 0:
             return value
         # Powers of 10 are whole numbers, so that none of them is rounded.
-        scale, (scaled, back) = Constant(10 ** abs(digits), "integer"), "*/" if digits >= 0 else "/*"
+        scale, (scaled, back) = (
+            Constant(10 ** abs(digits), "integer"),
+            "*/" if digits >= 0 else "/*",
+        )
         moved = Call(scaled, (value, scale), "number") if digits else value
         below = self._compared("<", [value, Constant(0, "integer")])
         up, down = Call("ceil", (moved,), "number"), Call("floor", (moved,), "number")
