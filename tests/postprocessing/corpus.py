@@ -274,6 +274,8 @@ CORPUS: dict[str, list[str]] = {
         "SELECT count(*) FROM people WHERE trunc(0 - age / 3.0) = -1",
         "SELECT count(*) FROM people WHERE trunc(age * 5, -1) = 30",
         "SELECT count(*) FROM people WHERE age IN (score, 7)",
+        "SELECT count(*) FROM people WHERE age",
+        "SELECT count(*) FROM people WHERE NOT (score - 2) AND sex = 'f'",
         "SELECT count(*) FROM people WHERE age NOT IN (score)",
         "SELECT substring('hello', -3, 2) AS x, substring('hello', -2) AS y, count(*) FROM people",
         "SELECT age, score, count(*) FROM people WHERE age = 2 AND score = 3 OR age = 4 AND score = 1 GROUP BY age, score",

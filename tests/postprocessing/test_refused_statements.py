@@ -40,6 +40,8 @@ REFUSED = {
     "SELECT rand(), count(*) FROM people": "nothing to do with the data",
     "SELECT sum(DISTINCT town) FROM people": "kind category",
     "SELECT age FROM people": "never shown",
+    "SELECT ntile(4) OVER (ORDER BY age) AS q, count(*) FROM people GROUP BY q": "number single rows.*width_bucket",
+    'SELECT count(*) FROM people WHERE town = "ash"': "^Double quotes are for names; .*: 'ash'",
     "SELECT town, age FROM people WHERE age > 3": "never shown",
     "SELECT avg(*) FROM people": "Only count.* takes a .; name the column",
     "SELECT count(*) FROM people TABLESAMPLE BERNOULLI (1)": "TABLESAMPLE is not answered: .* all rows",

@@ -164,8 +164,10 @@ def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]
     elsewhere = anywhere(condition)
     return [
         code
-        for code, reach in enumerate(raw_reaches(column))
-        if True in reach_of(condition, elsewhere | {column.name: reach}).options
+        for code, pieces in enumerate(raw_reaches(column))
+        if any(
+            True in reach_of(condition, elsewhere | {column.name: each}).options for each in pieces
+        )
     ]
 
 
@@ -183,25 +185,41 @@ def possible_together(
     if len(plain) < 2 or len(rows) > MOST_TOGETHER:
         return [True] * len(rows)
     elsewhere = anywhere(condition)
-    reaches = {key: raw_reaches(schema.column(key)) for _, key in plain}
-    return [
-        True
-        in reach_of(
-            condition, elsewhere | {key: reaches[key][codes[place]] for place, key in plain}
-        ).options
-        for codes in rows
-    ]
+    names = [key for _, key in plain]
+    reaches = [raw_reaches(schema.column(key)) for key in names]
+
+    def is_possible(codes: Sequence[int]) -> bool:
+        pieces = [own[codes[place]] for own, (place, _) in zip(reaches, plain, strict=True)]
+        return any(
+            True in reach_of(condition, elsewhere | dict(zip(names, each, strict=True))).options
+            for each in product(*pieces)
+        )
+
+    return [is_possible(codes) for codes in rows]
 
 
-def raw_reaches(column: Column) -> list[Reach]:
-    """What a row's raw value may be in each cell. The cells at the ends of a line hold what lies beyond it, too."""
-    special = dict(special_cells(column))
+def raw_reaches(column: Column) -> list[tuple[Reach, ...]]:
+    """What a row's raw value may be in each cell, in pieces. The cells at the ends of a line hold what lies beyond it, too."""
+    special: dict[int, tuple[Reach, ...]] = {
+        code: (reach,) for code, reach in special_cells(column)
+    }
+    if isinstance(column, OrderedColumn) and column.other_cell is not None:
+        special[column.other_cell] = _beyond(column)
     return [
         special[code]
         if code in special
-        else _unclamped(reach_of_cells(column, code, code + 1), column)
+        else (_unclamped(reach_of_cells(column, code, code + 1), column),)
         for code in range(column.cells)
     ]
+
+
+def _beyond(column: OrderedColumn) -> tuple[Reach, Reach]:
+    """Below and above the declared values."""
+    low, high = column.extent(0)[0], column.extent(column.value_cells - 1)[1]
+    everything = anything(TYPE_OF_KIND[column.kind], null=False)
+    below = low - 1 if isinstance(low, int) else nextafter(low, -inf)
+    above = high + 1 if isinstance(high, int) else nextafter(high, inf)
+    return everything._replace(high=below), everything._replace(low=above)
 
 
 def key_name(key: Key) -> str:
@@ -245,12 +263,13 @@ def computed_key(expression: Expression, name: str, schema: Schema) -> ComputedK
 def _on_a_line(expression: Expression, name: str, column: OrderedColumn) -> ComputedKey:
     period, origin = _period(expression, column)
     found = joined_stretches(
-        halved_units(expression, column, origin, origin + period - 1, _is_one, MOST_LOOKS)
-        if period
-        else stretches(expression, column, _is_one)
+        _settled(
+            halved_units(expression, column, origin, origin + period - 1, _is_one, MOST_LOOKS)
+            if period
+            else stretches(expression, column, _is_one, MOST_LOOKS),
+            _too_many(name, [column]),
+        )
     )
-    if any(not reach.is_one for _, _, reach in found) or len(found) > MOST_BINS:
-        raise _too_many(name, [column])
     seen = [reach.only for _, _, reach in found]
     null = reach_of(expression, {column.name: NULL}).only
     outside = reach_of(expression, {column.name: reach_outside(column)})
@@ -271,6 +290,18 @@ def _on_a_line(expression: Expression, name: str, column: OrderedColumn) -> Comp
         null=place[_typed(null)] if column.nulls == "cell" else -1,
     )
     return _checked(ComputedKey(name, expression, values, bins, other), [column])
+
+
+def _settled(
+    found: Iterator[tuple[Unit, Unit, Reach]], refusal: BadQuestion
+) -> Iterator[tuple[Unit, Unit, Reach]]:
+    """The stretches, as long as the key has one value on each, and not too many: the first other one ends the search."""
+    bins, before = 0, None
+    for first, last, reach in found:
+        bins, before = bins + (reach != before), reach
+        if not reach.is_one or bins > MOST_BINS:
+            raise refusal
+        yield first, last, reach
 
 
 def _is_one(reach: Reach) -> bool:

@@ -59,10 +59,13 @@ class ClassPlan:
             "relative_error": error.relative,
             "note": error.note,
             "noise": [dict(each) for each in self.noise],
-            "claims": [
-                {"bound": each.bound, "simultaneous": each.simultaneous} for each in self.claims
-            ],
+            "claims": self.claimed,
         }
+
+    @property
+    def claimed(self) -> list[dict[str, Any]]:
+        """The foreseen claims as plain data."""
+        return [{"bound": each.bound, "simultaneous": each.simultaneous} for each in self.claims]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,7 @@ class Plan:
                 "simultaneous_bound": each.error.simultaneous,
                 "relative_error": each.error.relative,
                 "unit": each.error.unit,
+                "claims": each.claimed,
                 "note": each.error.note,
             }
             for each in self.classes

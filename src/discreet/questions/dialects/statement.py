@@ -271,11 +271,12 @@ def column_name(node: Any, schema: Schema, tables: tuple[str, ...]) -> str:
     try:
         return schema.column(node.name).name
     except BadInput as error:
-        hint = ""
-        if node.this.args.get("quoted"):
-            text = node.name.replace("'", "''")
-            hint = f" Double quotes are for names; a text stands in single quotes: '{text}'."
-        raise BadQuestion(f"{error}{hint}") from None
+        if not node.this.args.get("quoted"):
+            raise BadQuestion(str(error)) from None
+        text = node.name.replace("'", "''")
+        hint = f"Double quotes are for names; a text stands in single quotes: '{text}'."
+        values = {value for column in schema.columns for value in getattr(column, "values", ())}
+        raise BadQuestion(hint if node.name in values else f"{error} {hint}") from None
 
 
 def distinctly_named(aggregates: Iterable[Named], groups: Sequence[Key]) -> tuple[Named, ...]:

@@ -12,6 +12,7 @@ from discreet.errors import BadQuestion
 from discreet.questions.dialects.statement import column_name, construct, number
 from discreet.questions.expressions import (
     LARGEST_INTEGER,
+    NUMERIC,
     SMALLEST_INTEGER,
     TYPE_OF_KIND,
     Call,
@@ -138,6 +139,12 @@ class TreeReader:
                 f"{self.clause} takes no {construct(node)}. Write a difference of years as year(DATE '2023-12-31') - year(d), "
                 "and of days as DATE '2023-12-31' - d."
             )
+        if name == "Window":
+            raise BadQuestion(
+                f"{self.clause} takes no OVER: a window function would number single rows. For groups of about as many "
+                "rows each, ask for quantile(x, 0.25), quantile(x, 0.5) and so on, and compare with these; for groups of equal "
+                "width, use width_bucket(x, low, high, n)."
+            )
         if name == "Star":
             raise BadQuestion("Only count(*) takes a *; name the column that is meant.")
         if isinstance(node, self.exp.AggFunc):
@@ -146,6 +153,8 @@ class TreeReader:
 
     def _truth(self, node: Any, depth: int) -> Expression:
         made = self.read(node, depth)
+        if made.type in NUMERIC:  # a number that is not 0 is true
+            return folded_constant(Call("!=", (made, Constant(0, "integer")), "boolean"))
         if made.type not in ("boolean", "null"):
             raise BadQuestion(f"A condition is true or false, and {described(made)} is neither.")
         return made
