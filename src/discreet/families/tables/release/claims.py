@@ -37,8 +37,8 @@ from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.residual import cell_half_width
 from discreet.families.tables.release.whole_answers import (
-    claims_of_a_moved_table,
     claims_of_agreed_counts,
+    claims_of_whole_counts,
     columns_of,
     whole_facts,
 )
@@ -131,7 +131,7 @@ def read_from_whole_counts(
     )
     (read,) = whole_counts_of(whole, schema, public_rows)
     answered = answered_tables(found, known)
-    return whole, claims_of_a_moved_table(claims, read.moved(answered, sets))
+    return whole, claims_of_whole_counts(claims, read.over, answered, sets, public_rows)
 
 
 def answered_tables(found: Evidence, known: ResidualTables) -> Callable[[tuple[str, ...]], Floats]:
@@ -161,8 +161,7 @@ def claims_of_agreeing_models(
     agreed = AgreedTables(agreement, tables, schema, public_rows)
     answered = answered_tables(found, known)
     if agreement.as_measured:
-        moved = (float(np.abs(tables.table(own) - answered(own)).max()) for own in sets)
-        return claims_of_a_moved_table(claims, max(moved, default=0.0))
+        return claims_of_whole_counts(claims, tables.table, answered, sets, None)
     rows = math.ceil(_most_rows(known, public_rows, claims[0].confidence))
 
     def beside(own: tuple[str, ...]) -> tuple[Floats, Agreed | None]:

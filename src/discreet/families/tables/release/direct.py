@@ -56,8 +56,8 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.whole_answers import (
     agreeing_facts,
     are_boolean,
-    claims_of_a_moved_table,
     claims_of_agreed_counts,
+    claims_of_whole_counts,
     columns_of,
     should_be_whole,
     whole_facts,
@@ -192,7 +192,9 @@ class PreparedMarginals(MeasuredAtOnce):
         found = whole_counts_of(part, self.schema, public_rows)
         agreed = self._agreed(part.noisy, public_rows)
         if found:
-            return claims_of_a_moved_table(claims, found[0].moved(agreed.table, self._sets))
+            return claims_of_whole_counts(
+                claims, found[0].over, agreed.table, self._sets, public_rows
+            )
         (agreement,) = agreement_of(part, self.schema, self._sets)
         if agreement.within:
             return claims_of_agreed_counts(claims, self._alone(part.noisy, public_rows))
