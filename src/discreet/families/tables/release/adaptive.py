@@ -46,11 +46,8 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import BinnedTable, Bins, ModelDistance, Residual
 from discreet.families.tables.release.adaptive_fitting import AdaptiveFitting, varied
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
-from discreet.families.tables.release.pair_choice import (
-    one_way_share,
-)
+from discreet.families.tables.release.pair_choice import looking_share, one_way_share
 from discreet.families.tables.release.predicted_variation import (
-    LAPLACE_OVERHEAD,
     OVERHEAD,
     model_variation,
     predicted_variation,
@@ -191,11 +188,19 @@ class PreparedAdaptive(PreparedClass):
     def _variations(self, people: int) -> list[float]:
         """The total variation that is foreseen for each table."""
         noise, columns = self.on_everything.expected(), self._of_columns(people)
-        overhead = LAPLACE_OVERHEAD if self.accounting is Accounting.BASIC else OVERHEAD
+        overhead = self._overhead
         return [
             model_variation(size, noise, people, sum(columns[name] for name in each), overhead)
             for each, size in zip(self.sets, self._sizes, strict=True)
         ]
+
+    @property
+    def _overhead(self) -> float:
+        """The error over that of noise on everything, where all pairs are measured. Laplace noise grows as their share falls."""
+        if self.accounting is not Accounting.BASIC:
+            return OVERHEAD
+        drowning = self.drowning()
+        return float(1 / (1 - one_way_share(drowning) - looking_share(drowning) - self.audit))
 
     def _of_columns(self, people: int) -> dict[str, float]:
         """The total variation that noise leaves in the smoothed table of each column."""

@@ -3,7 +3,7 @@
 One table: noise on its cells, which nothing linear improves on. Several: noise on cells or on
 residuals, whichever has the smaller expected error. Both predict it exactly. Where the schema says how many
 people there are, the error of the adaptive release is foreseen too (`predicted_variation`), and it is made where
-that is the smaller one. It depends on the rows, which nobody has seen; but the adaptive release looks at them before it
+that is the smaller one, without a delta by far (`LEAST_GAIN`). It depends on the rows, which nobody has seen; but the adaptive release looks at them before it
 spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything.
 
 `automatic-even` may take residuals of columns that leave rows out: see `residuals-even` and
@@ -23,6 +23,9 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
+
+LEAST_GAIN = 1.25
+"""Without a delta, noise on everything must be so many times as bad as a model is foreseen to be: in doubt, its intervals are narrower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +60,5 @@ class AutomaticMarginals:
         if schema.people is None or adaptive.refusal(query_class, schema) is not None:
             return best
         planned = adaptive.prepare(query_class, schema, share=share, accounting=accounting)
-        return best if best.expected() <= planned.comparable(schema.people) else planned
+        gain = LEAST_GAIN if accounting is Accounting.BASIC else 1.0
+        return best if best.expected() <= gain * planned.comparable(schema.people) else planned

@@ -18,8 +18,6 @@ DEPENDENCE = 0.05
 OVERHEAD = 1.2
 """The error of the adaptive release over that of noise on everything, where it measures everything: some of its budget
 looks for pairs, and measures the model's own error."""
-LAPLACE_OVERHEAD = OVERHEAD**2
-"""The same without a delta: what is missing from the budget counts double, for noise falls with the budget and not with its root."""
 SHARPNESS = 3
 """How nearly the smaller of two errors is left, where the better of two ways is taken table by table."""
 PLACES = 64
