@@ -65,7 +65,7 @@ class Family:
     additive: tuple[str, ...] = ()
     """Sources of counts as they were measured, which add up however they are summed: a `Library` to a `Source`."""
     drawn: tuple[str, ...] = ()
-    """What synthetic rows are drawn from, of all parts together: (library, the answered count of rows) to `DrawsFirst`."""
+    """What synthetic rows are drawn from, of all parts together: (library, the answer to count(*)) to a list of `DrawsFirst`."""
     usefulness: Mapping[str, str] = field(default_factory=dict)
     """For each class, what no query of it exceeds: (library, asking, class, delta) to (bound, theorem)."""
     margins: frozenset[str] = frozenset()
