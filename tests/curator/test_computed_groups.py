@@ -16,7 +16,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.queries.tallies import Rows, Tally, Total
 from discreet.questions.cells.reaching.expressions import value_of
 from discreet.questions.dialects.curator_sql import parse_curator_question
-from discreet.questions.keys import ComputedKey
+from discreet.questions.keys import ComputedKey, possible_codes, possible_together
 from discreet.schema import OrderedColumn
 from tests.curator.reference import column_value, evaluate
 
@@ -30,7 +30,8 @@ SCHEMA = dc.Schema.loads(
 KEYS = [
     "date_trunc('month', d)", "extract(dow FROM d)", "floor(y / 2) * 2", "x % 4", "upper(s)",
     "CASE WHEN x < 0 THEN 'below' ELSE 'above' END", "CASE WHEN z > 1 THEN z END", "x < 2",
-    "coalesce(s, 'none')", "b AND z > 1", "length(s)", "z % 2", "coalesce(y, 1) > 3",
+    "coalesce(s, 'none')", "b AND z > 1", "length(s)", "z % 2", "coalesce(y, 1) > 3", "trunc(y / 2, 1)",
+    "trunc(x / 4.0)",
 ]  # fmt: skip
 ODD: dict[str, list[Any]] = {
     "x": ["-9223372036854775808", "9223372036854775807", "0", "-1", "1", "4", "x", None, "3.7"],
@@ -227,3 +228,39 @@ def test_no_date_is_too_far_for_a_condition(moved: int) -> None:
     assert [int(each[0]) for each in found] == [1] * len(texts)
     if not moved:
         assert all(evaluate(condition, row, schema) is True for condition in conditions)
+
+
+def test_a_key_is_followed_inside_a_wide_cell() -> None:
+    """A cell of 500 units has 500 bins of round(); a key that changes at every value is refused, and at once."""
+    wide = dc.Schema.loads(
+        'dataset = "t"\n[columns.w]\nkind = "number"\nbounds = [0, 520]\ncuts = [20]\n'
+    )
+    assert len(key_of("round(w)", wide).values) == 522  # 0 to 520, and null
+    with pytest.raises(dc.BadQuestion, match="more often than can be followed"):
+        key_of("w * 2", wide)
+
+
+@pytest.mark.parametrize(
+    ("where", "cells"),
+    [
+        ("x IN (1, 2)", [2]), ("x < -100", [0]), ("x > 100", [3]), ("x = -6", [0]), ("x IS NULL", [4]),
+        ("x < -3 OR x = 4", [0, 3]), ("y > 1", [0, 1, 2, 3, 4]),
+    ],
+)  # fmt: skip
+def test_a_condition_leaves_the_cells_that_a_raw_value_may_be_in(
+    where: str, cells: list[int]
+) -> None:
+    """Cells of x: -6 to -4, -3 to -1, 0 to 2, 3 to 5, null. Those at the ends also hold what lies beyond."""
+    asked = parse_curator_question(f"SELECT x, count(*) FROM t WHERE {where} GROUP BY x", SCHEMA)
+    assert possible_codes("x", asked.condition, SCHEMA) == cells
+
+
+def test_a_condition_on_two_keys_leaves_the_pairs_that_meet_it() -> None:
+    sql = "SELECT x, z, count(*) FROM t WHERE x = 1 AND z = 2 OR x = 4 AND z = 3 GROUP BY x, z"
+    asked = parse_curator_question(sql, SCHEMA)
+    pairs = [(x, z) for x in range(5) for z in range(7)]
+    kept = possible_together(("x", "z"), pairs, asked.condition, SCHEMA)
+    assert [pair for pair, is_possible in zip(pairs, kept, strict=True) if is_possible] == [
+        (2, 2),
+        (3, 3),
+    ]

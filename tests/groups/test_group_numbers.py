@@ -109,6 +109,9 @@ def test_a_release_answers_plain_sql_and_verifies(tmp_path):
         reader.ask("SELECT count(*) FROM people WHERE region = 'n'")
     assert verify(reader.release).ok
     assert reader.usefulness("sums(income by sex)", delta="1/20").bound > 0
+    for claim in reader.release.claims:  # what is useful is what was claimed, of the same groups
+        useful = reader.usefulness(claim.query_class, delta="1/20")
+        assert (useful.bound, useful.among) == (pytest.approx(claim.bound), claim.among)
     assert len(reader.synthesize(200, seed=1).column("region")) == 200
 
 

@@ -256,4 +256,30 @@ CORPUS: dict[str, list[str]] = {
         "SELECT regr_slope(score, age) FROM people",
         "SELECT regr_r2(score, age) FROM people",
     ],
+    "names and aliases": [
+        "SELECT sex AS gender, town AS sex, count(*) FROM people GROUP BY sex, town ORDER BY gender DESC, sex",
+        "SELECT sex AS town, town AS sex, count(*) AS n FROM people GROUP BY sex, town HAVING count(*) > 100",
+        "SELECT sex AS gender, town AS sex FROM people WHERE sex = 'f' GROUP BY sex, town",
+        "SELECT town, age AS town2, count(*) FROM people WHERE age < 3 GROUP BY town, age",
+    ],
+    "parts of dates of results": [
+        "SELECT month(d) AS m, sum(n) AS n FROM (SELECT day AS d, count(*) AS n FROM people GROUP BY day) GROUP BY 1",
+        "SELECT extract(day FROM day) AS d, count(*) FROM people WHERE day < DATE '2020-01-04' GROUP BY day",
+        "SELECT date_trunc('month', d) AS m, avg(n) FROM (SELECT day AS d, count(*) AS n FROM people WHERE "
+        "day BETWEEN DATE '2020-01-01' AND DATE '2020-01-29' GROUP BY day) GROUP BY 1",
+        "SELECT dayname(day) AS d, count(*) FROM people WHERE day < DATE '2020-01-04' GROUP BY day",
+    ],
+    "cut and listed": [
+        "SELECT trunc(age / 3.0) AS x, count(*) FROM people WHERE age IS NOT NULL GROUP BY 1",
+        "SELECT count(*) FROM people WHERE trunc(0 - age / 3.0) = -1",
+        "SELECT count(*) FROM people WHERE trunc(age * 5, -1) = 30",
+        "SELECT count(*) FROM people WHERE age IN (score, 7)",
+        "SELECT count(*) FROM people WHERE age",
+        "SELECT count(*) FROM people WHERE NOT (score - 2) AND sex = 'f'",
+        "SELECT count(*) FROM people WHERE age NOT IN (score)",
+        "SELECT substring('hello', -3, 2) AS x, substring('hello', -2) AS y, count(*) FROM people",
+        "SELECT age, score, count(*) FROM people WHERE age = 2 AND score = 3 OR age = 4 AND score = 1 GROUP BY age, score",
+        "SELECT age, count(*) FROM people WHERE age IN (2, 3) GROUP BY age",
+        "SELECT avg(n), sum(n) FROM (SELECT town, count(*) AS n FROM people WHERE town IN ('ash', 'elm') GROUP BY town)",
+    ],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,14 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.artifacts.answer import Unit
 from discreet.errors import BadQuestion
+from discreet.families.shared.estimate.combination import half_width
 from discreet.postprocessing import arithmetic
 from discreet.postprocessing.across import across, ranks
 from discreet.postprocessing.functions import apply
 from discreet.postprocessing.logic import compared
 from discreet.postprocessing.ratios import ratio_ends
 from discreet.postprocessing.rows import unplaced
-from discreet.postprocessing.values import Labels, Levels, Noise, Numbers
+from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, chosen_among
 from discreet.privacy.laws import DiscreteLaplaceLaw
 
 LEVELS = Levels(Fraction(95, 100))
@@ -240,3 +243,65 @@ def test_intervals_with_nothing_in_common_leave_the_narrowest() -> None:
     found = apply("meeting", [interval(0, 1), interval(5, 5.5)], LEVELS)
     assert isinstance(found, Numbers)
     assert (found.lower[0, 0], found.estimate[0], found.upper[0, 0]) == (5, 5.25, 5.5)
+
+
+LAW = DiscreteLaplaceLaw(Fraction(3))
+
+
+def noisy_counts(values: np.ndarray) -> Numbers:
+    """Counts with independent draws, as a curator answers them."""
+    half = LAW.half_width(LEVELS.confidence)
+    return Numbers(
+        values,
+        np.array([values - half]),
+        np.array([values + half]),
+        np.full(len(values), LAW.std),
+        unit=Unit.COUNT,
+        origins={(0, -1, ""): 1},
+        noise=Noise(values, {(-2, 0, ""): (1.0, LAW, 1)}),
+    )
+
+
+@pytest.mark.parametrize("function", ["sum", "avg"])
+def test_groups_of_several_sizes_have_each_the_law_of_its_own_sum(function: str) -> None:
+    """Not the union bound over their rows, which is several times as wide."""
+    groups = [np.arange(30), np.arange(30, 32), np.array([], dtype=np.int64)]
+    counts = noisy_counts(np.full(32, 100.0))
+    found = across(function, counts, groups, LEVELS, level=0.5, tag="groups")
+    assert isinstance(found, Numbers)
+    for place, size in ((0, 30), (1, 2)):
+        half = half_width([(1.0, LAW, size)], LEVELS.confidence)
+        half, middle = (half / size, 100.0) if function == "avg" else (half, 100.0 * size)
+        assert found.estimate[place] == middle
+        assert found.upper[0, place] - middle == pytest.approx(half, abs=1)
+        assert middle - found.lower[0, place] == pytest.approx(half, abs=1)
+    assert np.isnan(found.estimate[2])  # of no rows there is no sum
+
+
+def test_a_sum_of_rows_that_noise_chose_is_no_sum_of_so_many_draws() -> None:
+    """The 10 largest of 200 equal counts are large by their noise: the law of 10 draws would miss in each of 40 runs.
+
+    The interval holds if no draw of 200 is beyond the union bound: a false alarm has a probability below 1e-9, as each
+    run misses with at most 5%, and 20 of 40 would have to.
+    """
+    public, held, plain = np.random.default_rng(3), 0, 0
+    levels = Levels(Fraction(95, 100), (1, 200))
+    for _ in range(40):
+        values = 50.0 + np.rint(public.laplace(0, 3, 200))
+        halves = [LAW.half_width(levels.at(level)) for level in range(2)]
+        counts = replace(
+            noisy_counts(values),
+            lower=np.array([values - half for half in halves]),
+            upper=np.array([values + half for half in halves]),
+        )
+        top = np.argsort(-values)[:10]
+        chosen = chosen_among(counts, 200).taken(top)
+        found = across("sum", chosen, [np.arange(10)], levels, level=0.5, tag="groups")
+        assert isinstance(found, Numbers) and found.shared == 200
+        held += bool(found.lower[1, 0] <= 500 <= found.upper[1, 0])
+        as_drawn = across(
+            "sum", counts.taken(top), [np.arange(10)], levels, level=0.5, tag="groups"
+        )
+        assert isinstance(as_drawn, Numbers)
+        plain += bool(as_drawn.lower[0, 0] <= 500 <= as_drawn.upper[0, 0])
+    assert held > 20 and plain == 0

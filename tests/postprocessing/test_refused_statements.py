@@ -39,6 +39,18 @@ REFUSED = {
     "SELECT count(*) FROM people EXCEPT SELECT 1": "UNION ALL",
     "SELECT rand(), count(*) FROM people": "nothing to do with the data",
     "SELECT sum(DISTINCT town) FROM people": "kind category",
+    "SELECT age FROM people": "never shown",
+    "SELECT ntile(4) OVER (ORDER BY age) AS q, count(*) FROM people GROUP BY q": "number single rows.*width_bucket",
+    'SELECT count(*) FROM people WHERE town = "ash"': "^Double quotes are for names; .*: 'ash'",
+    "SELECT town, age FROM people WHERE age > 3": "never shown",
+    "SELECT avg(*) FROM people": "Only count.* takes a .; name the column",
+    "SELECT count(*) FROM people TABLESAMPLE BERNOULLI (1)": "TABLESAMPLE is not answered: .* all rows",
+    "SELECT [town].[x], count(*) FROM people": "double quotes, and not in square brackets",
+    "SELECT extract(year FROM CURRENT_DATE) AS y, count(*) FROM people": "write the date",
+    "SELECT now() - day, count(*) FROM people GROUP BY day": "write the date",
+    "SELECT month(age), count(*) FROM people GROUP BY age": "takes dates",
+    "SELECT month(count(*)) FROM people": "takes dates, and no numbers",
+    "SELECT count(*) FROM people WHERE town = TRUE": "Compare it with a text such as 'ash'",
 }
 
 

@@ -78,6 +78,9 @@ ALIKE = {
     "SELECT date_trunc('month', day) AS score, count(*) FROM people GROUP BY score": "SELECT "
     "date_trunc('month', day) AS score, count(*) FROM people GROUP BY 1",
     "SELECT count(ALL age) FROM people": "SELECT count(age) FROM people",
+    "SELECT `town`, count(*) FROM `people` GROUP BY `town`": "SELECT town, count(*) FROM people GROUP BY town",
+    "SELECT count(*) FROM people WHERE truncate(age * 5, -1) = 30": "SELECT count(*) FROM people WHERE "
+    "trunc(age * 5, -1) = 30",
     "SELECT count(*) FROM (people) AS p WHERE p.age > 3": "SELECT count(*) FROM people WHERE age > 3",
     "SELECT sum(power(score, 2)) FROM people": "SELECT sum(score * score) FROM people",
     "SELECT sum(log(10, age + 1)) FROM people": "SELECT sum(log(age + 1)) FROM people",
@@ -292,3 +295,82 @@ def test_the_least_of_groups_counts_empty_ones_and_says_how_to_leave_them_out(
         assert any("WHERE column IN" in note for note in found.notes)
         named = ask(f"{least} WHERE score IN (1, 2)")
         assert named.only.estimate > found.only.estimate
+
+
+def test_truth_values_are_compared_with_a_category_of_yes_and_no(tmp_path) -> None:
+    """'1' is true, in WHERE and in HAVING; a category of other texts is refused, and never silently 0."""
+    text = 'dataset = "members"\n[columns.active]\nkind = "category"\nvalues = ["0", "1"]\n'
+    (tmp_path / "m.csv").write_text("active\n" + "1\n" * 5 + "0\n" * 3)
+    with without_noise(), pytest.warns(UserWarning):
+        curator = dc.Curator(
+            tmp_path / "m.csv",
+            dc.Schema.loads(text),
+            ledger=tmp_path / "l.db",
+            cap=dc.Budget(epsilon=99),
+        )
+    with curator:
+
+        def ask(sql: str) -> Answers:
+            return curator.ask(sql, budget=dc.Budget(epsilon=1))
+
+        assert ask("SELECT count(*) AS n FROM members WHERE active = TRUE")[0]["n"].estimate == 5
+        assert ask("SELECT count(*) AS n FROM members WHERE active = false")[0]["n"].estimate == 3
+        kept = ask(
+            "SELECT active, count(*) FROM members GROUP BY active HAVING NOT (active = true)"
+        )
+        assert [row.group["active"] for row in kept] == ["0"]
+
+
+def test_neighbours_in_an_order_are_groups_that_have_a_place_in_it(
+    exact_curator: Callable[[str], Answers], truth: Callable[[str], list[tuple[Any, ...]]]
+) -> None:
+    """Null and (other) are listed also where they are empty: they are nobody's neighbour, and have none."""
+    sql = "SELECT town, lag(count(*)) OVER (ORDER BY town) AS before, lead(count(*), 1, -1) OVER (ORDER BY town) AS after FROM people GROUP BY town"
+    found = {row.group["town"]: row for row in exact_curator(sql)}
+    counts = dict(truth("SELECT town, count(*) FROM people GROUP BY town"))
+    assert np.isnan(found["ash"]["before"].estimate)
+    assert found["elm"]["before"].estimate == counts["ash"]
+    assert found["elm"]["after"].estimate == counts["oak"]
+    assert found["oak"]["after"].estimate == -1
+    for group in ("null", "(other)"):
+        assert np.isnan(found[group]["before"].estimate) and found[group]["after"].estimate == -1
+    assert any("no place in an order" in note for note in exact_curator(sql).notes)
+
+
+def test_chosen_values_have_no_interval_of_their_own(
+    exact_curator: Callable[[str], Answers],
+) -> None:
+    """WHERE rules out groups of a mode as it does those of a count."""
+    found = exact_curator(
+        "SELECT town, mode(sex) FROM people WHERE town IN ('ash', 'oak') GROUP BY town"
+    )
+    assert [row.group["town"] for row in found] == ["ash", "oak"] and not found.columns
+    assert any("rows fewer than the fullest cell" in note for note in found.notes)
+
+
+def test_a_refusal_of_a_release_names_what_it_can_answer(path, schema, tmp_path) -> None:
+    reader = dc.release(
+        path, schema, budget=dc.Budget(epsilon=1), workload=["means(age)", "marginals(sex)"],
+        ledger=tmp_path / "l.db",
+    )  # fmt: skip
+    with pytest.raises(
+        dc.NotAnswerable,
+        match=r"marginals\(age\).*missing is stddev\(age\).*avg\(age\) is answered",
+    ):
+        reader.ask("SELECT avg(age), stddev(age) AS spread FROM people ORDER BY 1")
+    with pytest.raises(dc.NotAnswerable, match=r"without it, count\(\*\), avg\(age\) are answered"):
+        reader.ask("SELECT count(*), avg(age), avg(score) FROM people")
+    with pytest.raises(dc.NotAnswerable) as refusal:
+        reader.ask("SELECT variance(score), avg(score) FROM people")
+    assert "without it" not in str(refusal.value)
+
+
+def test_a_measured_mean_also_gives_the_sum(path, schema, tmp_path, truth) -> None:
+    """From the sum from the middle of the bounds and the count beside it; at confidence 1 - 1e-9."""
+    reader = dc.release(
+        path, schema, budget=dc.Budget(epsilon=1), workload=["means(age)"], ledger=tmp_path / "l.db"
+    )
+    ((exact,),) = truth("SELECT sum(age) FROM people")
+    found = reader.ask("SELECT sum(age) FROM people", confidence=1 - 1e-9).only
+    assert found.lower <= exact <= found.upper
+    assert 0 < found.upper - found.lower < exact / 4

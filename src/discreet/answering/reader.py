@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy.typing as npt
@@ -23,10 +24,10 @@ from discreet.artifacts.answer import Answer
 from discreet.artifacts.answers import Answers
 from discreet.artifacts.release import ErrorClaim, Release
 from discreet.artifacts.statement import Statement, privacy_statement
-from discreet.errors import NotAnswerable
+from discreet.errors import BadQuestion, NotAnswerable
 from discreet.families.shared.answer.library import Library
 from discreet.postprocessing.plan import QueryPlan
-from discreet.postprocessing.reading.statement import plain_statement, read_statement
+from discreet.postprocessing.reading.statement import parts_of, plain_statement, read_statement
 from discreet.postprocessing.results import worked
 from discreet.privacy.exact import Exactable, at_least_one, confidence_level, exact
 from discreet.queries.classes import QueryClass, parse_class
@@ -67,7 +68,33 @@ class Reader:
         `whole=False` leaves the estimates of counts as fractions; intervals are the same. `additive=True` gives counts from tables
         as they were measured: fractions, and below 0 where noise took them there, so that they add up however they are summed.
         """
-        return self.ask_many([question], confidence=confidence, whole=whole, additive=additive)[0]
+        try:
+            (found,) = self.ask_many(
+                [question], confidence=confidence, whole=whole, additive=additive
+            )
+            return found
+        except NotAnswerable as refusal:
+            raise self._beside_what_is_answered(question, refusal, additive) from None
+
+    def _beside_what_is_answered(
+        self, question: str | Question, refusal: NotAnswerable, additive: bool
+    ) -> NotAnswerable:
+        """The refusal; where some of the aggregates could be answered by themselves, with their names."""
+        if not isinstance(question, str):
+            return refusal
+        parts = parts_of(question, ReleaseDialect(self._published, question))
+        answered: list[str] = []
+        for shown, alone in parts:
+            with suppress(NotAnswerable, BadQuestion):
+                self.ask_many([alone], additive=additive)
+                answered.append(shown)
+        if not answered or len(answered) == len(parts):
+            return refusal
+        missing = [shown for shown, _ in parts if shown not in answered]
+        verb = "is" if len(answered) == 1 else "are"
+        return NotAnswerable(
+            f"{refusal} What is missing is {', '.join(missing)}: without it, {', '.join(answered)} {verb} answered."
+        )
 
     def ask_many(
         self,

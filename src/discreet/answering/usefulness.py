@@ -55,7 +55,7 @@ def usefulness(
         margin = margin_of(gamma)
         if any(query_class.name in family.margins for family in families()):
             close["gamma"] = margin
-    bound, theorem = loaded(place)(library, asking, query_class, share, **close)
+    bound, theorem, *among = loaded(place)(library, asking, query_class, share, **close)
     rows = library.release.public_rows
     is_cut = counts_rows(query_class.name) and not any(
         part.is_answered_as_measured for part in library.release.parts
@@ -68,4 +68,5 @@ def usefulness(
         confidence=float(1 - share),
         simultaneous=True,
         theorem=theorem,
+        among="".join(among),
     )

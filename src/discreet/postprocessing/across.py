@@ -13,7 +13,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from discreet.artifacts.answer import Unit
 from discreet.errors import BadQuestion
+from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.postprocessing.arithmetic import numbers_of, of_noise
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.values import (
@@ -24,6 +26,7 @@ from discreet.postprocessing.values import (
     Numbers,
     Origin,
     Value,
+    chosen_from,
 )
 
 Groups = list[npt.NDArray[np.int64]]
@@ -48,8 +51,8 @@ def across(
     if isinstance(value, Labels):
         return _of_labels(function, value, groups)
     kept = [each[~np.isnan(value.estimate[each])] for each in groups]
-    if function == "sum" and value.noise is not None:
-        found = _sum_of_noise(value, kept, levels, tag)
+    if function in ("sum", "avg") and value.noise is not None and chosen_from(value) == 1:
+        found = _of_draws(value, kept, levels, tag, is_mean=function == "avg")
         if found is not None:
             return found
     if function == "stddev":
@@ -108,9 +111,10 @@ def _present(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Number
 
 
 def retagged(value: Value, tag: str, rows: int) -> dict[Origin, int]:
-    """The origins of a number that rests on `rows` other rows."""
+    """The origins of a number that rests on `rows` other rows, and on all that these were chosen among."""
+    rows = max(rows, chosen_from(value)) if rows > 1 else 1
     return {
-        (question, place, f"{own}>{tag}"): many * max(1, rows)
+        (question, place, f"{own}>{tag}"): many * rows
         for (question, place, own), many in value.origins.items()
     }
 
@@ -139,24 +143,80 @@ def _reduced(
     )
 
 
-def _sum_of_noise(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Numbers | None:
-    """Sums of numbers whose draws are known, or of independent ones, as many in every group."""
+def _of_draws(
+    value: Numbers, groups: Groups, levels: Levels, tag: str, *, is_mean: bool
+) -> Numbers | None:
+    """Sums or means of numbers whose draws are known, or of independent ones: the noise of each has one law."""
     if isinstance(value.noise, JointNoise):
         if not all(len(each) for each in groups):
             return None  # a sum of nothing is null
-        return of_noise(value.noise.summed(groups), value, value, levels)
+        return of_noise(value.noise.summed(groups, is_mean=is_mean), value, value, levels)
     assert value.noise is not None
-    sizes = {len(each) for each in groups}
-    if len(sizes) != 1 or sizes == {0} or any(place[2] for place in value.noise.terms):
+    if any(place[2] for place in value.noise.terms):
         return None
-    (size,) = sizes
+    by_size: dict[int, list[int]] = {}
+    for place, each in enumerate(groups):
+        by_size.setdefault(len(each), []).append(place)
+    parts = {
+        size: of_noise(
+            _summed(value.noise, [groups[each] for each in places], size, tag, is_mean=is_mean),
+            value,
+            value,
+            levels,
+        )
+        for size, places in by_size.items()
+        if size
+    }
+    if len(by_size) == 1 and parts:
+        (made,) = parts.values()
+    else:
+        made = _put_together(parts, by_size, len(groups), levels, value)
+    return _not_below_zero(made) if value.unit is Unit.COUNT and not is_mean else made
+
+
+def _summed(noise: Noise, groups: Groups, size: int, tag: str, *, is_mean: bool) -> Noise:
+    """Of groups that are all of one size."""
     terms = {
         (question, place, tag): (weight, law, n * size)
-        for (question, place, _), (weight, law, n) in value.noise.terms.items()
+        for (question, place, _), (weight, law, n) in noise.terms.items()
     }
-    sums = np.array([value.noise.value[each].sum() for each in groups])
-    slack = value.noise.slack * size
-    return of_noise(Noise(sums, terms, slack), value, value, levels)
+    sums = np.array([noise.value[each].sum() for each in groups])
+    found = Noise(sums, terms, noise.slack * size)
+    return found.times(1 / size) if is_mean else found
+
+
+def _put_together(
+    parts: dict[int, Numbers],
+    by_size: dict[int, list[int]],
+    rows: int,
+    levels: Levels,
+    value: Numbers,
+) -> Numbers:
+    """The numbers of groups of several sizes; of a group without rows null. Their noises have several laws."""
+    shape = (len(levels), rows)
+    estimate, std = np.full(rows, np.nan), np.full(rows, np.nan)
+    lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
+    for size, part in parts.items():
+        places = by_size[size]
+        estimate[places], std[places] = part.estimate, part.std
+        lower[:, places], upper[:, places] = part.lower, part.upper
+    known = hash(tuple(place for part in parts.values() for place in part.origins))
+    return Numbers(estimate, lower, upper, std, value.covers, origins={(-1, known, ""): 1})
+
+
+def _not_below_zero(counts: Numbers) -> Numbers:
+    """Sums of counts, which are counts."""
+    ends = [
+        plausible_counts(counts.estimate, lower, upper)
+        for lower, upper in zip(counts.lower, counts.upper, strict=True)
+    ]
+    return replace(
+        counts,
+        estimate=ends[0][0],
+        lower=np.array([each[1] for each in ends]),
+        upper=np.array([each[2] for each in ends]),
+        unit=Unit.COUNT,
+    )
 
 
 def _deviation(value: Numbers, groups: Groups, levels: Levels, tag: str) -> Numbers:

@@ -25,6 +25,7 @@ from discreet.postprocessing.values import (
     Noise,
     Numbers,
     Value,
+    choice_tag,
     joined_origins,
 )
 from discreet.questions.cells.values import Span
@@ -135,7 +136,7 @@ def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
                 (
                     -1,
                     hash((left.noise and left.noise.known, right.noise and right.noise.known)),
-                    "",
+                    choice_tag(left, right),
                 ): 1
             },
         )
@@ -288,7 +289,7 @@ def _scaled(value: Numbers, factor: float) -> Numbers:
 def of_noise(noise: Noise | JointNoise, left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     """The interval of a weighted sum, from the law of its noise; wide enough to hold the sum of what was answered."""
     widths = np.array([noise.widths(levels.at(level)) for level in range(len(levels))])
-    known = (-1, noise.known, "")
+    known = (-1, noise.known, choice_tag(left, right))
     return Numbers(
         noise.estimate,
         np.minimum(noise.value - widths, noise.estimate),

@@ -16,6 +16,7 @@ from discreet.artifacts.answer import Covers
 from discreet.errors import BadQuestion
 from discreet.postprocessing import arithmetic, logic
 from discreet.postprocessing.arithmetic import constant_of, increasing, numbers_of
+from discreet.postprocessing.moments import MOMENT_FUNCTIONS
 from discreet.postprocessing.values import Floats, Labels, Levels, Numbers, Value, joined_origins
 from discreet.questions.cells.functions import matches
 from discreet.schema.columns.column import OTHER_LABEL
@@ -257,8 +258,10 @@ def _shown(value: object) -> str:
 
 
 def _part_of_text(text: str, start: float, length: float | None = None) -> str:
-    first = int(start) - 1
-    return text[max(first, 0) :] if length is None else text[max(first, 0) : first + int(length)]
+    """From `start` on, which counts from 1, or from the end where it is below 0."""
+    first = len(text) + int(start) if start < 0 else int(start) - 1
+    stop = len(text) if length is None else first + int(length)
+    return text[max(first, 0) : max(stop, 0)]
 
 
 def _like(ignores_case: bool) -> Work:
@@ -343,5 +346,6 @@ FUNCTIONS: dict[str, Work] = {
     "or": lambda arguments, levels: logic.either([logic.truths(each) for each in arguments]),
     "not": lambda arguments, levels: logic.opposite(logic.truths(arguments[0])),
     "is null": lambda arguments, levels: logic.is_null(arguments[0]),
+    **MOMENT_FUNCTIONS,
     **{sign: _comparison(sign) for sign in ("=", "!=", "<", "<=", ">", ">=")},
 }

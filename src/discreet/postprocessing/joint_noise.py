@@ -103,14 +103,18 @@ class JointNoise:
         weights = {key: (law, each[places]) for key, (law, each) in self.weights.items()}
         return JointNoise(self.value[places], weights, self.estimate[places])
 
-    def summed(self, groups: Sequence[npt.NDArray[np.int64]]) -> JointNoise:
-        """The sum over the rows of each group."""
+    def summed(
+        self, groups: Sequence[npt.NDArray[np.int64]], *, is_mean: bool = False
+    ) -> JointNoise:
+        """The sum over the rows of each group, or their mean."""
+        of_rows = np.mean if is_mean else np.sum
         weights = {
-            key: (law, np.array([each[rows].sum(axis=0) for rows in groups]))
+            key: (law, np.array([of_rows(each[rows], axis=0) for rows in groups]))
             for key, (law, each) in self.weights.items()
         }
         value, shown = (
-            np.array([each[rows].sum() for rows in groups]) for each in (self.value, self.estimate)
+            np.array([of_rows(each[rows]) for rows in groups])
+            for each in (self.value, self.estimate)
         )
         return JointNoise(value, weights, shown)
 

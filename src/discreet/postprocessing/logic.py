@@ -14,6 +14,7 @@ from discreet.errors import BadQuestion
 from discreet.postprocessing.arithmetic import numbers_of
 from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
 from discreet.questions.cells.values import Span
+from discreet.schema.columns.values import boolean_of
 
 Unsure = npt.NDArray[np.bool_]
 
@@ -51,9 +52,15 @@ def _plainly(left: Any, sign: str, right: Any) -> bool | None:
         return None
     if isinstance(left, Span) and isinstance(right, Span):
         left, right = left.first, right.first
-    if sign in ("=", "!="):
-        return bool((_comparable(left) == _comparable(right)) == (sign == "="))
     left, right = _comparable(left), _comparable(right)
+    if isinstance(left, str) and isinstance(right, bool):
+        left = boolean_of(left)  # '1' and 'yes' are true; what is neither true nor false is unknown
+    elif isinstance(left, bool) and isinstance(right, str):
+        right = boolean_of(right)
+    if left is None or right is None:
+        return None
+    if sign in ("=", "!="):
+        return bool((left == right) == (sign == "="))
     try:
         return bool(
             {
@@ -115,6 +122,11 @@ def truths(value: Value) -> Labels:
     if isinstance(value, Labels) and all(each in (True, False, None) for each in value.values):
         return value
     raise BadQuestion("A condition is a comparison, such as count(*) > 100.")
+
+
+def is_open(condition: Labels) -> bool:
+    """Whether the noise decides of some row if a condition holds."""
+    return condition.unsure is not None and bool(condition.unsure.any())
 
 
 def is_null(value: Value) -> Labels:

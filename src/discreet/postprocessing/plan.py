@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.questions.expressions import TRUE
+from discreet.questions.expressions import Expression as RowExpression
+
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -130,6 +133,8 @@ class Declared:
     """All combinations of the declared cells of some columns. Nothing is measured."""
 
     keys: tuple[str, ...]
+    condition: RowExpression = TRUE
+    """What the rows of a group must be able to meet, by the schema."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,6 +192,39 @@ class Labels:
 Value = Numbers | Labels
 
 
+_CHOSEN = ">of "
+
+
+def chosen_among(value: Value, rows: int) -> Value:
+    """The values of rows that noisy numbers chose among so many: HAVING, LIMIT, FILTER.
+
+    What was chosen for being large is large by its noise, too. So a sum over such rows is not without bias, and its noise is
+    not that of so many draws: only intervals that hold for all rows at once, also those left out, give one.
+    """
+    origins = {
+        (question, place, f"{own}{_CHOSEN}{rows}"): many
+        for (question, place, own), many in value.origins.items()
+    }
+    return replace(value, origins=origins)
+
+
+def chosen_from(*values: Value) -> int:
+    """Among how many rows noisy numbers chose these; 1 where they did not."""
+    tags = [tag for value in values for _, _, tag in value.origins]
+    return max((int(n.split(">")[0]) for tag in tags for n in tag.split(_CHOSEN)[1:]), default=1)
+
+
+def choice_tag(*values: Value) -> str:
+    """What the origin of a number keeps of how its rows were chosen."""
+    rows = chosen_from(*values)
+    return f"{_CHOSEN}{rows}" if rows > 1 else ""
+
+
+def is_own_row(tag: str) -> bool:
+    """Whether an origin is of the row itself, chosen or not."""
+    return not tag or tag.startswith(_CHOSEN)
+
+
 def joined_origins(*values: Value) -> dict[Origin, int]:
     """The noisy numbers behind several values. The same origin is the same numbers."""
     found: dict[Origin, int] = {}

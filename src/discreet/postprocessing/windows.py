@@ -12,7 +12,8 @@ from discreet.postprocessing.arithmetic import chosen, numbers_of
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.plan import Over
 from discreet.postprocessing.rows import Places, sorted_places, stacked
-from discreet.postprocessing.values import Labels, Levels, Numbers, Value
+from discreet.postprocessing.values import Bools, Labels, Levels, Numbers, Value
+from discreet.schema.columns.column import OTHER_LABEL
 
 AGGREGATES = ("sum", "avg", "count", "min", "max")
 RANKS = ("rank", "dense_rank", "row_number")
@@ -61,8 +62,10 @@ def _ordered(
             kind=name,
             descends=bool(asked.order) and asked.order[0].is_descending,
         )
+    if name in ("lag", "lead"):
+        return _neighbours(asked, arguments, order, _placed(keys, rows)[order], levels)
     if name in SHIFTS:
-        return _shifted(asked, arguments, order, levels)
+        return _first_or_last(asked, arguments[0], order)
     if name == "ntile":
         tiles = max(1, int(numbers_of(arguments[0], levels).estimate[0])) if rows else 1
         return _by_place(np.floor(np.arange(rows) * tiles / max(rows, 1)) + 1, order, levels)
@@ -80,20 +83,39 @@ def _by_place(
     return Numbers.exact(found, len(levels))
 
 
-def _shifted(asked: Over, arguments: list[Value], order: Places, levels: Levels) -> Value:
-    """The value of another row: the one before, the one after, the first, the last so far."""
+def _placed(keys: list[Value], rows: int) -> Bools:
+    """The rows that have a place in the order of some keys: null and undeclared values are listed, and have none."""
+    found = np.ones(rows, dtype=np.bool_)
+    for key in keys:
+        if isinstance(key, Labels):
+            found &= np.array([each is not None and each != OTHER_LABEL for each in key.values])
+    return found
+
+
+def _first_or_last(asked: Over, value: Value, order: Places) -> Value:
+    """The value of the first row, or of the last so far, which is the row itself."""
+    if not len(order):
+        return value
+    if asked.function == "first_value":
+        value = value.taken(np.full(len(order), order[0]))
+    return _moved(value, asked.function)
+
+
+def _neighbours(
+    asked: Over, arguments: list[Value], order: Places, placed: Bools, levels: Levels
+) -> Value:
+    """The value of the row before, or after, among those that have a place in the order."""
     value, rows = arguments[0], len(order)
     if not rows:
         return value
-    back = np.empty(rows, dtype=np.int64)
-    back[order] = np.arange(rows)
-    if asked.function in ("first_value", "last_value"):
-        at = np.zeros(rows, dtype=np.int64) if asked.function == "first_value" else back
-        return _moved(value.taken(order[at]), asked.function)
+    chain = order[placed]
+    back = np.full(rows, -1, dtype=np.int64)
+    back[chain] = np.arange(len(chain))
     step = 1 if len(arguments) < 2 else int(numbers_of(arguments[1], levels).estimate[0])
     source = back - step if asked.function == "lag" else back + step
-    outside = (source < 0) | (source >= rows)
-    found = _moved(value.taken(order[np.clip(source, 0, rows - 1)]), f"{asked.function} {step}")
+    outside = (back < 0) | (source < 0) | (source >= len(chain))
+    at = chain[np.clip(source, 0, len(chain) - 1)] if len(chain) else order
+    found = _moved(value.taken(at), f"{asked.function} {step}")
     otherwise: Value = Labels.of([None] * rows)
     if len(arguments) > 2:
         otherwise = arguments[2]

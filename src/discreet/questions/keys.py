@@ -47,6 +47,8 @@ from discreet.schema.columns.values import day_of
 MOST_VALUES = 1 << 12
 """Values that a computed key may have."""
 MOST_BINS = 1 << 12
+MOST_TOGETHER = 1 << 12
+"""Groups that are looked at one by one, whether a condition rules them out."""
 MOST_KEY_CELLS = 1 << 20
 """Combinations of cells of a key over several columns."""
 
@@ -152,7 +154,7 @@ def tally_groups(keys: Sequence[Key]) -> tuple[str | Bins, ...]:
 def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]:
     """The groups of a key that some row could be in and satisfy a condition; the schema decides, and no row.
 
-    The condition looks at raw values. A cell at the end of a line may hold values beyond the declared bounds.
+    The condition looks at raw values.
     """
     if isinstance(key, ComputedKey):
         return key.possible(condition, schema, raw=True)
@@ -161,18 +163,64 @@ def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]
     if key not in columns_of(condition) or column.cells > MOST_VALUES:
         return everything
     elsewhere = anywhere(condition)
-    special = dict(special_cells(column))
-    last = column.value_cells - 1
-    possible: list[int] = []
-    for code in everything:
-        reach = special.get(code)
-        if reach is None and isinstance(column, OrderedColumn) and code in (0, last):
-            reach = anything(TYPE_OF_KIND[column.kind], null=False)
-        elif reach is None:
-            reach = reach_of_cells(column, code, code + 1)
-        if True in reach_of(condition, elsewhere | {column.name: reach}).options:
-            possible.append(code)
-    return possible
+    return [
+        code
+        for code, pieces in enumerate(raw_reaches(column))
+        if any(
+            True in reach_of(condition, elsewhere | {column.name: each}).options for each in pieces
+        )
+    ]
+
+
+def possible_together(
+    keys: Sequence[Key], rows: Sequence[Sequence[int]], condition: Expression, schema: Schema
+) -> list[bool]:
+    """For each row of codes, one a key, whether some row of the table could be in that group and satisfy a condition.
+
+    `WHERE a = 1 AND b = 2 OR a = 3 AND b = 4` leaves two groups, although each value of both keys is possible.
+    """
+    named = set(columns_of(condition))
+    plain = [
+        (place, key) for place, key in enumerate(keys) if isinstance(key, str) and key in named
+    ]
+    if len(plain) < 2 or len(rows) > MOST_TOGETHER:
+        return [True] * len(rows)
+    elsewhere = anywhere(condition)
+    names = [key for _, key in plain]
+    reaches = [raw_reaches(schema.column(key)) for key in names]
+
+    def is_possible(codes: Sequence[int]) -> bool:
+        pieces = [own[codes[place]] for own, (place, _) in zip(reaches, plain, strict=True)]
+        return any(
+            True in reach_of(condition, elsewhere | dict(zip(names, each, strict=True))).options
+            for each in product(*pieces)
+        )
+
+    return [is_possible(codes) for codes in rows]
+
+
+def raw_reaches(column: Column) -> list[tuple[Reach, ...]]:
+    """What a row's raw value may be in each cell, in pieces. The cells at the ends of a line hold what lies beyond it, too."""
+    special: dict[int, tuple[Reach, ...]] = {
+        code: (reach,) for code, reach in special_cells(column)
+    }
+    if isinstance(column, OrderedColumn) and column.other_cell is not None:
+        special[column.other_cell] = _beyond(column)
+    return [
+        special[code]
+        if code in special
+        else (_unclamped(reach_of_cells(column, code, code + 1), column),)
+        for code in range(column.cells)
+    ]
+
+
+def _beyond(column: OrderedColumn) -> tuple[Reach, Reach]:
+    """Below and above the declared values."""
+    low, high = column.extent(0)[0], column.extent(column.value_cells - 1)[1]
+    everything = anything(TYPE_OF_KIND[column.kind], null=False)
+    below = low - 1 if isinstance(low, int) else nextafter(low, -inf)
+    above = high + 1 if isinstance(high, int) else nextafter(high, inf)
+    return everything._replace(high=below), everything._replace(low=above)
 
 
 def key_name(key: Key) -> str:
@@ -216,12 +264,13 @@ def computed_key(expression: Expression, name: str, schema: Schema) -> ComputedK
 def _on_a_line(expression: Expression, name: str, column: OrderedColumn) -> ComputedKey:
     period, origin = _period(expression, column)
     found = joined_stretches(
-        halved_units(expression, column, origin, origin + period - 1, _is_one, MOST_LOOKS)
-        if period
-        else stretches(expression, column, _is_one)
+        _settled(
+            halved_units(expression, column, origin, origin + period - 1, _is_one, MOST_LOOKS)
+            if period
+            else stretches(expression, column, _is_one, MOST_LOOKS),
+            _too_many(name, [column]),
+        )
     )
-    if any(not reach.is_one for _, _, reach in found) or len(found) > MOST_BINS:
-        raise _too_many(name, [column])
     seen = [reach.only for _, _, reach in found]
     null = reach_of(expression, {column.name: NULL}).only
     outside = reach_of(expression, {column.name: reach_outside(column)})
@@ -242,6 +291,18 @@ def _on_a_line(expression: Expression, name: str, column: OrderedColumn) -> Comp
         null=place[_typed(null)] if column.nulls == "cell" else -1,
     )
     return _checked(ComputedKey(name, expression, values, bins, other), [column])
+
+
+def _settled(
+    found: Iterator[tuple[Unit, Unit, Reach]], refusal: BadQuestion
+) -> Iterator[tuple[Unit, Unit, Reach]]:
+    """The stretches, as long as the key has one value on each, and not too many: the first other one ends the search."""
+    bins, before = 0, None
+    for first, last, reach in found:
+        bins, before = bins + (reach != before), reach
+        if not reach.is_one or bins > MOST_BINS:
+            raise refusal
+        yield first, last, reach
 
 
 def _is_one(reach: Reach) -> bool:

@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+from discreet.artifacts.release import ErrorClaim
 from discreet.errors import BadInput
 from discreet.families.shared.release.protocol import ClassError, Prepared
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import Exactable, at_least_one, confidence_level, exact
 from discreet.privacy.guidance import guidance
+from discreet.releases.foreseen import foreseen_claims
 from discreet.releases.left_out import left_out_note
 from discreet.releases.preparing import Prospect, Workload, prepare
 from discreet.releases.targets import (
@@ -40,6 +42,8 @@ class ClassPlan:
     error: ClassError
     noise: tuple[Mapping[str, Any], ...]
     """Query, law, standard deviation and sensitivity of each measurement."""
+    claims: tuple[ErrorClaim, ...] = ()
+    """What the release will claim, foreseen on an invented table, where that is more than the noise alone."""
 
     def to_dict(self) -> dict[str, Any]:
         error = self.error
@@ -55,7 +59,13 @@ class ClassPlan:
             "relative_error": error.relative,
             "note": error.note,
             "noise": [dict(each) for each in self.noise],
+            "claims": self.claimed,
         }
+
+    @property
+    def claimed(self) -> list[dict[str, Any]]:
+        """The foreseen claims as plain data."""
+        return [{"bound": each.bound, "simultaneous": each.simultaneous} for each in self.claims]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +105,7 @@ class Plan:
                 "simultaneous_bound": each.error.simultaneous,
                 "relative_error": each.error.relative,
                 "unit": each.error.unit,
+                "claims": each.claimed,
                 "note": each.error.note,
             }
             for each in self.classes
@@ -198,6 +209,7 @@ def _plan(
     *,
     solved: Literal["epsilon", "rows"] | None = None,
 ) -> Plan:
+    claims = () if rows is None else foreseen_claims(prospect, rows, confidence)
     return Plan(
         dataset=prospect.schema.dataset,
         budget=budget,
@@ -208,15 +220,30 @@ def _plan(
         rows_each=prospect.schema.unit.max_rows,
         confidence=confidence,
         classes=tuple(
-            _class_plan(part, prospect.schema, rows, confidence) for part in prospect.parts
+            _class_plan(part, prospect.schema, rows, confidence, claims) for part in prospect.parts
         ),
         warnings=tuple(guidance(prospect.charge, people=prospect.schema.people)),
         solved=solved,
     )
 
 
-def _class_plan(part: Prepared, schema: Schema, rows: int | None, confidence: float) -> ClassPlan:
+def _class_plan(
+    part: Prepared,
+    schema: Schema,
+    rows: int | None,
+    confidence: float,
+    claims: tuple[ErrorClaim, ...],
+) -> ClassPlan:
     error = part.error(rows=rows, confidence=confidence)
+    own = tuple(claim for claim in claims if claim.query_class == part.query_class.text)
+    own = own if _says_more(own, error) else ()
+    if own:
+        bounds = {claim.simultaneous: f"±{claim.bound:,.0f}" for claim in own}
+        said = (
+            f"the release will claim about {bounds[False]} for one count and {bounds[True]} for all at once: its "
+            "counts are whole, add up and are not below 0, so they lie farther from the noisy ones."
+        )
+        error = replace(error, note=f"{error.note} {said}".strip())
     if (
         rows is not None
         and error.unit == "rows"
@@ -236,7 +263,15 @@ def _class_plan(part: Prepared, schema: Schema, rows: int | None, confidence: fl
         share=part.share,
         error=error,
         noise=tuple(part.noise()),
+        claims=own,
     )
+
+
+def _says_more(claims: tuple[ErrorClaim, ...], error: ClassError) -> bool:
+    """Whether both claims of a class are there, and one is larger than its noise alone."""
+    planned = {False: error.half_width, True: error.simultaneous}
+    more = [claim.bound > (planned[claim.simultaneous] or 0.0) for claim in claims]
+    return {claim.simultaneous for claim in claims} == {False, True} and any(more)
 
 
 def _naming(planned: Plan, text: str, algorithm: str) -> Plan:

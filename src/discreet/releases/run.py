@@ -17,18 +17,17 @@ from typing import Any
 from discreet.answering import ReleaseReader
 from discreet.answering.verification.signing import content_digest
 from discreet.artifacts.files import release_members
-from discreet.artifacts.release import SOFTWARE, ErrorClaim, Part, Release
+from discreet.artifacts.release import Release
 from discreet.core.vault import Grant, Vault
 from discreet.engines import open_engine
 from discreet.engines.protocol import Engine
-from discreet.families.shared.release.trivial_claims import no_more_than_all_rows
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.privacy.exact import confidence_level
 from discreet.releases.large_caps import warn_of_large_cap
 from discreet.releases.output_file import OutputFile
 from discreet.releases.preparing import Prospect, Workload, prepare, purpose
-from discreet.releases.together import agreeing_parts
+from discreet.releases.together import finished
 from discreet.schema import Schema
 
 Progress = Callable[[str, float], None]
@@ -174,25 +173,13 @@ class Run:
         rows = grant.public_rows() if schema.rows_are_public else None
         requests = [request for part in prospect.parts for request in part.requests]
         measured = iter(grant.measure(requests) if requests else ())
-        parts: list[Part] = []
-        claims: list[ErrorClaim] = []
-        for prepared in prospect.parts:
-            own = [next(measured) for _ in prepared.requests]
-            part, claimed = prepared.finish(
-                grant, own, public_rows=rows, confidence=self.confidence
-            )
-            parts.append(part)
-            claims.extend(no_more_than_all_rows(claimed, part, rows))
-        made = Release(
-            schema=schema,
-            budget=prospect.charge,
-            accounting=prospect.accounting,
-            parts=tuple(parts),
+        return finished(
+            prospect,
+            grant,
+            lambda part: [next(measured) for _ in part.requests],
             public_rows=rows,
-            claims=tuple(claims),
-            software=SOFTWARE,
+            confidence=self.confidence,
         )
-        return agreeing_parts(made)
 
     def _tell(self, step: str, done: float) -> None:
         if self._progress is not None:

@@ -12,18 +12,28 @@ whatever the noise: the second is claimed already. Post-processing of what was m
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from discreet.artifacts.release import ANSWERS, AS_MEASURED, TOGETHER, ErrorClaim, Part, Release
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import (
+    ANSWERS,
+    AS_MEASURED,
+    SOFTWARE,
+    TOGETHER,
+    ErrorClaim,
+    Part,
+    Release,
+)
 from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.joining import moved_ranges
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.shared.answer.library import Library
+from discreet.families.shared.release.protocol import Prepared, Verbs
 from discreet.families.shared.release.trivial_claims import no_more_than_all_rows
 from discreet.families.tables.answer.agreement import can_be_agreed
 from discreet.families.tables.answer.evidence import (
@@ -44,10 +54,40 @@ from discreet.families.tables.release.whole_answers import (
     columns_of,
     whole_facts,
 )
+from discreet.releases.preparing import Prospect
 
 ALL_TABLES = "all tables of the release that are about the same rows"
 EACH_ALONE = "no other table, for it leaves out rows that others count"
 Columns = tuple[str, ...]
+
+
+def finished(
+    prospect: Prospect,
+    grant: Verbs,
+    measured: Callable[[Prepared], Sequence[Measurement]],
+    *,
+    public_rows: int | None,
+    confidence: float,
+) -> Release:
+    """The release of what was measured for each part. A plan foresees its claims by the same function."""
+    parts: list[Part] = []
+    claims: list[ErrorClaim] = []
+    for prepared in prospect.parts:
+        part, claimed = prepared.finish(
+            grant, measured(prepared), public_rows=public_rows, confidence=confidence
+        )
+        parts.append(part)
+        claims.extend(no_more_than_all_rows(claimed, part, public_rows))
+    made = Release(
+        schema=prospect.schema,
+        budget=prospect.charge,
+        accounting=prospect.accounting,
+        parts=tuple(parts),
+        public_rows=public_rows,
+        claims=tuple(claims),
+        software=SOFTWARE,
+    )
+    return agreeing_parts(made)
 
 
 def agreeing_parts(release: Release, *, without: Collection[str] = ()) -> Release:

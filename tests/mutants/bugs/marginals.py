@@ -87,7 +87,7 @@ MARGINALS = (
     Mutant(
         name="looking-for-pairs-is-charged-once-for-all",
         trap=27,
-        file="src/discreet/families/tables/release/adaptive.py",
+        file="src/discreet/families/tables/release/adaptive_fitting.py",
         old="parts = shares(looking, [1] * len(queries))",
         new="parts = [looking] * len(queries)",
         tests=(f"{MODELS}::test_an_adaptive_release_spends_what_it_was_given_and_verifies",),

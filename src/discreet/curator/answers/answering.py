@@ -7,6 +7,7 @@ shown again at another confidence, at no cost.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,7 +27,14 @@ from discreet.queries.places import loaded
 from discreet.queries.tallies import Key, keys_touched
 from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.dialects.aggregates import AGGREGATES
-from discreet.questions.keys import key_label, key_name, key_size, key_value, possible_codes
+from discreet.questions.keys import (
+    key_label,
+    key_name,
+    key_size,
+    key_value,
+    possible_codes,
+    possible_together,
+)
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -167,17 +175,22 @@ def rehearsed(planned: Planned) -> Answers:
 
 def _possible_rows(planned: Planned, codes: Counts, *, first: int) -> Counts:
     """The places of the groups that some row could be in: WHERE rules the others out, whatever the rows are."""
+    keys, condition, schema = planned.question.groups, planned.question.condition, planned.schema
     possible = np.ones(len(codes), dtype=np.bool_)
-    for axis, key in enumerate(planned.question.groups, start=first):
-        known = possible_codes(key, planned.question.condition, planned.schema)
-        possible &= np.isin(codes[:, axis], known)
-    return np.flatnonzero(possible)
+    for axis, key in enumerate(keys, start=first):
+        possible &= np.isin(codes[:, axis], possible_codes(key, condition, schema))
+    kept = np.flatnonzero(possible)
+    together = possible_together(keys, codes[kept, first:].tolist(), condition, schema)
+    return kept[np.array(together, dtype=np.bool_)]
 
 
 def _chosen(
     planned: Planned, measured: Measured, confidence: float, notes: tuple[str, ...]
 ) -> Answers:
-    """The chosen cells, and how many rows each may lie behind the best that was left."""
+    """The chosen cells. A note says how many rows each may lie behind the best that was left.
+
+    They are values, and no numbers: an interval of that distance beside them reads like one of the value.
+    """
     (each,) = planned.needed
     schema, aggregate, choice = planned.schema, each.aggregate, planned.choice
     assert choice is not None and aggregate.column is not None
@@ -190,29 +203,20 @@ def _chosen(
     )
     shape = tuple(key_size(key, schema) for key in planned.question.groups)
     groups = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape)).T
-    groups = np.repeat(groups, choice.times, axis=0)
-    zeros = np.zeros(chosen.size)
+    kept = _possible_rows(planned, groups, first=0)
+    groups = np.repeat(groups[kept], choice.times, axis=0)
     return Answers(
         groups=(*map(key_name, planned.question.groups), aggregate.name),
-        codes=np.concatenate([groups, chosen.reshape(-1, 1)], axis=1),
+        codes=np.concatenate([groups, chosen[kept].reshape(-1, 1)], axis=1),
         label=lambda axis, code: key_label(names[axis], code, schema),
         typed=lambda axis, code: key_value(names[axis], code, schema),
-        columns=(
-            AnswerColumn(
-                name="rows behind the best",
-                estimate=zeros,
-                lower=zeros,
-                upper=np.full(chosen.size, float(np.floor(behind))),
-                std=zeros,
-                covers=Covers.NOISE,
-            ),
-        ),
+        columns=(),
         confidence=confidence,
         question=planned.question.text,
         notes=(
             *notes,
-            "Chosen by the exponential mechanism. The number says how many rows a chosen cell "
-            "may lie behind the fullest cell that was not chosen before it.",
+            f"Chosen by the exponential mechanism: at confidence {confidence:.4g}, a chosen cell has at most "
+            f"{math.floor(behind):,} rows fewer than the fullest cell that was not chosen before it.",
             *_rows_note(planned),
         ),
     )

@@ -11,6 +11,10 @@ from discreet.postprocessing.plan import Call, Case, Expression, Literal
 from discreet.postprocessing.reading.scope import Dialect, Scope
 from discreet.postprocessing.reading.syntax import nodes_in, spoken
 from discreet.questions.dialects.statement import number
+from discreet.questions.expressions import DATE_PARTS, TRUNCATED
+from discreet.questions.reading.expressions import FUNCTIONS
+from discreet.questions.reading.moments import part_named
+from discreet.questions.reading.walk import CLOCK_REFUSAL, is_clock
 from discreet.schema import Schema
 
 
@@ -73,6 +77,12 @@ class CallReader:
             return self._case(node, scope)
         if kind in (exp.Cast, exp.TryCast):
             return self._cast(node, scope)
+        if is_clock(node):
+            raise BadQuestion(CLOCK_REFUSAL)
+        moment = self._moment(node)
+        if moment is not None:
+            part, inside = moment
+            return Call(part, (read(inside),))
         name = self.functions.get(kind)
         if name is None and kind is exp.Anonymous and isinstance(node.this, str):
             name = _BY_NAME.get(node.this.lower())
@@ -96,6 +106,20 @@ class CallReader:
         if kind is exp.Anonymous:
             parts = [node.expressions]
         return Call(name, tuple(read(each) for each in nodes_in(parts)))
+
+    def _moment(self, node: Any) -> tuple[str, Any] | None:
+        """Which part of a date a function gives, and of what; `None` for any other function."""
+        exp, kind = self.exp, type(node)
+        if kind is exp.Extract:
+            return part_named(str(node.this.name)), node.expression
+        if kind in (exp.DateTrunc, exp.TimestampTrunc) and not node.args.get("zone"):
+            unit = str(getattr(node.args.get("unit"), "name", "")).lower()
+            if unit in TRUNCATED:
+                return f"date_trunc {unit}", node.this
+        if kind in (exp.Dayname, exp.Monthname):
+            return kind.__name__.lower(), node.this
+        part = FUNCTIONS.get(kind.__name__)
+        return (part, node.this) if part in DATE_PARTS else None
 
     def _case(self, node: Any, scope: Scope) -> Expression:
         exp = self.exp

@@ -22,7 +22,9 @@ from discreet.postprocessing.reading.result_selects import ResultSelectReader, n
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Scope
 from discreet.postprocessing.reading.syntax import canonical, is_known_column
+from discreet.questions.conditions import both
 from discreet.questions.dialects.statement import bare, number
+from discreet.questions.reading.expressions import ExpressionReader as RowExpressionReader
 from discreet.schema.columns.column import folded
 
 Items = list[tuple[str | None, Any]]
@@ -137,9 +139,10 @@ class RowSelectReader(ResultSelectReader):
         exp = self.exp
         nodes: list[Any] = []
         texts: dict[str, int] = {}
+        written = {folded(each.name) for each in group.find_all(exp.Column)}
 
         def place(node: Any) -> int:
-            resolved = self._key(node, items, rows)
+            resolved = self._key(node, items, rows, written)
             text = canonical(resolved)
             if text not in texts:
                 texts[text] = len(nodes)
@@ -194,8 +197,11 @@ class RowSelectReader(ResultSelectReader):
             return tuple(place(each) for each in node.expressions)
         return (place(node),)
 
-    def _key(self, node: Any, items: Items, rows: Rows) -> Any:
-        """What a key of GROUP BY means: a column, an expression, or an item of SELECT."""
+    def _key(self, node: Any, items: Items, rows: Rows, written: set[str]) -> Any:
+        """What a key of GROUP BY means: a column, an expression, or an item of SELECT.
+
+        `written` are the names that GROUP BY holds.
+        """
         exp, node = self.exp, bare(node)
         if type(node) is exp.Literal and not node.is_string:
             place = number(str(node.this))
@@ -205,19 +211,20 @@ class RowSelectReader(ResultSelectReader):
         elif type(node) is exp.Column and not node.args.get("table"):
             named = [item for name, item in items if name and folded(name) == folded(node.name)]
             is_column = rows.columns is None and is_known_column(node, self.schema)
-            if named and not (is_column and not self._hides(named[0], node)):
+            if named and not (is_column and not self._hides(named[0], node, written)):
                 node = named[0]
         if self._has_aggregate(node):
             raise BadQuestion("GROUP BY takes no aggregate.")
         return bare(rows.resolved(node))
 
-    def _hides(self, item: Any, column: Any) -> bool:
-        """Whether an item named like a column is what GROUP BY means: it is made of other columns.
+    def _hides(self, item: Any, column: Any, written: set[str]) -> bool:
+        """Whether an item named like a column is what GROUP BY means: it is made of columns that are not grouped by.
 
-        By the letter GROUP BY means the column. The item would then be of columns that are not grouped by.
+        By the letter GROUP BY means the column, and the item could not be shown.
         """
         own = {folded(each.name) for each in item.find_all(self.exp.Column)}
-        return bool(own) and folded(column.name) not in own and not self._has_aggregate(item)
+        is_other = bool(own) and folded(column.name) not in own and not own <= written
+        return is_other and not self._has_aggregate(item)
 
     def _key_name(self, node: Any, items: Items, rows: Rows) -> str:
         if type(node) is self.exp.Column:
@@ -314,7 +321,9 @@ class RowSelectReader(ResultSelectReader):
                     f"The values of column {name!r} are not declared, so they are not public. Ask for "
                     "count(*) beside it, or discover them."
                 )
-        return Declared(names)
+        assert scope.rows is not None
+        reader = RowExpressionReader(self.schema, (), clause="WHERE")
+        return Declared(names, both(*(reader.condition(each) for each in scope.rows.conditions)))
 
     def _output(self, name: str | None, node: Any, scope: Scope) -> Output:
         value = self._value(node, scope)

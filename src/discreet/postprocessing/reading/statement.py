@@ -20,12 +20,14 @@ from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, P
 from discreet.postprocessing.reading.syntax import (
     QUANTILES,
     asks_between_rows,
+    asks_neighbours,
     asks_subtotals,
     is_known_column,
     usual_names,
     without_alias,
+    written,
 )
-from discreet.questions.dialects.statement import construct, parsed, sql_name
+from discreet.questions.dialects.statement import check_plain_table, construct, parsed, sql_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 
@@ -34,6 +36,11 @@ NOT_INTERPOLATED = (
     "neighbouring rows cannot be seen behind the noise."
 )
 SUBTOTALS = "In a subtotal, null stands for all values of a column. GROUPING(column) is 1 there, and 0 where the value is really null."
+NO_NEIGHBOURS = (
+    "lag and lead leave out the groups null and (other), which have no place in an order."
+)
+MOST_PARTS = 20
+"""Aggregates of a refused statement that are tried one by one."""
 MOST_QUESTIONS = 200
 """Questions that one statement may be split into."""
 DEEPEST = 50
@@ -47,9 +54,32 @@ def read_statement(text: str, schema: Schema, dialect: Dialect) -> QueryPlan:
             return plain_statement(dialect.question(tree), text)
         made = _Reader(schema, dialect, text).statement(tree)
         notes = (NOT_INTERPOLATED,) * asks_between_rows(tree) + (SUBTOTALS,) * asks_subtotals(tree)
+        notes += (NO_NEIGHBOURS,) * asks_neighbours(tree)
         return replace(made, notes=notes)
     except RecursionError:
         raise BadQuestion("The question is nested too deeply to be read; flatten it.") from None
+
+
+def parts_of(text: str, dialect: Dialect) -> list[tuple[str, str]]:
+    """The aggregates that SELECT lists, each with a statement that asks for it by itself; none of a single one."""
+    from sqlglot import exp
+
+    select = parsed(text, shape=dialect.shape)
+    if type(select) is not exp.Select:
+        return []
+    counted = [each for each in select.expressions if each.find(exp.AggFunc) is not None]
+    keys = [each for each in select.expressions if each.find(exp.AggFunc) is None]
+    if not 2 <= len(counted) <= MOST_PARTS:
+        return []
+    found = []
+    for each in counted:
+        alone = select.copy()
+        alone.set("expressions", [*(key.copy() for key in keys), each.copy()])
+        for clause in ("having", "qualify", "order", "limit", "offset", "distinct"):
+            alone.set(clause, None)
+        inside = each.this if type(each) is exp.Alias else each
+        found.append((written(inside), written(alone)))
+    return found
 
 
 def plain_statement(question: Any, text: str = "") -> QueryPlan:
@@ -82,8 +112,8 @@ def is_plain(select: Any, schema: Schema, *, spreads: bool = False) -> bool:
     if group is not None and any(v for k, v in group.args.items() if k != "expressions"):
         return False
     keys = [] if group is None else group.expressions
-    if keys and all(type(each) is exp.Column for each in select.expressions):
-        return False  # groups alone, which the schema lists
+    if all(type(each) is exp.Column for each in select.expressions):
+        return False  # groups alone, which the schema lists, or rows
     asked = [each.this if type(each) is exp.Alias else each for each in select.expressions]
     counted = [each for each in asked if type(each) is not exp.Column]
     if len(counted) > 1 and any(type(each) is exp.Mode for each in counted):
@@ -249,14 +279,7 @@ class _Reader(RowSelectReader):
         own = folded(table.name)
         if own in known and not table.args.get("db"):
             return self._renamed(known[own], (own, *names)), (own, *names)
-        extra = [
-            k for k, v in table.args.items() if v and k not in ("this", "alias", "db", "catalog")
-        ]
-        if extra:
-            raise BadQuestion(
-                f"FROM takes the plain name {sql_name(self.schema.dataset)} and nothing more: no files, "
-                "no samples, no pivots."
-            )
+        check_plain_table(table, sql_name(self.schema.dataset), ("this", "alias", "db", "catalog"))
         if own not in map(folded, self.dialect.names):
             written = ", or ".join(f"FROM {sql_name(name)}" for name in self.dialect.names)
             near = did_you_mean(table.name, [*self.dialect.names, *known])

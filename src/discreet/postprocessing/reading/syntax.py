@@ -61,6 +61,13 @@ def asks_subtotals(tree: Any) -> bool:
     return several and tree.find(exp.Grouping) is None
 
 
+def asks_neighbours(tree: Any) -> bool:
+    """Whether the row before or after another one is asked for."""
+    from sqlglot import exp
+
+    return tree.find(exp.Lag, exp.Lead) is not None
+
+
 def canonical(node: Any) -> str:
     """The same text for expressions that differ in case, quotes or parentheses around the whole."""
     from sqlglot import exp

@@ -28,7 +28,14 @@ from discreet.postprocessing.plan import (
     Table,
 )
 from discreet.postprocessing.rows import first_of_each, partitioned
-from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
+from discreet.postprocessing.values import (
+    Labels,
+    Levels,
+    Numbers,
+    Value,
+    chosen_among,
+    joined_origins,
+)
 from discreet.postprocessing.windows import over
 from discreet.postprocessing.working.frames import Frame, Result, plain_values
 
@@ -137,8 +144,11 @@ class ExpressionWork:
         assert inner is not None and groups is not None
         value = None if asked.argument is None else self._value(asked.argument, inner)
         if asked.condition is not None:
-            met = logic.holds(logic.truths(self._value(asked.condition, inner)))
+            condition = logic.truths(self._value(asked.condition, inner))
+            met = logic.holds(condition)
             groups = [each[met[each]] for each in groups]
+            if value is not None and logic.is_open(condition):
+                value = chosen_among(value, inner.rows)
         if asked.is_distinct and value is not None:
             groups = [first_of_each(value, each) for each in groups]
         if asked.weight is not None and value is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.postprocessing.across import Groups
 from discreet.postprocessing.rows import Places
-from discreet.postprocessing.values import Labels, Numbers, Value
+from discreet.postprocessing.values import Labels, Numbers, Value, chosen_among
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +43,16 @@ class Frame:
             fields=[each.taken(places) for each in self.fields],
             groups=None if self.groups is None else [self.groups[place] for place in places],
         )
+
+    def chosen(self, places: Places) -> Frame:
+        """The rows that noisy numbers chose."""
+        found = self.taken(places)
+        measures = {name: chosen_among(each, self.rows) for name, each in found.measures.items()}
+        found.measures = {
+            name: each for name, each in measures.items() if isinstance(each, Numbers)
+        }
+        found.fields = [chosen_among(each, self.rows) for each in found.fields]
+        return found
 
 
 def plain_values(value: Value) -> list[Any]:

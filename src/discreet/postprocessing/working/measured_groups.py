@@ -13,9 +13,10 @@ from discreet.errors import BadQuestion
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.plan import Declared, Measured
 from discreet.postprocessing.rows import Places, joined_places
-from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value
+from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value, is_own_row
 from discreet.postprocessing.working.frames import Frame
 from discreet.questions.cells.values import cell_value
+from discreet.questions.keys import possible_codes, possible_together
 from discreet.schema import Schema
 
 MOST_DECLARED = 1_000_000
@@ -54,7 +55,10 @@ class MeasuredGroups:
             raise BadQuestion(
                 f"There are {cells:,} groups; at most {MOST_DECLARED:,} are listed. Group by fewer columns."
             )
-        rows = list(product(*(range(column.cells) for column in columns)))
+        possible = [possible_codes(name, source.condition, self._schema) for name in source.keys]
+        rows = list(product(*possible))
+        together = possible_together(source.keys, rows, source.condition, self._schema)
+        rows = [row for row, is_possible in zip(rows, together, strict=True) if is_possible]
         keys: list[Value] = [
             Labels.of([cell_value(column, row[axis]) for row in rows])
             for axis, column in enumerate(columns)
@@ -144,7 +148,7 @@ class MeasuredGroups:
         if len(value.origins) != 1:
             return False
         ((question, place, rows),) = value.origins
-        if rows or not isinstance(question, int) or place >= 0:
+        if not is_own_row(rows) or not isinstance(question, int) or place >= 0:
             return False
         name = self._answered(question, 0).columns[-1 - place].name.lower()
         return name.startswith(ADDED_UP)

@@ -23,6 +23,7 @@ from discreet.postprocessing.plan import (
     Union,
 )
 from discreet.postprocessing.rows import partitioned, sorted_places, stacked, unplaced
+from discreet.postprocessing.values import chosen_among
 from discreet.postprocessing.working.expressions import ExpressionWork
 from discreet.postprocessing.working.frames import Frame, Result
 from discreet.postprocessing.working.measured_groups import MeasuredGroups
@@ -59,6 +60,8 @@ class Work(ExpressionWork):
         if select.qualify is not None:
             condition = logic.truths(self._value(select.qualify, frame))
             kept = np.flatnonzero(logic.holds(condition))
+            if logic.is_open(condition):
+                values = [chosen_among(each, frame.rows) for each in values]
             frame, values = frame.taken(kept), [each.taken(kept) for each in values]
         sort_keys = [self._value(each.key, frame) for each in select.order]
         found = Result(
@@ -91,6 +94,8 @@ class Work(ExpressionWork):
         if select.limit is not None or select.offset:
             stop = None if select.limit is None else select.offset + select.limit
             kept = np.arange(found.rows)[select.offset : stop]
+            if len(kept) < found.rows and any(each.origins for each in sort_keys):
+                found.values = [chosen_among(each, found.rows) for each in found.values]
             found.values = [each.taken(kept) for each in found.values]
             found.rows = len(kept)
         return found
@@ -115,6 +120,8 @@ class Work(ExpressionWork):
     def _grouped(self, frame: Frame, keys: Sequence[Expression]) -> Frame:
         """The rows of a result, put into groups; without keys they are one group."""
         values = [self._value(each, frame) for each in keys]
+        if any(each.origins for each in values):  # groups by noisy numbers choose rows as well
+            frame = frame.chosen(np.arange(frame.rows))
         groups = partitioned(values, frame.rows)
         if not keys:
             groups = [np.arange(frame.rows)]
@@ -128,7 +135,7 @@ class Work(ExpressionWork):
         found = logic.truths(self._value(condition, frame))
         kept = np.flatnonzero(logic.holds(found))
         note_open_sides(found, frame, what, notes)
-        return frame.taken(kept)
+        return frame.chosen(kept) if logic.is_open(found) else frame.taken(kept)
 
     def _distinct(self, found: Result) -> Result:
         places = [

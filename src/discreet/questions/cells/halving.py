@@ -202,6 +202,7 @@ def stretches(
     expression: Expression,
     column: OrderedColumn,
     is_settled: Callable[[Reach], bool],
+    most_inside: int = MOST_LOOKS_INSIDE,
 ) -> Iterator[tuple[Unit, Unit, Reach]]:
     """The units of a column's value cells, first and last of each stretch, in their order.
 
@@ -214,7 +215,7 @@ def stretches(
         if is_settled(found) or looks > MOST_LOOKS:
             yield first, last, found
             continue
-        inside = list(halved_units(expression, column, first, last, is_settled))
+        inside = list(halved_units(expression, column, first, last, is_settled, most_inside))
         looks += 2 * len(inside)
         yield from inside
 

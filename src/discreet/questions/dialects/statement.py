@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from discreet.errors import BadInput, BadQuestion, did_you_mean
@@ -48,7 +49,7 @@ Named = TypeVar("Named", bound=HasName)
 
 def parsed(text: str, *, shape: str) -> Any:
     """The syntax tree of the one statement in a text; `shape` says what a question looks like."""
-    from sqlglot import Dialect, TokenType, errors
+    from sqlglot import TokenType, errors
 
     if not isinstance(text, str) or not text.strip():
         raise BadQuestion(f"The question is empty. {shape}")
@@ -56,7 +57,7 @@ def parsed(text: str, *, shape: str) -> Any:
         raise BadQuestion(
             f"The question has {len(text):,} characters; at most {LONGEST_TEXT:,} are read."
         )
-    dialect = Dialect.get_or_raise(None)
+    dialect = _dialect()
     try:
         tokens = dialect.tokenize(text)
         while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -75,13 +76,26 @@ def parsed(text: str, *, shape: str) -> Any:
     except errors.ParseError as error:
         place = (error.errors or [{}])[0]
         where = f"line {place['line']}, column {place['col']}" if place.get("line") else "its end"
+        quotes = ", and not in square brackets" if "[" in text else ""
         raise BadQuestion(
             f"The SQL is not understood near {where}. A name with blanks or signs stands in double "
-            f"quotes. {shape}"
+            f"quotes{quotes}. {shape}"
         ) from None
     except errors.SqlglotError:
         raise BadQuestion(f"The SQL is not understood. {shape}") from None
     return statement if top is None else statement.limit(top, copy=False)
+
+
+@cache
+def _dialect() -> Any:
+    """Plain SQL, in which names may also stand in backticks, as MySQL, BigQuery and Spark write them."""
+    from sqlglot import Dialect, tokens
+
+    class AnyQuotes(Dialect):
+        class Tokenizer(tokens.Tokenizer):
+            IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
+
+    return AnyQuotes()
 
 
 def _without_top(tokens: list[Any]) -> int | None:
@@ -136,10 +150,7 @@ class StatementReader:
             raise BadQuestion(
                 f"FROM takes the dataset's name, {dataset}, and no {construct(table)}."
             )
-        if any(value for key, value in table.args.items() if key not in ("this", "alias")):
-            raise BadQuestion(
-                f"FROM takes the plain name {dataset} and nothing more: no joins, no files."
-            )
+        check_plain_table(table, dataset, ("this", "alias"))
         names = (self.schema.dataset, *self.other_names)
         if folded(table.name) not in map(folded, names):
             written = ", or ".join(f"FROM {sql_name(name)}" for name in names)
@@ -237,6 +248,19 @@ class StatementReader:
         return column_name(node, self.schema, self.tables)
 
 
+def check_plain_table(table: Any, dataset: str, known: Sequence[str]) -> None:
+    """That FROM says nothing of a table beside its `known` parts."""
+    for part, value in table.args.items():
+        if value and part in _CLAUSES:
+            raise BadQuestion(
+                f"{_CLAUSES[part]} is not answered: a question is about all rows of {dataset}."
+            )
+        if value and part not in known:
+            raise BadQuestion(
+                f"FROM takes the plain name {dataset} and nothing more: no joins, no files."
+            )
+
+
 def column_name(node: Any, schema: Schema, tables: tuple[str, ...]) -> str:
     """The schema's name of a column, plain or behind the table's name."""
     if type(node.this).__name__ != "Identifier" or node.args.get("db"):
@@ -247,11 +271,12 @@ def column_name(node: Any, schema: Schema, tables: tuple[str, ...]) -> str:
     try:
         return schema.column(node.name).name
     except BadInput as error:
-        hint = ""
-        if node.this.args.get("quoted"):
-            text = node.name.replace("'", "''")
-            hint = f" Double quotes are for names; a text stands in single quotes: '{text}'."
-        raise BadQuestion(f"{error}{hint}") from None
+        if not node.this.args.get("quoted"):
+            raise BadQuestion(str(error)) from None
+        text = node.name.replace("'", "''")
+        hint = f"Double quotes are for names; a text stands in single quotes: '{text}'."
+        values = {value for column in schema.columns for value in getattr(column, "values", ())}
+        raise BadQuestion(hint if node.name in values else f"{error} {hint}") from None
 
 
 def distinctly_named(aggregates: Iterable[Named], groups: Sequence[Key]) -> tuple[Named, ...]:

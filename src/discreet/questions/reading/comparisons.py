@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.errors import BadQuestion
-from discreet.questions.dialects.statement import construct, unrolled
+from discreet.questions.dialects.statement import unrolled
 from discreet.questions.expressions import (
     MIRRORED,
     NUMERIC,
@@ -94,14 +94,18 @@ class ComparisonReader(TreeReader):
         if self.listed > self.most_listed:
             raise BadQuestion(f"The lists of IN have more than {self.most_listed:,} literals.")
         listed: list[Expression] = []
+        others: list[Expression] = []
         for one in node.expressions:
             before = self.terms
             made = self.read(one, depth)
-            self.terms = before  # counted as a listed literal instead
-            if not isinstance(made, Constant):
-                raise BadQuestion(f"IN takes a list of literals, and no {construct(one)}.")
-            listed.append(made)
-        return self._compared("in", [value, *dict.fromkeys(listed)])
+            if isinstance(made, Constant):
+                self.terms = before  # counted as a listed literal instead
+                listed.append(made)
+            else:
+                others.append(self._compared("=", [value, made]))
+        if listed:
+            others.append(self._compared("in", [value, *dict.fromkeys(listed)]))
+        return Call("or", tuple(others), "boolean") if others[1:] else others[0]
 
     def _is(self, node: Any, depth: int) -> Expression:
         value = self.read(node.this, depth)
@@ -169,13 +173,25 @@ class ComparisonReader(TreeReader):
         if leading.type == "boolean" and part.type != "boolean":
             truth = boolean_of(part.value)
             return part if truth is None else Constant(truth, "boolean")
-        if leading.type == "text" and part.type in ("integer", "boolean"):
+        if leading.type == "text" and part.type == "boolean":
+            return self._truth_as_text(bool(part.value), leading) or part
+        if leading.type == "text" and part.type == "integer":
             return Constant(str(category_text_of(part.value)), "text")
         if leading.type == "text" and part.type == "date" and isinstance(part.value, int):
             return Constant(day_of(part.value).isoformat(), "text")
         if leading.type == "text" and part.type == "number":
             return Constant(self._spelling(part.value, leading), "text")
         return part
+
+    def _truth_as_text(self, truth: bool, beside: Expression) -> Constant | None:
+        """TRUE or FALSE compared with a category: as the declared value that spells it; `None` where none does."""
+        word = str(category_text_of(truth))
+        column = self.schema.column(beside.column) if isinstance(beside, ColumnValue) else None
+        if not isinstance(column, CategoryColumn) or column.undeclared or word in column.values:
+            return Constant(word, "text")
+        spelled = {boolean_of(value): value for value in column.values}
+        is_boolean = len(column.values) == 2 and set(spelled) == {True, False}
+        return Constant(spelled[truth], "text") if is_boolean else None
 
     def _spelling(self, value: object, beside: Expression) -> str:
         """A number compared with a category: as the declared value that spells it, else its digits."""

@@ -61,6 +61,7 @@ class ExpressionReader(NumberReader, TextReader, ChoiceReader):
             exp.Case: self._case,
             exp.If: self._if,
             exp.Round: self._round,
+            exp.Trunc: self._truncate,
             exp.Sqrt: lambda node, depth: self._real("sqrt", node.this, depth),
             exp.Ln: lambda node, depth: self._real("ln", node.this, depth),
             exp.Log: self._logarithm,

@@ -68,11 +68,7 @@ class MomentReader(TreeReader):
         return self._dated(str(node.this.name), self.read(node.expression, depth))
 
     def _dated(self, asked: str, value: Expression) -> Expression:
-        name = asked.lower()
-        name = _PART_NAMES.get(name, name)
-        if name not in DATE_PARTS:
-            raise BadQuestion(f"extract() takes one of {', '.join(DATE_PARTS)}.")
-        value = as_moment(value)
+        name, value = part_named(asked), as_moment(value)
         if value.type not in (*TEMPORAL, "null"):
             raise BadQuestion(f"{name}() takes a date, and {described(value)} is not one.")
         return Call(name, (value,), "integer")
@@ -117,3 +113,11 @@ class MomentReader(TreeReader):
         if isinstance(inside, Constant) and inside.type == "text" and wanted in TEMPORAL:
             return temporal(str(inside.value), wanted)
         return converted(inside, wanted)
+
+
+def part_named(asked: str) -> str:
+    """A part of a date by its usual name."""
+    name = _PART_NAMES.get(asked.lower(), asked.lower())
+    if name not in DATE_PARTS:
+        raise BadQuestion(f"extract() takes one of {', '.join(DATE_PARTS)}.")
+    return name

@@ -1,4 +1,4 @@
-"""Arithmetic and functions of numbers: round, roots, logarithms, powers, width_bucket."""
+"""Arithmetic and functions of numbers: round, trunc, roots, logarithms, powers, width_bucket."""
 
 from __future__ import annotations
 
@@ -42,21 +42,48 @@ class NumberReader(ComparisonReader, MomentReader):
     def _round(self, node: Any, depth: int) -> Expression:
         value = self.read(node.this, depth)
         self._check("round", value, NUMERIC)
+        digits = self._digits("round", node, depth)
+        if digits is None:
+            return Call("round", (value,), value.type)
+        if value.type == "integer":
+            if digits >= 0:
+                return value
+            value = Call("cast", (value,), "number")
+        return Call("round", (value, Constant(digits, "integer")), "number")
+
+    def _truncate(self, node: Any, depth: int) -> Expression:
+        """trunc(x) and trunc(x, d): the digits after the d-th are cut off, so that a number comes nearer to 0."""
+        before = self.terms
+        value = self.read(node.this, depth)
+        self.terms += 2 * (self.terms - before)  # it is written out so often
+        self._check("trunc", value, NUMERIC)
+        digits = self._digits("trunc", node, depth) or 0
+        if value.type == "integer" and digits >= 0:
+            return value
+        # Powers of 10 are whole numbers, so that none of them is rounded.
+        scale, (scaled, back) = (
+            Constant(10 ** abs(digits), "integer"),
+            "*/" if digits >= 0 else "/*",
+        )
+        moved = Call(scaled, (value, scale), "number") if digits else value
+        below = self._compared("<", [value, Constant(0, "integer")])
+        up, down = Call("ceil", (moved,), "number"), Call("floor", (moved,), "number")
+        whole = Call("case", (below, up, down), "number")
+        return Call(back, (whole, scale), "number") if digits else whole
+
+    def _digits(self, name: str, node: Any, depth: int) -> int | None:
+        """How many digits after the point are kept; none are said in round(x)."""
         self._plain(node, "this", "decimals")
         if node.args.get("decimals") is None:
-            return Call("round", (value,), value.type)
+            return None
         digits = self.read(node.args["decimals"], depth)
         if (
             not isinstance(digits, Constant)
             or not isinstance(digits.value, int)
             or abs(digits.value) > LONGEST_ROUNDING
         ):
-            raise BadQuestion("round(x, d) takes a whole number d from -15 to 15.")
-        if value.type == "integer":
-            if digits.value >= 0:
-                return value
-            value = Call("cast", (value,), "number")
-        return Call("round", (value, digits), "number")
+            raise BadQuestion(f"{name}(x, d) takes a whole number d from -15 to 15.")
+        return digits.value
 
     def _real(self, name: str, inside: Any, depth: int) -> Expression:
         value = self.read(inside, depth)

@@ -12,6 +12,7 @@ from discreet.errors import BadQuestion
 from discreet.questions.dialects.statement import column_name, construct, number
 from discreet.questions.expressions import (
     LARGEST_INTEGER,
+    NUMERIC,
     SMALLEST_INTEGER,
     TYPE_OF_KIND,
     Call,
@@ -37,15 +38,19 @@ _KNOWN_PARTS = {
     "this", "expression", "expressions", "low", "high", "negate", "query", "typed", "safe",
 }  # fmt: skip
 _OWN_PARTS = {
-    "Cast", "TryCast", "Column", "Literal", "Case", "If", "Round", "Trim", "Substring", "Concat",
+    "Cast", "TryCast", "Column", "Literal", "Case", "If", "Round", "Trunc", "Trim", "Substring", "Concat",
     "DateTrunc", "TimestampTrunc", "Greatest", "Least", "Anonymous", "Date", "WidthBucket", "SplitPart",
     "Replace", "StrPosition", "Pad",
 }  # fmt: skip
 """Nodes whose readers look at their other parts themselves."""
 _CLOCKS = ("CurrentDate", "CurrentTimestamp", "CurrentTime", "CurrentDatetime", "Localtimestamp")
 _CLOCK_NAMES = ("now", "today", "getdate", "sysdate")
+CLOCK_REFUSAL = (
+    "CURRENT_DATE, now() and the like change while a question stays the same; write the date, as in "
+    "DATE '2020-01-31'."
+)
 _USED = (
-    "Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, + - * / %, abs, floor, ceil, round, "
+    "Use comparisons, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT, CASE, + - * / %, abs, floor, ceil, round, trunc, "
     "sqrt, ln, log, power, lower, upper, trim, substr, left, right, replace, split_part, starts_with, ends_with, contains, strpos, length, concat, coalesce, nullif, greatest, least, CAST, extract, "
     "date_trunc, strftime, dayname and monthname."
 )
@@ -117,11 +122,8 @@ class TreeReader:
     def _refuse(self, node: Any) -> NoReturn:
         name = type(node).__name__
         asked = str(node.this).lower() if name == "Anonymous" else ""
-        if name in _CLOCKS or asked in _CLOCK_NAMES:
-            raise BadQuestion(
-                "CURRENT_DATE, now() and the like change while a question stays the same; write the date, "
-                "as in DATE '2020-01-31'."
-            )
+        if is_clock(node):
+            raise BadQuestion(CLOCK_REFUSAL)
         if name == "Interval":
             raise BadQuestion(
                 "An INTERVAL is added to a literal date only, as in DATE '2020-01-31' + INTERVAL '1 month'. "
@@ -137,12 +139,22 @@ class TreeReader:
                 f"{self.clause} takes no {construct(node)}. Write a difference of years as year(DATE '2023-12-31') - year(d), "
                 "and of days as DATE '2023-12-31' - d."
             )
+        if name == "Window":
+            raise BadQuestion(
+                f"{self.clause} takes no OVER: a window function would number single rows. For groups of about as many "
+                "rows each, ask for quantile(x, 0.25), quantile(x, 0.5) and so on, and compare with these; for groups of equal "
+                "width, use width_bucket(x, low, high, n)."
+            )
+        if name == "Star":
+            raise BadQuestion("Only count(*) takes a *; name the column that is meant.")
         if isinstance(node, self.exp.AggFunc):
             raise BadQuestion(f"{self.clause} takes no aggregate; compare aggregates in HAVING.")
         raise BadQuestion(f"{self.clause} takes no {construct(node)}. {_USED}")
 
     def _truth(self, node: Any, depth: int) -> Expression:
         made = self.read(node, depth)
+        if made.type in NUMERIC:  # a number that is not 0 is true
+            return folded_constant(Call("!=", (made, Constant(0, "integer")), "boolean"))
         if made.type not in ("boolean", "null"):
             raise BadQuestion(f"A condition is true or false, and {described(made)} is neither.")
         return made
@@ -171,3 +183,9 @@ class TreeReader:
         if isinstance(value, int) and SMALLEST_INTEGER <= value <= LARGEST_INTEGER:
             return Constant(value, "integer")
         return double(value)
+
+
+def is_clock(node: Any) -> bool:
+    """Whether a node asks what the time is."""
+    name = type(node).__name__
+    return name in _CLOCKS or (name == "Anonymous" and str(node.this).lower() in _CLOCK_NAMES)

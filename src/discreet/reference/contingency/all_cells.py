@@ -43,8 +43,8 @@ from discreet.families.tables.answer.evidence import (
 from discreet.families.tables.estimate.consistent import DirectTable
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.whole_answers import (
-    claims_of_a_moved_table,
     claims_of_agreed_counts,
+    claims_of_whole_counts,
 )
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
@@ -144,7 +144,7 @@ class PreparedAllCells(MeasuredAtOnce):
 
         sets = self.query_class.sets(self.schema)
         if found:
-            return claims_of_a_moved_table(claims, found[0].moved(sums, sets))
+            return claims_of_whole_counts(claims, found[0].over, sums, sets, public_rows)
         table = DirectTable(noisy.columns, noisy.counts, noisy.law)
         rows = None if WITHOUT_A_CELL in part.facts else public_rows
         alone = of_one_table(table, self.schema, public_rows, rows=rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -53,6 +55,22 @@ def mean_bound(
     return widest / float(values)
 
 
+def means_bound(
+    columns: Sequence[tuple[Form, tuple[NoiseLaw, ...], Bounds]], values: Fraction, miss: Fraction
+) -> float:
+    """The same for groups of so many values of several columns: the farthest, and no more than their bounds allow."""
+    found = 0.0
+    for form, laws, (low, high) in columns:
+        own = mean_bound(form, laws, (low, high), values, miss)
+        found = max(found, high - low if own is None else min(high - low, own))
+    return found
+
+
+def large_groups(values: Fraction) -> str:
+    """Of which groups a bound of means holds."""
+    return f"groups of at least {math.ceil(values):,} values"
+
+
 def number_bound(part: Part, schema: Schema, query_class: ByGroup, delta: Fraction) -> float:
     """The bound of a class, from the part that was released for its groups."""
     wanted = query_class.measured(schema)
@@ -74,11 +92,30 @@ def _farthest(measured: GroupedColumn, *, is_mean: bool, level: Fraction) -> flo
 
 def numbers_bound(
     library: Library, asking: Asking, query_class: ByGroup, delta: Fraction
-) -> tuple[float, str]:
-    """For the registry: the bound from the release's parts."""
+) -> tuple[float, str, str]:
+    """For the registry: the bound from the release's parts, how it follows, and of which groups it holds."""
     schema = library.schema
     for part in measured_parts(library, query_class, "group-numbers"):
-        if isinstance(query_class, GroupedMeans) and part.algorithm == "group-sums":
+        if not isinstance(query_class, GroupedMeans):
+            return number_bound(part, schema, query_class, delta), EACH_GROUP, ""
+        if part.algorithm == "group-sums":
             continue  # it has no counts
-        return number_bound(part, schema, query_class, delta), EACH_GROUP
+        large = _of_large_groups(library, part, query_class, delta)
+        return large or (number_bound(part, schema, query_class, delta), EACH_GROUP, "")
     raise NotAnswerable(library.lacks(query_class.text))
+
+
+def _of_large_groups(
+    library: Library, part: Part, query_class: ByGroup, delta: Fraction
+) -> tuple[float, str, str] | None:
+    """What the release claims of means: for groups of as many values as if they were spread evenly."""
+    schema = library.schema
+    wanted, cells = query_class.measured(schema), query_class.cells(schema)
+    columns = [each for each in noisy_columns(part.noisy, schema) if each.column in wanted]
+    values = Fraction(library.release.public_rows or schema.people or 0, cells)
+    known = [(each.form, each.laws, each.bounds) for each in columns]
+    bound = means_bound(known, values, Fraction(delta) / (cells * len(wanted)))
+    bound += max(each.step for each in columns)
+    if bound >= max(high - low for low, high in (each.bounds for each in columns)):
+        return None
+    return bound, LARGE_GROUPS, large_groups(values)

@@ -34,7 +34,8 @@ from discreet.families.groups.answer.noisy_columns import Form, form_of, noise_w
 from discreet.families.groups.answer.number_bounds import (
     EACH_GROUP,
     LARGE_GROUPS,
-    mean_bound,
+    large_groups,
+    means_bound,
     number_bound,
 )
 from discreet.families.groups.queries.classes import ByGroup, GroupedMeans, GroupedSums
@@ -185,20 +186,17 @@ class PreparedGroupNumbers(MeasuredByRequests):
 
     def _bound(self, rows: int | None, miss: Fraction) -> float:
         """What a sum is off by, or the mean of a group of as many values as if they were spread evenly."""
-        found = 0.0
-        for column, form, laws in self._columns():
-            if isinstance(self.query_class, GroupedSums):
-                found = max(found, noise_width(form.total, laws, 1, 1 - miss))
-                continue
+        columns = list(self._columns())
+        if isinstance(self.query_class, GroupedSums):
+            return max(noise_width(form.total, laws, 1, 1 - miss) for _, form, laws in columns)
+        known = []
+        for column, form, laws in columns:
             low, high = map(float, bounds_of(column, self.schema))
-            own = mean_bound(form, laws, (low, high), self._values(rows), miss)
-            found = max(found, high - low if own is None else min(high - low, own))
-        return found + self._rounding()
+            known.append((form, laws, (low, high)))
+        return means_bound(known, self._values(rows), miss) + self._rounding()
 
     def _rounding(self) -> float:
         """How far a mean moves where values are rounded to a grid: half a step, and half a step of its bounds."""
-        if isinstance(self.query_class, GroupedSums):
-            return 0.0
         grids = [
             request.query.grid
             for request in self.requests
@@ -275,6 +273,5 @@ class PreparedGroupNumbers(MeasuredByRequests):
         bounds = [bounds_of(name, self.schema) for name in names]
         if bound >= max(float(high - low) for low, high in bounds):
             return part, ()  # a group of so few values has no mean to speak of
-        values = math.ceil(self._values(rows))
-        among = f"groups of at least {values:,} values"
+        among = large_groups(self._values(rows))
         return part, (ErrorClaim(text, bound, confidence, True, LARGE_GROUPS, among),)

@@ -35,6 +35,7 @@ from discreet.families.tables.answer.shared_draws import cell_draws
 from discreet.families.tables.answer.sums.added_values import expression_values, moment_values
 from discreet.families.tables.answer.sums.aggregates import aggregate_table
 from discreet.families.tables.answer.sums.summing import (
+    centred_sum,
     direct_mean,
     direct_sum,
     quotient,
@@ -273,7 +274,7 @@ class TableSource(Source):
         column, rows = self._schema.column(name), self._public_rows
         if region.kind == "sum":
             if not plain:
-                return None
+                return self._of_mean(sums, name, confidence)
             joint = combined_sum(self._library, plain, confidence=confidence)
             if joint is not None:
                 return joint
@@ -285,6 +286,14 @@ class TableSource(Source):
             return self._mean_of_sums(plain, name, confidence)
         best = min(means, key=lambda each: each.law.variance / each.grid**2)
         return direct_mean(best, column, confidence=confidence, public_rows=rows)
+
+    def _of_mean(self, sums: list[NoisySum], column: str, confidence: float) -> Estimates | None:
+        """The sum behind a measured mean, unless a table of the column gives one."""
+        counted = [each for each in sums if each.count is not None]
+        if not counted or self._library.usable((column,)):
+            return None
+        best = min(counted, key=lambda each: each.law.variance / each.grid**2)
+        return centred_sum(best, self._schema.column(column), confidence=confidence)
 
     def _takes_all_values(self, region: Region, column: str) -> bool:
         """Whether every row with a value in the domain of `column` satisfies the condition."""

@@ -74,12 +74,6 @@ class WholeCounts(ABC):
             return self
         return self.with_counts(apportioned(self.counts.astype(np.float64), rows))
 
-    def moved(self, measured: Callable[[Columns], Floats], sets: Iterable[Columns]) -> float:
-        """How far the cells of some tables lie from the measured ones, at most."""
-        return max(
-            (float(np.abs(self.over(each) - measured(each)).max()) for each in sets), default=0.0
-        )
-
     def drawn(self, many: int, public: Generator) -> Integers:
         """Cells of `many` rows in random order: the table's own rows where it has so many, else in proportion."""
         flat = self.counts.reshape(-1)

@@ -23,7 +23,6 @@ from discreet.families.shared.release.protocol import of_type
 from discreet.families.tables.answer.agreement import AgreedTables
 from discreet.families.tables.answer.evidence import (
     agreement_of,
-    model_tables,
     whole_counts_of,
 )
 from discreet.families.tables.answer.linear_tables import Agreed, LinearTable
@@ -38,8 +37,8 @@ from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.residual import cell_half_width
 from discreet.families.tables.release.whole_answers import (
-    claims_of_a_moved_table,
     claims_of_agreed_counts,
+    claims_of_whole_counts,
     columns_of,
     whole_facts,
 )
@@ -53,10 +52,9 @@ MODEL_RISK = 1 - ROWS_RISK - CEILING_RISK
 
 
 def model_claim(
-    part: Part, schema: Schema, public_rows: int | None, confidence: float
+    part: Part, found: Evidence, schema: Schema, public_rows: int | None, confidence: float
 ) -> ErrorClaim:
-    """For each single cell of the class alone."""
-    found = model_tables(part, schema)
+    """For each single cell of the class alone, from what the part's model says (`model_tables`)."""
     tables = ResidualTables(schema, found.residuals, rows=public_rows)
     rows = _most_rows(tables, public_rows, confidence)
     known = ConsistentTables(tables, ())
@@ -115,10 +113,13 @@ def _farthest(
 
 
 def read_from_whole_counts(
-    part: Part, claims: tuple[ErrorClaim, ...], schema: Schema, public_rows: int | None
+    part: Part,
+    found: Evidence,
+    claims: tuple[ErrorClaim, ...],
+    schema: Schema,
+    public_rows: int | None,
 ) -> tuple[Part, tuple[ErrorClaim, ...]]:
     """The part with whole counts near all that was measured and all that the model fills in, and claims about them."""
-    found = model_tables(part, schema)
     sets = of_type(part.query_class, Marginals).sets(schema)
     known = ResidualTables(schema, found.residuals, rows=public_rows)
     tables = ConsistentTables(known, (), model_residuals(found.models))
@@ -130,7 +131,7 @@ def read_from_whole_counts(
     )
     (read,) = whole_counts_of(whole, schema, public_rows)
     answered = answered_tables(found, known)
-    return whole, claims_of_a_moved_table(claims, read.moved(answered, sets))
+    return whole, claims_of_whole_counts(claims, read.over, answered, sets, public_rows)
 
 
 def answered_tables(found: Evidence, known: ResidualTables) -> Callable[[tuple[str, ...]], Floats]:
@@ -146,10 +147,13 @@ def answered_tables(found: Evidence, known: ResidualTables) -> Callable[[tuple[s
 
 
 def claims_of_agreeing_models(
-    part: Part, claims: tuple[ErrorClaim, ...], schema: Schema, public_rows: int | None
+    part: Part,
+    found: Evidence,
+    claims: tuple[ErrorClaim, ...],
+    schema: Schema,
+    public_rows: int | None,
 ) -> tuple[ErrorClaim, ...]:
     """Claims for counts that agree with all that was measured and all that the model fills in."""
-    found = model_tables(part, schema)
     sets = of_type(part.query_class, Marginals).sets(schema)
     known = ResidualTables(schema, found.residuals, rows=public_rows)
     tables = ConsistentTables(known, (), model_residuals(found.models))
@@ -157,8 +161,7 @@ def claims_of_agreeing_models(
     agreed = AgreedTables(agreement, tables, schema, public_rows)
     answered = answered_tables(found, known)
     if agreement.as_measured:
-        moved = (float(np.abs(tables.table(own) - answered(own)).max()) for own in sets)
-        return claims_of_a_moved_table(claims, max(moved, default=0.0))
+        return claims_of_whole_counts(claims, tables.table, answered, sets, None)
     rows = math.ceil(_most_rows(known, public_rows, claims[0].confidence))
 
     def beside(own: tuple[str, ...]) -> tuple[Floats, Agreed | None]:

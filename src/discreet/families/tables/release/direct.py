@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar
 
@@ -55,8 +56,8 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.whole_answers import (
     agreeing_facts,
     are_boolean,
-    claims_of_a_moved_table,
     claims_of_agreed_counts,
+    claims_of_whole_counts,
     columns_of,
     should_be_whole,
     whole_facts,
@@ -136,7 +137,7 @@ class PreparedMarginals(MeasuredAtOnce):
 
     def expected(self) -> float:
         """Mean absolute error of a cell."""
-        summed = sum(law.mean_absolute() * size for law, size in self._sized_laws)
+        summed = sum(_mean_absolute(law) * size for law, size in self._sized_laws)
         return summed / sum(self.sizes)
 
     @property
@@ -191,7 +192,9 @@ class PreparedMarginals(MeasuredAtOnce):
         found = whole_counts_of(part, self.schema, public_rows)
         agreed = self._agreed(part.noisy, public_rows)
         if found:
-            return claims_of_a_moved_table(claims, found[0].moved(agreed.table, self._sets))
+            return claims_of_whole_counts(
+                claims, found[0].over, agreed.table, self._sets, public_rows
+            )
         (agreement,) = agreement_of(part, self.schema, self._sets)
         if agreement.within:
             return claims_of_agreed_counts(claims, self._alone(part.noisy, public_rows))
@@ -226,6 +229,12 @@ class PreparedMarginals(MeasuredAtOnce):
     def _leaves_out_the_same(self, own: tuple[str, ...], columns: tuple[str, ...]) -> bool:
         extra = [self.schema.column(name) for name in columns if name not in own]
         return set(own) <= set(columns) and all(map(keeps_every_row, extra))
+
+
+@lru_cache(maxsize=4096)
+def _mean_absolute(law: NoiseLaw) -> float:
+    """Kept, for a plan asks many times."""
+    return law.mean_absolute()
 
 
 def _must_be_complete(sets: Sequence[tuple[str, ...]], schema: Schema) -> bool:

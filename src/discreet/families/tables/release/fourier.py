@@ -58,7 +58,7 @@ from discreet.families.tables.release.residual import (
     silent_tables,
 )
 from discreet.families.tables.release.residual_planning import residual_shares
-from discreet.families.tables.release.whole_answers import agreeing_facts, claims_of_a_moved_table
+from discreet.families.tables.release.whole_answers import agreeing_facts, claims_of_whole_counts
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
@@ -245,4 +245,4 @@ class PreparedFourier(MeasuredAtOnce):
         linear = ResidualTables(self.schema, part.noisy, rows=public_rows)
         if table is None:
             return claims_of_residuals(part, claims, linear, self.sets)
-        return claims_of_a_moved_table(claims, table.moved(linear.table, self.sets))
+        return claims_of_whole_counts(claims, table.over, linear.table, self.sets, public_rows)

@@ -51,8 +51,8 @@ from discreet.families.tables.release.residual_planning import needed_residuals,
 from discreet.families.tables.release.whole_answers import (
     agreeing_facts,
     are_few_booleans,
-    claims_of_a_moved_table,
     claims_of_agreed_counts,
+    claims_of_whole_counts,
     columns_of,
     should_be_whole,
     whole_facts,
@@ -217,7 +217,7 @@ class PreparedResiduals(MeasuredAtOnce):
         table = published_table(part, self.schema, public_rows)
         known = ResidualTables(self.schema, part.noisy, rows=public_rows)
         if table is not None:
-            return claims_of_a_moved_table(claims, table.moved(known.table, self.sets))
+            return claims_of_whole_counts(claims, table.over, known.table, self.sets, public_rows)
         return claims_of_residuals(part, claims, known, self.sets)
 
 

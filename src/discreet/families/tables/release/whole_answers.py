@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -21,6 +21,8 @@ from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.answer.usefulness import MOVED, farthest_from_whole
 from discreet.families.tables.estimate.whole_tables import can_be_whole
 from discreet.schema import Schema
+
+Columns = tuple[str, ...]
 
 FEW_COMBINATIONS = 1 << 16
 """Up to so many combinations of cells, tables over boolean columns are read from a whole table, whatever the algorithm: finding it takes about a second."""
@@ -94,16 +96,14 @@ def claims_of_agreed_counts(
     )
 
 
-def claims_of_a_moved_table(claims: tuple[ErrorClaim, ...], moved: float) -> tuple[ErrorClaim, ...]:
-    """Claims about measured cells, made for answers that lie up to `moved` from them.
-
-    |answer - truth| <= |answer - measured| + |measured - truth|, whatever the noise: the second is claimed already.
-    """
-    return tuple(
-        replace(
-            each,
-            bound=float(math.ceil(each.bound + moved - 1e-9)),
-            theorem=each.theorem + MOVED,
-        )
-        for each in claims
+def claims_of_whole_counts(
+    claims: tuple[ErrorClaim, ...],
+    whole: Callable[[Columns], Floats],
+    measured: Callable[[Columns], Floats],
+    sets: Iterable[Columns],
+    most: int | None,
+) -> tuple[ErrorClaim, ...]:
+    """The same where one table, or one set of tables, holds what is answered. No count exceeds `most`, where that is public."""
+    return claims_of_agreed_counts(
+        claims, ((measured(own), Agreed(whole(own), most)) for own in sets)
     )

@@ -180,6 +180,33 @@ def direct_sum(
     )
 
 
+def centred_sum(measured: NoisySum, column: Column, *, confidence: Exactable) -> Estimates:
+    """The sum of a whole column from what its mean was measured by: the sum from a centre, and the count.
+
+    SUM(x) = SUM(x - c) + c COUNT(x), and the noise is that of both.
+    """
+    assert measured.count is not None and column.value_bounds is not None
+    center, step = float(measured.center), 1 / measured.grid
+    terms: list[Term] = [(step, measured.law, 1), (abs(center), measured.count.law, 1)]
+    value = measured.value * step + center * measured.count.value
+    width = half_width(terms, confidence)
+    low, high = map(float, column.value_bounds)
+    least, greatest = possible_sums(low, high, None)
+    value, lower, upper = (
+        min(max(each, least), greatest) for each in (value, value - width, value + width)
+    )
+    note = f"Before it was summed, each value was rounded to a multiple of {step:.3g}."
+    return Estimates.single(
+        value,
+        lower,
+        upper,
+        math.sqrt(sum(weight * weight * law.variance * n for weight, law, n in terms)),
+        is_exact=True,
+        is_count=False,
+        notes=(note,) if measured.rounds else (),
+    )
+
+
 def direct_mean(
     measured: NoisySum, column: Column, *, confidence: Exactable, public_rows: int | None
 ) -> Estimates:

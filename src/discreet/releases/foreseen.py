@@ -1,0 +1,129 @@
+"""What a release of tables will claim, foreseen on an invented table.
+
+Answers are whole counts that add up. How far these lie from the noisy numbers is known once there are noisy numbers, and
+a claim says it beside the noise. A plan has none. It takes as many rows as it assumes, bell-shaped over the values of each column
+and independent, gives their tables public noise, and computes the claims by the release's own function. The draws are always
+the same, so a plan says the same each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod, sqrt
+from statistics import median
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from discreet.arrays import Floats, Integers
+from discreet.artifacts.measurement import Measurement
+from discreet.artifacts.release import ErrorClaim
+from discreet.families.shared.estimate.public_random import generator
+from discreet.families.shared.release.measured import MeasuredAtOnce
+from discreet.families.shared.release.protocol import Prepared, Verbs
+from discreet.families.tables.answer.agreement import can_be_agreed
+from discreet.families.tables.release.whole_answers import are_boolean
+from discreet.privacy.laws import NoiseLaw
+from discreet.queries.measurable import CountQuery
+from discreet.releases.preparing import Prospect
+from discreet.releases.together import finished
+from discreet.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+
+SEED = 20_261_117
+DRAWS = 5
+"""Invented tables, of whose claims the middle one is foreseen."""
+MOST_INVENTED = 1 << 12
+"""Cells of all invented tables together."""
+MOST_COMBINED = 1 << 11
+"""Combinations of cells of all columns: whole counts near tables over more of them take longer than a plan should."""
+WIDTH = 1 / 6
+"""The standard deviation of a column's values, in parts of their range."""
+
+
+def foreseen_claims(prospect: Prospect, rows: int, confidence: float) -> tuple[ErrorClaim, ...]:
+    """The claims about tables that the release of an invented table makes; none where that would take long."""
+    schema = prospect.schema
+    parts = tuple(part for part in prospect.parts if _counts_cells(part))
+    if not parts or not _is_quick(parts, schema):
+        return ()
+    tried = [
+        finished(
+            replace(prospect, parts=parts),
+            cast(Verbs, None),  # such parts use no verb but the first
+            _Invented(schema, rows, seed).measured,
+            public_rows=rows if schema.rows_are_public else None,
+            confidence=confidence,
+        ).claims
+        for seed in range(SEED, SEED + DRAWS)
+    ]
+    return tuple(
+        replace(each[0], bound=median(claim.bound for claim in each))
+        for each in zip(*tried, strict=True)
+    )
+
+
+def _is_quick(parts: Sequence[Prepared], schema: Schema) -> bool:
+    """Whether whole counts near some tables are found at once: few cells, and few combinations where tables share columns crosswise."""
+    tables = [query.columns for part in parts for query in _queries(part)]
+    if sum(prod(schema.sizes(columns)) for columns in tables) > MOST_INVENTED:
+        return False
+    if prod(schema.sizes({name for each in tables for name in each})) <= MOST_COMBINED:
+        return True
+    return not are_boolean(tables, schema) and can_be_agreed(tables, schema)
+
+
+def _counts_cells(part: Prepared) -> bool:
+    """Whether a part is of tables, measured at once."""
+    return (
+        isinstance(part, MeasuredAtOnce)
+        and part.query_class.name == "marginals"
+        and all(isinstance(request.query, CountQuery) for request in part.requests)
+    )
+
+
+def _queries(part: Prepared) -> list[CountQuery]:
+    return [cast(CountQuery, request.query) for request in part.requests]
+
+
+class _Invented:
+    """A table that nobody is in, and its noisy numbers."""
+
+    def __init__(self, schema: Schema, rows: int, seed: int) -> None:
+        self._schema, self._rows, self._public = schema, rows, generator(seed)
+
+    def measured(self, part: Prepared) -> Sequence[Measurement]:
+        assert isinstance(part, MeasuredAtOnce)
+        found = []
+        for query, cost, law in zip(_queries(part), part.costs(), part.laws, strict=True):
+            exact = query.evaluate(self._table(query.columns))
+            drawn = exact + _drawn(law, len(exact), self._public)
+            found.append(Measurement(query, law, query.sensitivity(self._schema), cost, drawn))
+        return found
+
+    def _table(self, columns: tuple[str, ...]) -> Integers:
+        expected: Floats = np.array(float(self._rows))
+        for name in columns:
+            expected = np.multiply.outer(expected, _shares(self._schema.column(name)))
+        return np.rint(expected).astype(np.int64)
+
+
+def _shares(column: Column) -> Floats:
+    """Which part of the rows is in each cell; in those of nulls and undeclared values none."""
+    places = (np.arange(column.value_cells) + 0.5) / column.value_cells
+    bell = np.exp(-(((places - 0.5) / WIDTH) ** 2) / 2)
+    found = np.zeros(column.cells)
+    found[: column.value_cells] = bell / bell.sum()
+    return found
+
+
+def _drawn(law: NoiseLaw, many: int, public: Generator) -> Integers:
+    """Draws like those of a law, from public randomness."""
+    if law.sums_are_normal:
+        drawn = public.normal(scale=law.std, size=many)
+    else:
+        drawn = public.laplace(scale=law.std / sqrt(2), size=many)
+    return np.rint(drawn).astype(np.int64)
