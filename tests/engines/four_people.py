@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pyarrow as pa
 
 from discreet.engines import open_engine
@@ -18,3 +20,23 @@ AGES, SEXES = [0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1], [1, 1, 1, 1]
 def counted(source: object, schema: Schema = SCHEMA) -> list[list[int]]:
     with open_engine(source, schema) as engine:
         return [counts.tolist() for counts in engine.marginals([("age",), ("sex",)])]
+
+
+def wrong_in_threads(source: object, *, times: int) -> list[list[int]]:
+    """What four threads were told by one engine, each asking so often, that is not so."""
+    wrong: list[list[int]] = []
+    with open_engine(source, SCHEMA) as engine:
+
+        def work(name: str, right: list[int]) -> None:
+            for _ in range(times):
+                found = engine.marginals([(name,)])[0].tolist()
+                if found != right:
+                    wrong.append(found)
+
+        pairs = (("age", AGES), ("sex", SEXES)) * 2
+        threads = [threading.Thread(target=work, args=pair) for pair in pairs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return wrong

@@ -34,7 +34,8 @@ from discreet.schema import (
     Schema,
 )
 from tests.command_line import Done
-from tests.engines.four_people import AGES, CANARY, SCHEMA, SEXES, TABLE, counted
+from tests.engines.care_view import CARE, ROWS, TABLES, counted_view
+from tests.engines.four_people import AGES, CANARY, SCHEMA, SEXES, TABLE, counted, wrong_in_threads
 from tests.spark_session import compiled, session, setting, spark_frame
 
 
@@ -198,52 +199,15 @@ def test_a_type_without_values_counts_as_null(spark: Any) -> None:
 def test_a_declared_view_joins_tables_of_a_catalog_as_it_joins_files(
     spark: Any, tmp_path: Path
 ) -> None:
-    schema = Schema.loads(
-        """dataset = "care"
-        [unit]
-        identifier = "person"
-        max_rows = 2
-        [view]
-        sql = "SELECT v.person, v.cost, p.sex, w.floor FROM visits AS v LEFT JOIN patients p ON v.person = p.person JOIN wards w ON w.ward = v.ward"
-        tables = { visits = "visits.parquet", patients = "patients.parquet", wards = "wards.parquet" }
-        public = ["wards"]
-        [columns.cost]
-        kind = "integer"
-        range = [0, 9]
-        [columns.sex]
-        kind = "category"
-        values = ["F", "M"]
-        [columns.floor]
-        kind = "integer"
-        range = [0, 3]
-        """
-    )
-    persons = [f"p{n % 7}" for n in range(30)]
-    tables = {
-        "visits": pa.table(
-            {"person": persons, "cost": list(range(30)), "ward": ["a", "b", "gone"] * 10}
-        ),
-        "patients": pa.table(
-            {"person": ["p0", "p1", "p2", "p3", None], "sex": ["F", "M", None, "X", "F"]}
-        ),
-        "wards": pa.table({"ward": ["a", "b", "b"], "floor": [1, 2, 3]}),
-    }
     spark.sql("CREATE DATABASE IF NOT EXISTS care")
     try:
-        for name, table in tables.items():
+        for name, table in TABLES.items():
             pq.write_table(table, tmp_path / f"{name}.parquet")
             spark_frame(table).write.saveAsTable(f"care.{name}")
-        sets = [("cost", "sex"), ("floor",), ("sex", "floor")]
-        found = []
-        for source in (str(tmp_path), "spark:care"):
-            with open_engine(source, schema) as engine:
-                found.append(
-                    [engine.row_count(), *(one.tolist() for one in engine.marginals(sets))]
-                )
-        assert found[0] == found[1]
-        assert found[0][0] == 14
+        files, tables = counted_view(str(tmp_path)), counted_view("spark:care")
+        assert files == tables and files[0] == ROWS
         with pytest.raises(BadSource, match="name the schema"):
-            open_engine(spark_frame(TABLE), schema)
+            open_engine(spark_frame(TABLE), CARE)
     finally:
         spark.sql("DROP DATABASE care CASCADE")
 
@@ -423,22 +387,7 @@ def test_a_stopped_session_ends_in_one_sentence(spark: Any, frame: Any) -> None:
 
 
 def test_verbs_of_several_threads_see_their_own_results(frame: Any) -> None:
-    with open_engine(frame, SCHEMA) as engine:
-        wrong: list[Any] = []
-
-        def work(name: str, right: list[int]) -> None:
-            for _ in range(2):
-                found = engine.marginals([(name,)])[0].tolist()
-                if found != right:
-                    wrong.append(found)
-
-        pairs = (("age", AGES), ("sex", SEXES)) * 2
-        threads = [threading.Thread(target=work, args=pair) for pair in pairs]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert wrong == []
+    assert wrong_in_threads(frame, times=2) == []
 
 
 # -- The whole way -----------------------------------------------------------------------------

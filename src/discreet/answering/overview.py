@@ -14,6 +14,7 @@ from typing import Any
 from discreet.artifacts.release import Release
 from discreet.artifacts.statement import privacy_statement
 from discreet.errors import BadQuestion, NotAnswerable
+from discreet.queries.registry import merged
 from discreet.questions.cells.values import LAST
 from discreet.questions.dialects.statement import sql_name
 from discreet.schema import Column, OrderedColumn, Schema
@@ -144,18 +145,17 @@ def _examples(text: str, schema: Schema) -> Iterator[str]:
     listed = ", ".join(map(sql_name, named))
     first, *others = (schema.column(name) for name in named)
     name = sql_name(first.name)
-    kind = text.partition("(")[0]
-    if kind in ("means", "sums", "quantiles"):
-        function = {"means": "avg", "sums": "sum", "quantiles": "median"}[kind]
+    form = merged("shown_as").get(text.partition("(")[0])
+    if form in ("avg", "sum", "median"):
         keys = ", ".join(sql_name(each.name) for each in others)
         if " by " in text and keys:
-            yield f"SELECT {keys}, {function}({name}) FROM {table} GROUP BY {keys}"
-        yield f"SELECT {function}({name}) FROM {table}"
-    if kind in ("halfspaces", "predicates") and "(" in text:
+            yield f"SELECT {keys}, {form}({name}) FROM {table} GROUP BY {keys}"
+        yield f"SELECT {form}({name}) FROM {table}"
+    if form == "condition" and "(" in text:
         yield f"SELECT count(*) FROM {table} WHERE {text.partition('(')[2].rstrip(')').partition(',')[0].strip()}"
         if len(named) > 1:
             yield f"SELECT count(*) FROM {table} WHERE {' + '.join(map(sql_name, named[:2]))} >= 0"
-    if isinstance(first, OrderedColumn) and kind in ("intervals", "rectangles"):
+    if isinstance(first, OrderedColumn) and form == "range":
         ends = [first.value_in(first.value_cells * part // 4, 0) for part in (1, 3)]
         low, high = (each if isinstance(each, int | float) else f"'{each}'" for each in ends)
         yield f"SELECT count(*) FROM {table} WHERE {name} BETWEEN {low} AND {high}"

@@ -65,7 +65,7 @@ class Family:
     additive: tuple[str, ...] = ()
     """Sources of counts as they were measured, which add up however they are summed: a `Library` to a `Source`."""
     drawn: tuple[str, ...] = ()
-    """What synthetic rows are drawn from, of all parts together: (library, the answered count of rows) to `DrawsFirst`."""
+    """What synthetic rows are drawn from, of all parts together: (library, the answer to count(*)) to a list of `DrawsFirst`."""
     usefulness: Mapping[str, str] = field(default_factory=dict)
     """For each class, what no query of it exceeds: (library, asking, class, delta) to (bound, theorem)."""
     margins: frozenset[str] = frozenset()
@@ -78,6 +78,8 @@ class Family:
     """Pictures for the report: (reader, confidence) to figures."""
     questions: Mapping[str, str] = field(default_factory=dict)
     """For each class, SQL to show to people: (part, schema) to questions that the part answers."""
+    shown_as: Mapping[str, str] = field(default_factory=dict)
+    """For each class, what an overview asks: `avg`, `sum` or `median` of a column, a `range` of one, or the `condition` of its text."""
     examples: Callable[[Schema], Iterable[str]] = lambda schema: ()
     """Texts of its classes over a schema's columns. Audits and contract tests try those that the schema allows."""
 
@@ -95,7 +97,7 @@ def families() -> tuple[Family, ...]:
 
 def register(family: Family) -> None:
     """Add a family from outside. What it brings must be new: a class is read in one way only."""
-    for what in ("readers", "sources", "usefulness", "selections", "questions"):
+    for what in ("readers", "sources", "usefulness", "selections", "questions", "shown_as"):
         for name in set(getattr(family, what)) & set(merged(what)):
             raise BadInput(f"The {what} of {name!r} are registered already.")
     if family.name in {each.name for each in families()}:

@@ -14,7 +14,7 @@ import pytest
 
 from discreet.engines import open_engine
 from discreet.errors import EngineFailed
-from tests.engines.four_people import AGES, SCHEMA, SEXES, counted
+from tests.engines.four_people import AGES, SCHEMA, counted, wrong_in_threads
 from tests.postgres_server import Server
 
 
@@ -97,19 +97,4 @@ def test_ctrl_c_stops_the_query_on_the_server(
 
 
 def test_verbs_of_several_threads_see_their_own_results(source: str) -> None:
-    with open_engine(source, SCHEMA) as engine:
-        wrong: list[Any] = []
-
-        def work(name: str, right: list[int]) -> None:
-            for _ in range(10):
-                found = engine.marginals([(name,)])[0].tolist()
-                if found != right:
-                    wrong.append(found)
-
-        pairs = (("age", AGES), ("sex", SEXES)) * 2
-        threads = [threading.Thread(target=work, args=pair) for pair in pairs]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert wrong == []
+    assert wrong_in_threads(source, times=10) == []

@@ -7,7 +7,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,6 +18,7 @@ from discreet.queries.tallies import Cells, Tally
 from discreet.questions.expressions import TRUE
 from discreet.schema import IntegerColumn, NumberColumn, Schema
 from tests.command_line import Done
+from tests.engines.care_view import CARE, ROWS, TABLES, counted_view
 from tests.engines.four_people import AGES, CANARY, SCHEMA, SEXES, counted
 from tests.postgres_server import READER, Server, named, postgres_source
 
@@ -163,54 +163,17 @@ def test_the_databases_message_is_not_passed_on(source: str) -> None:
 def test_a_declared_view_joins_tables_of_a_database_as_it_joins_files(
     postgres: Server, tmp_path: Path
 ) -> None:
-    schema = Schema.loads(
-        """dataset = "care"
-        [unit]
-        identifier = "person"
-        max_rows = 2
-        [view]
-        sql = "SELECT v.person, v.cost, p.sex, w.floor FROM visits AS v LEFT JOIN patients p ON v.person = p.person JOIN wards w ON w.ward = v.ward"
-        tables = { visits = "visits.parquet", patients = "patients.parquet", wards = "wards.parquet" }
-        public = ["wards"]
-        [columns.cost]
-        kind = "integer"
-        range = [0, 9]
-        [columns.sex]
-        kind = "category"
-        values = ["F", "M"]
-        [columns.floor]
-        kind = "integer"
-        range = [0, 3]
-        """
-    )
-    persons = [f"p{n % 7}" for n in range(30)]
-    tables = {
-        "visits": pa.table(
-            {"person": persons, "cost": list(range(30)), "ward": ["a", "b", "gone"] * 10}
-        ),
-        "patients": pa.table(
-            {"person": ["p0", "p1", "p2", "p3", None], "sex": ["F", "M", None, "X", "F"]}
-        ),
-        "wards": pa.table({"ward": ["a", "b", "b"], "floor": [1, 2, 3]}),
-    }
     postgres.execute("CREATE SCHEMA care", f"GRANT USAGE ON SCHEMA care TO {READER}")
     try:
-        for name, table in tables.items():
+        for name, table in TABLES.items():
             pq.write_table(table, tmp_path / f"{name}.parquet")
             made = postgres.load(table).partition("#")[2]
             postgres.execute(f"CREATE TABLE care.{name} AS SELECT * FROM {made}")
         postgres.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA care TO {READER}")
-        sets = [("cost", "sex"), ("floor",), ("sex", "floor")]
-        found = []
-        for source in (str(tmp_path), f"{postgres.address}#care"):
-            with open_engine(source, schema) as engine:
-                found.append(
-                    [engine.row_count(), *(one.tolist() for one in engine.marginals(sets))]
-                )
-        assert found[0] == found[1]
-        assert found[0][0] == 14
+        files, tables = counted_view(str(tmp_path)), counted_view(f"{postgres.address}#care")
+        assert files == tables and files[0] == ROWS
         wrong = f"{postgres.address}#care.visits"
-        with pytest.raises(BadSource, match=r"names? the schema"), open_engine(wrong, schema):
+        with pytest.raises(BadSource, match=r"names? the schema"), open_engine(wrong, CARE):
             pass
     finally:
         postgres.execute("DROP SCHEMA care CASCADE")

@@ -31,7 +31,7 @@ class DrawsRows(Protocol):
 
 
 class DrawsFirst(DrawsRows, Protocol):
-    """The same of a family that puts the numbers of several parts together: see `Family.drawn`."""
+    """What a family draws from the numbers of all parts together. It comes before what a single part draws from."""
 
     @property
     def counts_every_row(self) -> bool:

@@ -39,5 +39,6 @@ FAMILY = Family(
     margins=frozenset({"halfspaces"}),
     pooled=("discreet.families.halfspaces.answer.halfspaces:HalfspaceSource",),
     figures=("discreet.families.halfspaces.figures:plane_figures",),
+    shown_as={"halfspaces": "condition"},
     examples=_examples,
 )

@@ -37,5 +37,6 @@ FAMILY = Family(
     questions=dict.fromkeys(
         ("means", "sums"), "discreet.families.numbers.queries.one_number:questions"
     ),
+    shown_as={"means": "avg", "sums": "sum"},
     examples=_examples,
 )

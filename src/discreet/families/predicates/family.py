@@ -35,5 +35,6 @@ FAMILY = Family(
     selections={
         "predicates": "discreet.families.predicates.queries.predicate_score:selected_among"
     },
+    shown_as={"predicates": "condition"},
     examples=_examples,
 )

@@ -73,5 +73,6 @@ FAMILY = Family(
     counts=frozenset(_CLASSES),
     figures=("discreet.families.ranges.figures:range_figures",),
     questions=dict.fromkeys(_CLASSES, "discreet.families.ranges.queries.ranges:questions"),
+    shown_as={"intervals": "range", "quantiles": "median", "rectangles": "range"},
     examples=_examples,
 )

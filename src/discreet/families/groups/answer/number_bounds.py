@@ -18,7 +18,7 @@ from discreet.families.groups.answer.noisy_columns import (
     noise_width,
     noisy_columns,
 )
-from discreet.families.groups.queries.classes import ByGroup, GroupedMeans
+from discreet.families.groups.queries.classes import ByGroup
 from discreet.families.shared.answer.library import Library
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
@@ -76,7 +76,7 @@ def number_bound(part: Part, schema: Schema, query_class: ByGroup, delta: Fracti
     wanted = query_class.measured(schema)
     columns = [each for each in noisy_columns(part.noisy, schema) if each.column in wanted]
     level = 1 - Fraction(delta) / (query_class.cells(schema) * len(wanted))
-    is_mean = isinstance(query_class, GroupedMeans)
+    is_mean = query_class.is_mean
     return max(_farthest(each, is_mean=is_mean, level=level) for each in columns)
 
 
@@ -96,7 +96,7 @@ def numbers_bound(
     """For the registry: the bound from the release's parts, how it follows, and of which groups it holds."""
     schema = library.schema
     for part in measured_parts(library, query_class, "group-numbers"):
-        if not isinstance(query_class, GroupedMeans):
+        if not query_class.is_mean:
             return number_bound(part, schema, query_class, delta), EACH_GROUP, ""
         if part.algorithm == "group-sums":
             continue  # it has no counts

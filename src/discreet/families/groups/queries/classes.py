@@ -37,6 +37,8 @@ class ByGroup:
     """Under which the registry knows the class."""
     word: ClassVar[str] = ""
     """The word that stands before the brackets."""
+    is_mean: ClassVar[bool] = False
+    """Whether each number is a sum that is divided by a count."""
 
     def __init__(self, *columns: str, by: str | Sequence[str], weight: Fraction | int = 1) -> None:
         groups = (by,) if isinstance(by, str) else tuple(by)
@@ -103,6 +105,7 @@ class GroupedMeans(ByGroup):
 
     name: ClassVar[str] = "means-by-group"
     word: ClassVar[str] = "means"
+    is_mean: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -164,7 +167,7 @@ def number_questions(part: Part, schema: Schema) -> list[str]:
     """The number of each group."""
     asked = part.query_class
     assert isinstance(asked, ByGroup)
-    function = "avg" if isinstance(asked, GroupedMeans) else "sum"
+    function = "avg" if asked.is_mean else "sum"
     groups = ", ".join(sql_name(name) for name in asked.groups(schema))
     return [
         f"SELECT {groups}, {function}({sql_name(name)}) FROM {sql_name(schema.dataset)} GROUP BY {groups}"

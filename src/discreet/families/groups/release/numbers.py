@@ -38,7 +38,7 @@ from discreet.families.groups.answer.number_bounds import (
     means_bound,
     number_bound,
 )
-from discreet.families.groups.queries.classes import ByGroup, GroupedMeans, GroupedSums
+from discreet.families.groups.queries.classes import ByGroup, GroupedSums
 from discreet.families.groups.queries.group_sums import GroupCounts, GroupEnds, GroupSums
 from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
 from discreet.families.shared.release.measured import MeasuredByRequests
@@ -173,7 +173,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
 
     def _weights(self, column: str, form: Form) -> tuple[float, ...]:
         """How each measured vector's noise is weighted in a sum, or in the numerator of a mean."""
-        if isinstance(self.query_class, GroupedSums):
+        if not self.query_class.is_mean:
             return form.total
         low, high = map(float, bounds_of(column, self.schema))
         # On average a mean lies a quarter of the width from the middle.
@@ -187,7 +187,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
     def _bound(self, rows: int | None, miss: Fraction) -> float:
         """What a sum is off by, or the mean of a group of as many values as if they were spread evenly."""
         columns = list(self._columns())
-        if isinstance(self.query_class, GroupedSums):
+        if not self.query_class.is_mean:
             return max(noise_width(form.total, laws, 1, 1 - miss) for _, form, laws in columns)
         known = []
         for column, form, laws in columns:
@@ -210,7 +210,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
         total = 0.0
         for column, form, laws in self._columns():
             low, high = map(float, bounds_of(column, self.schema))
-            if isinstance(self.query_class, GroupedSums):
+            if not self.query_class.is_mean:
                 places = [form.total]
             else:  # Simpson's rule is exact here: a square is averaged over the bounds
                 places = [form.noise(at, at) for at in (low, (low + high) / 2, high)]
@@ -226,7 +226,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
         """For groups of equal size. The widest half-width is that of a mean at its bounds."""
         groups = self.query_class.cells(self.schema)
         columns = self._columns()
-        is_mean = isinstance(self.query_class, GroupedMeans)
+        is_mean = self.query_class.is_mean
         each = None if rows is None else rows / groups
         level = confidence_level(confidence)
         expected, scale = 0.0, 0.0
@@ -264,7 +264,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
         part = self.part(measured, estimates={}, facts={"groups": groups, "nulls": "left out"})
         miss = 1 - confidence_level(confidence)
         text, names = self.query_class.text, self.query_class.measured(self.schema)
-        if isinstance(self.query_class, GroupedSums):
+        if not self.query_class.is_mean:
             bound = number_bound(part, self.schema, self.query_class, miss)
             return part, (ErrorClaim(text, bound, confidence, True, EACH_GROUP),)
         rows = public_rows or self.schema.people
