@@ -32,7 +32,7 @@ from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.families.tables.release import whole_answers
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.releases import run
+from discreet.releases import together
 from discreet.releases.together import agreeing_parts
 from discreet.releases.verifying import verify
 from discreet.schema import Schema, keeps_every_row
@@ -355,16 +355,16 @@ def test_claims_of_parts_side_by_side_allow_for_how_far_answers_were_moved(tmp_p
         made_alone.append(found)
         return agreeing_parts(found, **how)
 
-    monkeypatch.setattr(run, "agreeing_parts", remembered)
+    monkeypatch.setattr(together, "agreeing_parts", remembered)
     schema = Schema.loads('dataset = "t"\n' + "".join(f'[columns.{name}]\nkind = "integer"\nrange = [0, 4]\n' for name in "abc"))  # fmt: skip
     table = pandas.DataFrame({name: [0, 1, 2, 1] * 10_000 for name in "abc"})
     workload = ["marginals(a, b)", "marginals(b, c)", "intervals(a)"]
     found = release(table, schema, budget=Budget(epsilon="1/100"), workload=workload, ledger=tmp_path / "l.db")  # fmt: skip
     (before,) = made_alone
-    together = ReleaseReader(found)
+    beside = ReleaseReader(found)
     for part in before.parts[:2]:
         alone, by = ReleaseReader(replace(before, parts=(part,))), ", ".join(part.query_class.columns)  # fmt: skip
-        answers = [each.ask(f"SELECT {by}, count(*) FROM t GROUP BY {by}").columns[0].estimate for each in (alone, together)]  # fmt: skip
+        answers = [each.ask(f"SELECT {by}, count(*) FROM t GROUP BY {by}").columns[0].estimate for each in (alone, beside)]  # fmt: skip
         moved = float(np.abs(answers[0] - answers[1]).max())
         assert moved > 1
         for old, new in zip(before.claims, found.claims, strict=True):
