@@ -123,7 +123,7 @@ REFUSED = {
     "SELECT count(*)": "FROM",
     "SELECT count(*) FROM others": "no table 'others'",
     "SELECT count(*) FROM main.people": "nothing more",
-    "SELECT count(*) FROM people TABLESAMPLE (10)": "nothing more",
+    "SELECT count(*) FROM people TABLESAMPLE (10)": "TABLESAMPLE is not answered",
     "SELECT count(*) FROM (SELECT 1) t": "subquery",
     "SELECT count(*) FROM read_csv('/etc/passwd')": "dataset's name",
     "SELECT count(*) FROM '/etc/passwd'": "no table",
