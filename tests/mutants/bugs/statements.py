@@ -28,7 +28,7 @@ STATEMENTS = (
         tests=(f"{ARITHMETIC}::test_a_sum_of_rows_that_noise_chose_is_no_sum_of_so_many_draws",),
     ),
     Mutant(
-        name="a-mean-of-rows-has-the-noise-of-their-sum-over-the-largest-group",
+        name="a-mean-of-rows-is-divided-by-one-too-many",
         trap=42,
         file="src/discreet/postprocessing/across.py",
         old="""    return found.times(1 / size) if is_mean else found
@@ -57,7 +57,7 @@ STATEMENTS = (
     ),
     Mutant(
         name="a-plan-invents-a-table-without-noise",
-        trap=49,
+        trap=42,
         file="src/discreet/releases/foreseen.py",
         old="""            drawn = exact + _drawn(law, len(exact), self._public)
 """,
