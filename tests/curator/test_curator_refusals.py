@@ -51,7 +51,7 @@ REFUSED = {
     "a sum of texts": ("SELECT sum(sex) FROM people", "category"),
     "text plus number": ("SELECT count(*) FROM people WHERE sex + 1 > 2", "takes numbers"),
     "text beside number": ("SELECT count(*) FROM people WHERE age > 'x'", "cannot be compared"),
-    "a number as condition": ("SELECT count(*) FROM people WHERE age", "true or false"),
+    "a date as condition": ("SELECT count(*) FROM people WHERE born", "true or false"),
     "ordered truth": ("SELECT count(*) FROM people WHERE member > false", "no order"),
     "a bad date": ("SELECT count(*) FROM people WHERE born > 'soon'", "date"),
     "five groups": (

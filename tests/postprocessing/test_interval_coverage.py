@@ -51,6 +51,7 @@ QUESTIONS = {
     "the greatest": "SELECT greatest(count(*) FILTER (WHERE sex = 'f'), count(*) FILTER (WHERE sex = 'm')) AS x FROM people",
     "a case": "SELECT CASE WHEN count(*) > 3000 THEN count(town) ELSE count(age) END AS x FROM people",
     "an average of groups": "SELECT avg(n) AS x FROM (SELECT town, count(*) AS n FROM people GROUP BY town) t",
+    "sums of groups": "SELECT month(d) AS m, sum(n) AS x FROM (SELECT day AS d, count(*) AS n FROM people GROUP BY day) t GROUP BY 1",
     "the largest group": "SELECT max(n) AS x FROM (SELECT town, count(*) AS n FROM people GROUP BY town) t",
     "a spread of groups": "SELECT stddev(n) AS x FROM (SELECT age, count(*) AS n FROM people GROUP BY age) t",
     "a rank": "SELECT age, rank() OVER (ORDER BY count(*)) AS x FROM people GROUP BY age",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import random
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -30,8 +31,10 @@ WORKLOADS = (
     ["marginals(deck, age)"],
     ["marginals(deck, age)", "marginals(age, paid)"],
 )
-NEAR = 1.8
-"""Foreseen claims are for a table of another shape, and noise draws the claims of a release."""
+NEAR, RELEASES = 6, 5
+"""The middle claim of so many releases lies within this factor of the foreseen one. Of 440 claims none did not, so three of five
+that do not are less likely than 1e-6; typical are factors of 0.7 to 1.4."""
+CASES = [("direct", each) for each in WORKLOADS] + [("residuals", WORKLOADS[0])]
 
 
 @pytest.fixture(scope="module")
@@ -49,24 +52,26 @@ def guests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize("algorithm", ["direct", "residuals"])
-@pytest.mark.parametrize("workload", WORKLOADS, ids=str)
+@pytest.mark.parametrize(("algorithm", "workload"), CASES, ids=str)
 def test_a_plan_foresees_the_claims_of_tables(
-    workload: list[str], algorithm: str, guests: Path, tmp_path: Path
+    algorithm: str, workload: list[str], guests: Path, tmp_path: Path
 ) -> None:
     """The noise alone is up to three times too little."""
     schema, budget = dc.Schema.loads(SCHEMA), dc.Budget(epsilon="1/2")
     algorithms = dict.fromkeys(workload, algorithm)
     plan = dc.plan(schema, budget=budget, workload=workload, algorithms=algorithms)
-    reader = dc.release(
-        guests, schema, budget=budget, workload=workload, algorithms=algorithms,
-        ledger=tmp_path / "ledger.db",
-    )  # fmt: skip
-    claimed = {(each.query_class, each.simultaneous): each.bound for each in reader.release.claims}
+    claimed: dict[tuple[str, bool], list[float]] = {}
+    for run in range(RELEASES):
+        reader = dc.release(
+            guests, schema, budget=budget, workload=workload, algorithms=algorithms,
+            ledger=tmp_path / f"ledger{run}.db",
+        )  # fmt: skip
+        for each in reader.release.claims:
+            claimed.setdefault((each.query_class, each.simultaneous), []).append(each.bound)
     for own in plan.classes:
         assert own.claims and "the release will claim about" in own.error.note
         for each in own.claims:
-            found = claimed[own.query_class, each.simultaneous]
+            found = median(claimed[own.query_class, each.simultaneous])
             assert found / NEAR <= each.bound <= found * NEAR
             noise = own.error.simultaneous if each.simultaneous else own.error.half_width
             assert noise is not None and each.bound >= noise

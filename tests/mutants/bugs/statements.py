@@ -13,7 +13,58 @@ WORK = "tests/postprocessing/test_work.py"
 FAR = "tests/curator/test_far_from_zero.py"
 SUMS = "tests/answers/test_sums_of_expressions.py"
 
+GROUPS = "tests/curator/test_computed_groups.py"
+FORESEEN = "tests/releases/test_foreseen_claims.py"
+
 STATEMENTS = (
+    Mutant(
+        name="a-sum-of-rows-that-noise-chose-has-the-law-of-so-many-draws",
+        trap=42,
+        file="src/discreet/postprocessing/across.py",
+        old="""value.noise is not None and chosen_from(value) == 1:
+""",
+        new="""value.noise is not None:
+""",
+        tests=(f"{ARITHMETIC}::test_a_sum_of_rows_that_noise_chose_is_no_sum_of_so_many_draws",),
+    ),
+    Mutant(
+        name="a-mean-of-rows-is-divided-by-one-too-many",
+        trap=42,
+        file="src/discreet/postprocessing/across.py",
+        old="""    return found.times(1 / size) if is_mean else found
+""",
+        new="""    return found.times(1 / (size + 1)) if is_mean else found
+""",
+        tests=(f"{ARITHMETIC}::test_groups_of_several_sizes_have_each_the_law_of_its_own_sum",),
+    ),
+    Mutant(
+        name="a-group-by-means-an-alias-before-a-column-that-it-names",
+        trap=42,
+        file="src/discreet/postprocessing/reading/row_selects.py",
+        old="folded(column.name) not in own and not own <= written",
+        new="folded(column.name) not in own",
+        tests=(f"{CORPUS}::test_a_curator_without_noise_answers_as_duckdb_does",),
+    ),
+    Mutant(
+        name="the-cells-at-the-ends-are-thought-to-hold-declared-values-alone",
+        trap=42,
+        file="src/discreet/questions/keys.py",
+        old="""        else (_unclamped(reach_of_cells(column, code, code + 1), column),)
+""",
+        new="""        else (reach_of_cells(column, code, code + 1),)
+""",
+        tests=(f"{GROUPS}::test_a_condition_leaves_the_cells_that_a_raw_value_may_be_in",),
+    ),
+    Mutant(
+        name="a-plan-invents-a-table-without-noise",
+        trap=42,
+        file="src/discreet/releases/foreseen.py",
+        old="""            drawn = exact + _drawn(law, len(exact), self._public)
+""",
+        new="""            drawn = exact
+""",
+        tests=(f"{FORESEEN}::test_a_plan_foresees_the_claims_of_tables",),
+    ),
     Mutant(
         name="a-deep-expression-is-written-as-one-tree",
         trap=37,

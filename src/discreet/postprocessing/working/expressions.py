@@ -151,6 +151,7 @@ class ExpressionWork:
                 value = chosen_among(value, inner.rows)
         if asked.is_distinct and value is not None:
             groups = [first_of_each(value, each) for each in groups]
+            value = chosen_among(value, inner.rows)
         if asked.weight is not None and value is not None:
             weight = numbers_of(self._value(asked.weight, inner), self._levels)
             labels = value if isinstance(value, Labels) else Labels.of(plain_values(value))
