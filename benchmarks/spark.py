@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.postgres import SCHEMA
 from benchmarks.support.bars import bar
 from benchmarks.support.children import executed, run_module
+from benchmarks.support.spark_events import logged_to
 from discreet.engines import open_engine
 
 BAR, DRIVER_BAR = 1.3, 1.2
@@ -72,6 +73,7 @@ def started(folder: str) -> Any:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.local.dir": folder,
+        **logged_to(folder),
     }.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -10,15 +10,11 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
-
-def events_of(folder: str) -> Path:
-    """Where Spark writes what its tasks did."""
-    return Path(folder) / "events"
+from benchmarks.support.spark_events import ended_tasks, logged_to
 
 
 def started(folder: str) -> Any:
@@ -38,23 +34,10 @@ def started(folder: str) -> Any:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.local.dir": folder,
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": events_of(folder).as_uri(),
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.rolling.enabled": "false",
+        **logged_to(folder),
     }.items():
         builder = builder.config(name, value)
-    shutil.rmtree(events_of(folder), ignore_errors=True)
-    events_of(folder).mkdir()
     return builder.getOrCreate()
-
-
-def sent(folder: str) -> int:
-    """The bytes that tasks sent to the driver, from the log of a Spark that was stopped."""
-    (log,) = events_of(folder).iterdir()
-    with log.open() as lines:
-        events = [json.loads(line) for line in lines if '"SparkListenerTaskEnd"' in line]
-    return sum(event["Task Metrics"]["Result Size"] for event in events)
 
 
 def held(files: str, folder: str) -> dict[str, float]:
@@ -69,7 +52,8 @@ def held(files: str, folder: str) -> dict[str, float]:
         heap = java.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     spark.stop()
-    return {"python": peak / 1e6, "heap": heap / 1e6, "sent": sent(folder) / 1e3}
+    sent = sum(each["Result Size"] for each in ended_tasks(folder))
+    return {"python": peak / 1e6, "heap": heap / 1e6, "sent": sent / 1e3}
 
 
 if __name__ == "__main__":
