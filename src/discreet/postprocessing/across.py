@@ -175,7 +175,7 @@ def _of_draws(
 
 
 def _summed(noise: Noise, groups: Groups, size: int, tag: str, *, is_mean: bool) -> Noise:
-    """Of groups that are all of one size."""
+    """The sums, or the means, of groups that all have the same size."""
     terms = {
         (question, place, tag): (weight, law, n * size)
         for (question, place, _), (weight, law, n) in noise.terms.items()

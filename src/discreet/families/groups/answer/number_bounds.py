@@ -67,7 +67,7 @@ def means_bound(
 
 
 def large_groups(values: Fraction) -> str:
-    """Of which groups a bound of means holds."""
+    """The groups that a bound of means holds for, in words."""
     return f"groups of at least {math.ceil(values):,} values"
 
 

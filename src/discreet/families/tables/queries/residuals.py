@@ -131,9 +131,9 @@ class Residual:
 class BinnedTable:
     """The marginal over `columns`, in their own cells or in bins, measured for the sake of its residual alone.
 
-    Laplace noise on the cells costs less than on the residual: one row moves one cell, but the centred numbers of
-    all cells. Over d1, d2, ... cells the noise of the residual is less by the product of 2 (1 - 1/d). With Gaussian noise it is
-    the other way round: L2 is what counts there, and centring makes it smaller.
+    Laplace noise is scaled by L1, and a row moves one cell of the table but every number of the residual. So noise on the cells
+    leaves less noise in the residual: by a factor of 2 (1 - 1/d) for each column of d cells, where a row is added or removed.
+    Gaussian noise is scaled by L2, which centring makes smaller, so it is better put on the residual.
     """
 
     columns: tuple[str, ...]

@@ -25,7 +25,7 @@ from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 
 LEAST_GAIN = 1.25
-"""Without a delta, noise on everything must be so many times as bad as a model is foreseen to be: in doubt, its intervals are narrower."""
+"""Without a delta, a model is made only if noise on everything is foreseen to be this many times as bad: in doubt, noise has the narrower intervals."""
 
 
 @dataclass(frozen=True, slots=True)
