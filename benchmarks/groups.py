@@ -45,8 +45,8 @@ MOST, LEAST_HELD, MOST_HELD = 1.1, 0.945, 0.97
 OF_CELLS, OF_CELLS_LAPLACE = 0.45, 0.9
 
 
-def generated(rows: int, folder: Path) -> tuple[str, Path, str]:
-    """People with regions of different sizes and skewed incomes."""
+def generated(rows: int, folder: Path, *, bits: int = 12) -> tuple[str, Path, str]:
+    """People with regions of different sizes and skewed incomes, in 2^bits cells."""
     public = np.random.default_rng(20_260_101)
     regions = public.choice(list("nesw"), size=rows, p=[0.5, 0.3, 0.15, 0.05])
     sexes = public.choice(["f", "m"], size=rows)
@@ -59,7 +59,7 @@ def generated(rows: int, folder: Path) -> tuple[str, Path, str]:
         writer.writerows(zip(regions, sexes, incomes, ages, strict=True))
     return "generated", path, (
         _category("region", list("nesw")) + _category("sex", ["f", "m"])
-        + '[columns.income]\nkind = "number"\nbounds = [0, 200000]\nbits = 12\nnulls = "exclude"\n'
+        + f'[columns.income]\nkind = "number"\nbounds = [0, 200000]\nbits = {bits}\nnulls = "exclude"\n'
         + '[columns.age]\nkind = "integer"\nrange = [0, 99]\nnulls = "exclude"\n'
     )  # fmt: skip
 
@@ -205,8 +205,13 @@ def crossed(table: tuple[str, Path, str], rows: int, draws: int) -> bool:
     return met
 
 
-def medians(table: tuple[str, Path, str], column: str, group: str, rows: int, draws: int) -> bool:
-    """Medians by group, beside the curator's: widths in cells, both ends counted."""
+def medians(
+    table: tuple[str, Path, str], column: str, group: str, rows: int, draws: int, *, fine: bool
+) -> bool:
+    """Medians by group, beside the curator's: widths in cells, both ends counted.
+
+    `fine`: whether a cell holds few rows. Where it holds many, an interval of whole cells holds more often than stated.
+    """
     name, path, columns = table
     schema = schema_of(columns, "add-remove", rows)
     met = True
@@ -240,10 +245,9 @@ def medians(table: tuple[str, Path, str], column: str, group: str, rows: int, dr
         ]
         ratio = float(np.median(np.mean(ours, axis=0) / np.mean(live, axis=0)))
         met &= bar(f"{name}: median({column}) by {group}, {title}: width / curator's", ratio, MOST)
-    held_share = held / asked
-    return met & bar(
-        f"{name}: medians by group hold, of {asked:,}", held_share, LEAST_HELD, at_least=True
-    )
+    share = held / asked
+    within = LEAST_HELD <= share <= (MOST_HELD if fine else 1)
+    return met & bar(f"{name}: medians by group hold, of {asked:,}", share, LEAST_HELD, met=within)
 
 
 def main(arguments: list[str]) -> int:
@@ -255,20 +259,18 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     met = True
     with tempfile.TemporaryDirectory() as folder:
-        table = generated(given.rows, Path(folder))
+        table = generated(given.rows, Path(folder), bits=16)
+        met &= medians(table, "income", "region", given.rows, given.draws, fine=True)
+        census = None if given.data is None else published(given.data)
+        if census is not None:
+            met &= medians(census, "age", "workclass", 48_842, given.draws, fine=False)
         if given.only == "medians":
-            met &= medians(table, "income", "region", given.rows, given.draws)
-            if given.data is not None:
-                table = published(given.data)
-                met &= medians(table, "age", "workclass", 48_842, given.draws)
             return 0 if met else 1
+        table = generated(given.rows, Path(folder))
         met &= compared(table, "income", "region", given.rows, given.draws)
-        met &= medians(table, "income", "region", given.rows, given.draws)
         met &= crossed(table, given.rows, given.draws)
-        if given.data is not None:
-            table = published(given.data)
-            met &= compared(table, "hours-per-week", "race", 48_842, given.draws)
-            met &= medians(table, "age", "workclass", 48_842, given.draws)
+        if census is not None:
+            met &= compared(census, "hours-per-week", "race", 48_842, given.draws)
     return 0 if met else 1
 
 

@@ -110,7 +110,7 @@ def test_groups_medians_and_quantiles_are_read_off_the_release(people):
         "SELECT count(*) FROM people WHERE age < 5 AND sex = 'f'",
         "SELECT median(age) FROM people WHERE age < 50",
         "SELECT median(income) FROM people",
-        "SELECT avg(age) FROM people",
+        "SELECT avg(age) FROM people WHERE sex = 'f'",
     ],
 )
 def test_what_no_tree_can_answer_is_refused(people, question):

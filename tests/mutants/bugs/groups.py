@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 SENSITIVITY = "tests/groups/test_group_sensitivity.py"
 NUMBERS = "tests/groups/test_group_numbers.py"
 RANGES = "tests/groups/test_group_ranges.py"
+QUANTILES = "tests/ranges/test_quantiles.py"
 AT_ONCE = "tests/ranges/test_all_at_once.py"
 PLANS = "tests/releases/test_plan_reasons.py"
 SUMS = "src/discreet/families/groups/queries/group_sums.py"
@@ -99,6 +100,24 @@ GROUPS = (
         tests=(
             f"{AT_ONCE}::test_a_simulated_bound_of_one_number_is_its_exact_quantile_or_a_little_more",
             f"{RANGES}::test_simulated_bounds_of_groups_fail_as_rarely_as_they_say",
+        ),
+    ),
+    Mutant(
+        name="noise-simulated-for-a-median-lacks-the-halves-noise",
+        trap=42,
+        file="src/discreet/families/ranges/estimate/tree_intervals.py",
+        old="            left += spread * normal.standard_normal(left.shape)\n",
+        new="            left += 0.5 * spread * normal.standard_normal(left.shape)\n",
+        tests=(f"{QUANTILES}::test_simulated_noise_has_the_covariance_of_the_fit",),
+    ),
+    Mutant(
+        name="a-median-is-tested-as-if-rising-counts-had-half-their-noise",
+        trap=42,
+        file="src/discreet/families/ranges/answer/quantiles.py",
+        old="np.sqrt(np.minimum(narrowed, 1.0))",
+        new="np.sqrt(np.minimum(narrowed, 1.0)) / 2",
+        tests=(
+            f"{QUANTILES}::test_intervals_of_medians_hold_and_are_narrower_than_the_first_test",
         ),
     ),
     Mutant(

@@ -5,11 +5,28 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 RELEASES = "tests/ranges/test_range_releases.py"
+SUMS = "tests/ranges/test_tree_sums.py"
 SEARCH = "tests/ranges/test_noisy_search.py"
 REFINE = "tests/audits/test_refine_replay.py"
 SENSITIVITY = "tests/queries/test_sensitivity.py"
 
 RANGES = (
+    Mutant(
+        name="a-sum-over-leaves-has-no-noise-of-the-whole",
+        trap=42,
+        file="src/discreet/families/ranges/estimate/tree_intervals.py",
+        old="return math.sqrt(variance + float(part[0]) ** 2 * nodes.root_variance)",
+        new="return math.sqrt(variance)",
+        tests=(f"{SUMS}::test_weighted_leaves_have_the_variance_of_dense_least_squares",),
+    ),
+    Mutant(
+        name="a-mean-over-leaves-allows-for-half-of-its-noise",
+        trap=42,
+        file="src/discreet/families/ranges/answer/tree_sums.py",
+        old="return self.source.intervals.weighted_deviation(weights)\n",
+        new="return self.source.intervals.weighted_deviation(weights) / 2\n",
+        tests=(f"{SUMS}::test_intervals_of_sums_and_means_hold",),
+    ),
     Mutant(
         name="a-tree-ends-where-the-rows-end",
         trap=19,

@@ -1,4 +1,4 @@
-"""Counts and quantiles from released trees: conditions become boxes, groups become one box a cell."""
+"""Counts, quantiles and sums from released trees: conditions become boxes, groups become one box a cell."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from discreet.families.ranges.answer.joining import parts_of
 from discreet.families.ranges.answer.joint_estimates import JoinedEstimates, Sums, in_and_outside
 from discreet.families.ranges.answer.quantiles import quantile
 from discreet.families.ranges.answer.ranges import bounded, count_between
+from discreet.families.ranges.answer.tree_sums import sums_of
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.queries.ranges import Intervals
 from discreet.families.shared.answer.library import Library
@@ -53,7 +54,9 @@ class TreeSource(Source):
             return None
         if region.kind == "quantile":
             return self._quantile(region, confidence)
-        if region.kind != "count" or not self._sources:
+        if region.kind != "count":
+            return self._sum(region, confidence)
+        if not self._sources:
             return None
         if any(not self._schema.column(name).is_ordered for name in region.names):
             return None
@@ -274,6 +277,28 @@ class TreeSource(Source):
         numbers = (np.minimum(each, most) for each in (found.estimate, found.lower, found.upper))
         estimate, lower, upper = numbers
         return replace(found, estimate=estimate, lower=lower, upper=upper)
+
+    def _sum(self, region: Region, confidence: float) -> Estimates | None:
+        """A sum, a mean or a moment of a column that nothing else in the release is about."""
+        name = region.column
+        if name is None or self._library.knows(name):
+            return None
+        if any(each.column == name for each in self._library.sums):
+            return None
+        for source in self._sources:
+            if isinstance(source, JoinedSource) and source.columns == (name,):
+                tree = min(source.trees, key=lambda each: each.whole_variance)
+                found = sums_of(tree, region, confidence)
+                return None if found is None else found.noted(*self._unsummed(name))
+        return None
+
+    def _unsummed(self, name: str) -> list[str]:
+        column = self._schema.column(name)
+        if isinstance(column, OrderedColumn) and column.outside != "edge":
+            return [
+                f"Values outside the declared domain of column {name!r} are not summed or averaged."
+            ]
+        return []
 
     def _quantile(self, region: Region, confidence: float) -> Estimates:
         assert region.column is not None and region.level is not None

@@ -8,6 +8,7 @@ matrices, for Laplace noise a p-identity one.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +21,7 @@ from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.estimate.tree_layers import LEAST_VARIANCE, Layer, PrunedTree
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed
 from discreet.families.ranges.queries.ranges import range_tree
+from discreet.families.shared.estimate.public_random import generator
 from discreet.schema import Schema
 
 MOST_CELLS_L2, MOST_CELLS_L1 = 256, 128
@@ -133,6 +135,24 @@ class CellIntervals:
         spread, shared = np.diag(self.covariance), self.covariance[:, -1]
         variance = spread - 2 * level * shared + level**2 * spread[-1]
         return prefix[:-1] - level * prefix[-1], np.sqrt(np.maximum(variance, 0.0))[:-1]
+
+    def weighted_deviation(self, weights: Floats) -> float:
+        """Standard deviation of the least squares counts of all cells, each times its weight, added up."""
+        steps = -np.diff(weights, prepend=0.0, append=0.0)  # of the rows before each boundary
+        return math.sqrt(max(float(steps @ self.covariance @ steps), 0.0))
+
+    def excess_noise(self, level: float, boundaries: Integers, draws: int) -> Floats:
+        """Noise of the excess at some boundaries, drawn from public randomness with the true covariance.
+
+        A row a draw; the same each time.
+        """
+        before = np.zeros((len(boundaries), len(self.covariance)))
+        before[np.arange(len(boundaries)), boundaries] = 1.0
+        before[:, -1] -= level
+        sizes, vectors = np.linalg.eigh(self.covariance)
+        roots = vectors * np.sqrt(np.maximum(sizes, 0.0))
+        normals = generator(0).standard_normal((draws, len(sizes)))
+        return np.asarray(normals @ (before @ roots).T)
 
 
 def cell_intervals(

@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from discreet.arrays import Codes, Floats, Integers
 from discreet.families.ranges.estimate.tree_nodes import NONE, TreeNodes
+from discreet.families.shared.estimate.public_random import generator
 
 MOST_LISTED = 1 << 22
 """Cells up to which a table says in which leaf each one lies."""
@@ -163,6 +165,60 @@ class IntervalIndex:
         part, rest = np.concatenate(parts), np.concatenate(rests)
         below = self.fitted_prefix[:-1] - level * self.fitted_prefix[-1]
         return below, np.sqrt(rest + (part - level) ** 2 * self._nodes.root_variance)
+
+    def weighted_deviation(self, weights: Floats) -> float:
+        """Standard deviation of the least squares counts of all leaves, each times its weight, added up.
+
+        From the leaves up, as in `TreeNodes`: what a node's own noise counts for, and what its halves add.
+        """
+        nodes = self._nodes
+        part, variance = np.zeros(len(nodes)), 0.0
+        part[self.leaves] = weights
+        for level in reversed(self._levels):
+            left, right = nodes.left[level], nodes.right[level]
+            left, right = np.where(left == NONE, right, left), np.where(right == NONE, left, right)
+            one, other, share = part[left], part[right], nodes.share[level]
+            variance += float((one - other) ** 2 @ nodes.split[level])
+            part[level] = share * one + (1 - share) * other
+        return math.sqrt(variance + float(part[0]) ** 2 * nodes.root_variance)
+
+    @cached_property
+    def _levels(self) -> list[Integers]:
+        """The nodes that have halves, depth by depth."""
+        nodes, found = self._nodes, list[Integers]()
+        level = np.zeros(1, dtype=np.int64)
+        while len(level):
+            level = level[~nodes.is_leaf[level]]
+            found.append(level)
+            halves = np.concatenate([nodes.left[level], nodes.right[level]])
+            level = halves[halves != NONE]
+        return found
+
+    def excess_noise(self, level: float, boundaries: Integers, draws: int) -> Floats:
+        """Noise of the excess before some leaves, drawn from public randomness with the true covariance.
+
+        A row a draw; the same each time. From the root down, the noise of a node goes to its halves as
+        in `TreeNodes`; what lies before a right half is what lies before the node, and the left half.
+        """
+        nodes, normal = self._nodes, generator(0)
+        above = self._boundaries(boundaries).above
+        node = np.unique(above[:, 0])
+        noise = math.sqrt(nodes.root_variance) * normal.standard_normal((1, draws))
+        whole, before = noise[0], np.zeros((1, draws))
+        for level_below in range(1, above.shape[1]):
+            spread = np.sqrt(nodes.split[node])[:, np.newaxis]
+            left = nodes.share[node][:, np.newaxis] * noise
+            left += spread * normal.standard_normal(left.shape)
+            child = np.unique(above[:, level_below])
+            is_new = ~np.isin(child, node)  # a leaf that lies higher stays as it is
+            at = np.searchsorted(node, np.where(is_new, nodes.parent[child], child))
+            is_right = (is_new & nodes.is_right[child])[:, np.newaxis]
+            is_left = (is_new & ~nodes.is_right[child])[:, np.newaxis]
+            before = before[at] + np.where(is_right, left[at], 0.0)
+            noise = np.where(is_left, left[at], noise[at] - np.where(is_right, left[at], 0.0))
+            node = child
+        place = np.searchsorted(node, above[:, -1])
+        return np.asarray((before[place] - level * whole).T)
 
     def _variance(
         self, start: Integers, stop: Integers, table: _Boundaries, a: Integers, b: Integers
