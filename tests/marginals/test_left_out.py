@@ -58,6 +58,17 @@ def test_what_is_left_out_is_said_and_can_be_had_by_name():
     assert two.sets(WIDE)[0] == PAIR
 
 
+def test_columns_that_send_a_class_to_noise_on_every_table_are_named_with_the_way_out():
+    closed = Schema.loads(
+        TEXT.format(top=9).replace('"c"]', '"c"]\nother = false\nnulls = "exclude"')
+    )
+    (row,) = plan(closed, workload="marginals(2)", budget=Budget(epsilon=1)).classes
+    assert row.algorithm == "direct"
+    assert "leave rows out (carrier)" in row.error.note and "automatic-even" in row.error.note
+    (row,) = plan(closed, workload="marginals(carrier, day)", budget=Budget(epsilon=1)).classes
+    assert "automatic-even" not in row.error.note, "one table has no noise to share"
+
+
 def test_a_question_about_the_pair_that_was_left_out_is_refused_in_words(tmp_path):
     table = polars.DataFrame(
         {"minute": [1, 2], "metres": [5, 6], "carrier": ["a", "b"], "day": [1, 2]}

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.artifacts.answer import Unit
+from discreet.artifacts.answers import Answers
 from discreet.errors import BadQuestion
 from discreet.families.shared.estimate.combination import half_width
 from discreet.postprocessing import arithmetic
@@ -20,7 +21,9 @@ from discreet.postprocessing.logic import compared
 from discreet.postprocessing.ratios import ratio_ends
 from discreet.postprocessing.rows import unplaced
 from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, chosen_among
+from discreet.postprocessing.working.measured_groups import MeasuredGroups
 from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.schema import Schema
 
 LEVELS = Levels(Fraction(95, 100))
 
@@ -305,3 +308,17 @@ def test_a_sum_of_rows_that_noise_chose_is_no_sum_of_so_many_draws() -> None:
         assert isinstance(as_drawn, Numbers)
         plain += bool(as_drawn.lower[0, 0] <= 500 <= as_drawn.upper[0, 0])
     assert held > 20 and plain == 0
+
+
+@pytest.mark.parametrize("known", [-7, 7])
+def test_a_number_known_by_its_noise_is_no_measured_count(known: int) -> None:
+    """An order by such a number looks it up in no question, whatever its hash."""
+
+    def unasked(question: int, level: int) -> Answers:
+        raise AssertionError(f"question {question} was looked up")
+
+    groups = MeasuredGroups(
+        unasked, Schema.loads('dataset = "d"\n[columns.x]\nkind = "boolean"\n'), LEVELS
+    )
+    value = replace(interval(1.0, 2.0), origins={(-1, known, ""): 1})
+    assert not groups.is_added_up(value)

@@ -102,3 +102,28 @@ def test_sql_over_a_release_of_intervals_alone(tmp_path):
         reader.ask("SELECT avg(age) FROM people WHERE income > 100")
     with pytest.raises(dc.NotAnswerable):
         reader.ask("SELECT sex, avg(age) FROM people GROUP BY sex")
+
+
+def test_a_tree_answers_before_a_table_that_has_more_noise(tmp_path):
+    """Over 4,096 cells each cell's own noise adds up; the choice is by the noise laws."""
+    schema = dc.Schema.loads(
+        'dataset = "d"\n[columns.x]\nkind = "integer"\nrange = [0, 4095]\nnulls = "exclude"\n'
+    )
+    path = tmp_path / "d.csv"
+    path.write_text("x\n" + "\n".join(str(each % 500) for each in range(3000)))
+    reader = dc.release(
+        path,
+        schema,
+        budget=dc.Budget(epsilon=2),
+        workload=["intervals(x)", "histogram(x)"],
+        ledger=tmp_path / "ledger.db",
+    )
+    alone = dc.release(
+        path,
+        schema,
+        budget=dc.Budget(epsilon=1),
+        workload=["histogram(x)"],
+        ledger=tmp_path / "other.db",
+    )
+    with_tree, without = (each.ask("SELECT sum(x) FROM d").only for each in (reader, alone))
+    assert with_tree.upper - with_tree.lower < (without.upper - without.lower) / 3

@@ -1,4 +1,4 @@
-"""What a class does not hold although its words may sound so: said in a plan and after a release."""
+"""What a class does not hold although its words may sound so, and what costs it accuracy: said in a plan and after a release."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import prod
 
 from discreet.families.tables.queries.marginals import MOST_OF_ALL, Marginals
 from discreet.queries.classes import QueryClass
-from discreet.schema import Schema
+from discreet.schema import Schema, keeps_every_row
 
 NAMED = 3
 """So many of the tables are named."""
@@ -25,4 +25,27 @@ def left_out_note(query_class: QueryClass, schema: Schema) -> str:
     return (
         f"Left out, because a table of {query_class.text} has at most {MOST_OF_ALL:,} cells: {named}{more}. "
         f"Declare wider cells, or ask for one by name, as in {first}."
+    )
+
+
+def remarks(query_class: QueryClass, algorithm: str, schema: Schema) -> list[str]:
+    """All that is said of a class that was, or would be, released by this algorithm."""
+    found = [left_out_note(query_class, schema), _table_by_table(query_class, algorithm, schema)]
+    return [each for each in found if each]
+
+
+def _table_by_table(query_class: QueryClass, algorithm: str, schema: Schema) -> str:
+    """A sentence about columns without which tables would share their noise; nothing where there are none."""
+    if not isinstance(query_class, Marginals) or algorithm != "direct":
+        return ""
+    sets = query_class.sets(schema)
+    names = dict.fromkeys(name for each in sets for name in each)
+    losing = [name for name in names if not keeps_every_row(schema.column(name))]
+    if len(sets) < 2 or not losing:
+        return ""
+    more = f" and {len(losing) - NAMED:,} more" if len(losing) > NAMED else ""
+    return (
+        f"{query_class.text} is released table by table, which has more noise, because some columns may leave rows out "
+        f'({", ".join(losing[:NAMED])}{more}). Take other = false and nulls = "exclude" out of the schema; or, if hardly a row '
+        f"is left out, name the algorithm automatic-even."
     )

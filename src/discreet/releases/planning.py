@@ -20,7 +20,7 @@ from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import Exactable, at_least_one, confidence_level, exact
 from discreet.privacy.guidance import guidance
 from discreet.releases.foreseen import foreseen_claims
-from discreet.releases.left_out import left_out_note
+from discreet.releases.left_out import remarks
 from discreet.releases.preparing import Prospect, Workload, prepare
 from discreet.releases.targets import (
     TargetError,
@@ -254,9 +254,8 @@ def _class_plan(
             "A larger budget is needed, or fewer or coarser columns."
         )
         error = replace(error, note=f"{error.note} {drowned}".strip())
-    left_out = left_out_note(part.query_class, schema)
-    if left_out:
-        error = replace(error, note=f"{error.note} {left_out}".strip())
+    said = " ".join(remarks(part.query_class, part.algorithm, schema))
+    error = replace(error, note=f"{error.note} {said}".strip())
     return ClassPlan(
         query_class=part.query_class.text,
         algorithm=part.algorithm,

@@ -81,7 +81,7 @@ def command(
     from discreet.families.shared.release.trivial_claims import drowned
     from discreet.privacy.guidance import guidance
     from discreet.releases import release_to_file
-    from discreet.releases.left_out import left_out_note
+    from discreet.releases.left_out import left_out_note, remarks
     from discreet.schema import Schema
 
     refuse_overwriting(output, force=force)
@@ -127,6 +127,11 @@ def command(
                 "accounting": made.accounting.value,
                 "signed_by": signed_by,
                 "warnings": guidance(made.budget, people=schema.people),
+                "remarks": [
+                    each
+                    for part in made.parts
+                    for each in remarks(part.query_class, part.algorithm, schema)
+                ],
                 "left_out": [
                     text for part in made.parts if (text := left_out_note(part.query_class, schema))
                 ],
@@ -165,9 +170,8 @@ def command(
     for warning in guidance(made.budget, people=schema.people):
         say(warning)
     for part in made.parts:
-        left_out = left_out_note(part.query_class, schema)
-        if left_out:
-            say(left_out)
+        for remark in remarks(part.query_class, part.algorithm, schema):
+            say(remark)
     for text in sorted(drowned(made)):
         say(
             f"{text}: that is as much as the {schema.people:,} people of the schema or more, so answers "

@@ -148,7 +148,9 @@ class MeasuredGroups:
         if len(value.origins) != 1:
             return False
         ((question, place, rows),) = value.origins
-        if not is_own_row(rows) or not isinstance(question, int) or place >= 0:
+        if (
+            not is_own_row(rows) or question < 0 or place >= 0
+        ):  # below 0: put together by their noise
             return False
         name = self._answered(question, 0).columns[-1 - place].name.lower()
         return name.startswith(ADDED_UP)

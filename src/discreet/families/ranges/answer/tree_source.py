@@ -279,17 +279,13 @@ class TreeSource(Source):
         return replace(found, estimate=estimate, lower=lower, upper=upper)
 
     def _sum(self, region: Region, confidence: float) -> Estimates | None:
-        """A sum, a mean or a moment of a column that nothing else in the release is about."""
+        """A sum, a mean or a moment of a column that has a tree; a table or a measured sum may have less noise."""
         name = region.column
-        if name is None or self._library.knows(name):
-            return None
-        if any(each.column == name for each in self._library.sums):
-            return None
         for source in self._sources:
             if isinstance(source, JoinedSource) and source.columns == (name,):
                 tree = min(source.trees, key=lambda each: each.whole_variance)
                 found = sums_of(tree, region, confidence)
-                return None if found is None else found.noted(*self._unsummed(name))
+                return None if found is None else found.noted(*self._unsummed(source.columns[0]))
         return None
 
     def _unsummed(self, name: str) -> list[str]:
