@@ -147,9 +147,11 @@ class HeldKeys:
         some = nodes if known.all() else nodes[known]
         codes = [np.ascontiguousarray(some[:, axis]) for axis in range(nodes.shape[1])]
         asked = self._interleaving.keys(codes, depth)
+        counted = self._near_root if depth <= self._top_bits else self._below
+        if len(some) == len(nodes) > 0:
+            return counted(depth, asked).astype(np.int64)
         counts = np.zeros(len(nodes), dtype=np.int64)
         if len(some):
-            counted = self._near_root if depth <= self._top_bits else self._below
             counts[known] = counted(depth, asked)
         return counts
 
@@ -196,9 +198,10 @@ class HeldKeys:
                     keys = self._codes(keys)
                 nodes = (keys >> upper).view(np.int64)
                 inside = np.flatnonzero(is_inside.take(nodes, mode="clip"))
-                found = place.take(nodes.take(inside, mode="clip"), mode="clip").astype(np.uint64)
+                keys = keys.take(inside, mode="clip")
+                found = place.take((keys >> upper).view(np.int64), mode="clip").astype(np.uint64)
                 found <<= upper
-                found |= keys.take(inside, mode="clip") & rest
+                found |= keys & rest
                 np.add.at(counts, (found >> lower).view(np.int64), np.uint32(1))
                 self._held[number] = found
             return counts
@@ -235,10 +238,12 @@ class _Subtrees:
         if len(self.above) == 1 << self.start:
             return nodes  # all there are
         parents = nodes >> further
-        first = np.append(True, parents[1:] != parents[:-1])  # neighbours mostly have the same one
-        found: Keys = np.searchsorted(self.above, parents[first]).astype(np.uint64)
-        found = found[np.cumsum(first) - 1]
-        return (found << further) | (nodes & ((np.uint64(1) << further) - np.uint64(1)))
+        # Neighbours mostly have the same one.
+        starts = np.flatnonzero(np.append(True, parents[1:] != parents[:-1]))
+        found: Keys = np.searchsorted(self.above, parents[starts]).astype(np.uint64)
+        found = np.repeat(found << further, np.diff(starts, append=len(nodes)))
+        found |= nodes & ((np.uint64(1) << further) - np.uint64(1))
+        return found
 
     def rows_in(self, depth: int, nodes: Keys) -> Places:
         places = self.places(depth, nodes)

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree, Upward
+from discreet.families.ranges.estimate.tree_layers import Layer
 
 GRID_SCALES = 40
 """Counts that a leaf may have, one every noise scale up to so many; 0 besides."""
@@ -35,12 +35,7 @@ LEAST_PART = 0.02
 """The part of the noise variance that is left to a leaf that is surely empty."""
 
 
-def upward_of_sparse(tree: PrunedTree) -> Upward:
-    """`tree.upward()`, once the leaves that look empty are taken for it."""
-    return tree.upward([_told_apart(layer) for layer in tree.layers])
-
-
-def _told_apart(layer: Layer) -> Layer:
+def told_apart(layer: Layer) -> Layer:
     """The layer with each leaf's count weighed by the probability that the leaf is not empty."""
     if not layer.stopped.any():
         return layer

@@ -51,7 +51,7 @@ LEAST_FITTED = 1e-30
 """A weight is never less while it is fitted, so that single precision holds it."""
 _BLOCK = 1 << 14
 """Splits that are worked on at a time: what is in work stays in a processor's cache."""
-_FEWEST_IN_THREADS = 1 << 16
+_FEWEST_IN_THREADS = 1 << 15
 _THREADS = 2
 
 

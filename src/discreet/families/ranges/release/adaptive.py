@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -27,7 +28,7 @@ from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.refining import LevelView
 from discreet.families.ranges.answer.ranges import RangeSource
-from discreet.families.ranges.estimate.tree_empties import upward_of_sparse
+from discreet.families.ranges.estimate.tree_empties import told_apart
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of, shown_layers
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed, smoothed_last
 from discreet.families.ranges.queries.ranges import DEEP, Ranges, range_tree
@@ -244,5 +245,8 @@ def _foreseen(prepared: PreparedTree, rows: int, confidence: float) -> float | N
 
 def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> Floats:
     """Smoothed counts of the leaves, level by level."""
-    tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=schema)
-    return tree.leaves(smoothed(tree, upward_of_sparse(tree)))
+    layers = layers_of(measured)
+    with ThreadPoolExecutor(2) as beside:
+        apart = beside.map(told_apart, layers)
+        tree = PrunedTree(layers, columns=measured.tree.columns, schema=schema)
+    return tree.leaves(smoothed(tree, tree.upward(list(apart))))
