@@ -11,7 +11,7 @@ not kept cost a further scan. What is read depends on the schema, the number of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,7 +124,19 @@ class HeldKeys:
         self._counted = _Subtrees(root, start=0, depth=self._top_bits, counts=self._top)
         self._held: list[NDArray[Any]] = []
         self._are_keys = self._codes is None
-        self._scan(self._add)
+        in_work: list[Future[None]] = []  # at most one batch, while the next one is read
+
+        def done() -> None:
+            while in_work:
+                in_work.pop().result()
+
+        def take(columns: Sequence[NDArray[Any]]) -> None:
+            done()
+            in_work.append(beside.submit(self._add, columns))
+
+        with ThreadPoolExecutor(1) as beside:
+            self._scan(take)
+            done()
 
     def _add(self, columns: Sequence[NDArray[Any]]) -> None:
         below = np.uint64(self._bits - self._top_bits)
