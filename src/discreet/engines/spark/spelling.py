@@ -12,6 +12,8 @@ from discreet.engines.sql import syntax as s
 from discreet.engines.sql.syntax import Sql
 from discreet.schema.columns.values import MICROSECONDS_PER_DAY
 
+_DIGITS = "DECIMAL(20,18)"
+
 
 def of_double(value: Sql) -> Sql:
     """As 1.0 and 1e+16: an exponent from 10^16 on, and below 10^-4."""
@@ -36,16 +38,47 @@ def of_double(value: Sql) -> Sql:
 
 
 def _shortest(number: Sql) -> Sql:
-    """As Java writes it, but for digits that it need not: before version 19 it writes some."""
-    java = s.cast(number, "VARCHAR")
-    digits = s.try_cast(s.call("split_part", java, s.text("E"), s.whole(1)), "DECIMAL(20,18)")
+    """As Java writes it, but in the fewest digits that are read as the same number: before version 19 it writes more.
+
+    It writes one too many at most, except from 10^16 on: there the digits of the whole number tell.
+    """
+    size = s.call("abs", number)
+    java = s.cast(size, "VARCHAR")
+    digits = s.call("split_part", java, s.text("E"), s.whole(1))
     exponent = s.call("split_part", java, s.text("E"), s.whole(2))
-    cases = []
-    for places in (15, 16):
-        fewer = s.try_cast(s.call("round", digits, s.whole(places)), "VARCHAR")
-        short = s.call("concat", _without_zeros(fewer), s.text("E"), exponent)
-        cases.append((s.equal(s.try_cast(short, "DOUBLE"), number), short))
-    return s.choose(cases, java)
+    whole = s.cast(s.try_cast(size, "BIGINT"), "VARCHAR")
+    is_whole = s.both(s.at_most(s.double(1e16), size), s.less(size, s.double(9e18)))
+
+    def same(text: Sql) -> Sql:
+        return s.equal(s.try_cast(text, "DOUBLE"), size)
+
+    def with_exponent(decimal: Sql) -> Sql:
+        return s.call(
+            "concat", _without_zeros(s.try_cast(decimal, "VARCHAR")), s.text("E"), exponent
+        )
+
+    first = s.call("substr", whole, s.whole(1), s.whole(1))
+    exact = s.call("concat", first, s.text("."), s.call("substr", whole, s.whole(2)))
+    rounded = [
+        with_exponent(s.call("round", s.try_cast(exact, _DIGITS), s.whole(places)))
+        for places in (15, 16)
+    ]
+    length = s.call("length", digits)
+    fewer = s.call("substr", digits, s.whole(1), s.subtract(length, s.whole(1)))
+    unit = s.call("concat", s.text("1E"), s.subtract(s.whole(3), length))
+    more = s.add(s.try_cast(fewer, _DIGITS), s.try_cast(unit, _DIGITS))
+    next_power = s.add(s.try_cast(exponent, "INTEGER"), s.whole(1))
+    above = s.choose(
+        [(s.at_most(s.whole(10), more), s.call("concat", s.text("1.0E"), next_power))],
+        with_exponent(more),
+    )
+    below = with_exponent(s.try_cast(fewer, _DIGITS))
+    is_near_above = s.at_most(s.text("5"), s.call("substr", digits, length))
+    cases = [(s.both(is_whole, same(text)), text) for text in rounded]
+    cases.append((s.both(is_near_above, same(above)), above))
+    cases += [(same(text), text) for text in (below, above)]
+    sign = s.choose([(s.less(number, s.double(0.0)), s.text("-"))], s.text(""))
+    return s.call("concat", sign, s.choose(cases, java))
 
 
 def _without_zeros(text: Sql) -> Sql:
@@ -58,18 +91,16 @@ def _unfolded(java: Sql, type_: str) -> Sql:
 
 
 def _with_exponent(java: Sql) -> Sql:
-    """1.0E16 as 1e+16. The least doubles have one digit, of which Java writes two."""
+    """1.0E16 as 1e+16."""
     digits = s.call(
         "regexp_replace",
         s.call("split_part", java, s.text("E"), s.whole(1)),
         s.text("[.]0$"),
         s.text(""),
     )
-    least = s.call("regexp_replace", digits, s.text("^(-?)4[.]9$"), s.text("$15"))
     exponent = s.try_cast(s.call("split_part", java, s.text("E"), s.whole(2)), "INTEGER")
-    is_least = s.equal(exponent, s.whole(-324))
     written = s.call("format_string", s.text("e%+03d"), exponent)
-    return s.binary(exp.DPipe, s.choose([(is_least, least)], digits), written)
+    return s.binary(exp.DPipe, digits, written)
 
 
 def of_date(day: Sql) -> Sql:
