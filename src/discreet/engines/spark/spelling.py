@@ -43,42 +43,55 @@ def _shortest(number: Sql) -> Sql:
     It writes one too many at most, except from 10^16 on: there the digits of the whole number tell.
     """
     size = s.call("abs", number)
-    java = s.cast(size, "VARCHAR")
-    digits = s.call("split_part", java, s.text("E"), s.whole(1))
-    exponent = s.call("split_part", java, s.text("E"), s.whole(2))
-    whole = s.cast(s.try_cast(size, "BIGINT"), "VARCHAR")
-    is_whole = s.both(s.at_most(s.double(1e16), size), s.less(size, s.double(9e18)))
 
-    def same(text: Sql) -> Sql:
-        return s.equal(s.try_cast(text, "DOUBLE"), size)
-
-    def with_exponent(decimal: Sql) -> Sql:
-        return s.call(
-            "concat", _without_zeros(s.try_cast(decimal, "VARCHAR")), s.text("E"), exponent
+    def found(java: Sql) -> Sql:
+        digits = s.call("split_part", java, s.text("E"), s.whole(1))
+        exponent = s.call("split_part", java, s.text("E"), s.whole(2))
+        texts = s.call(
+            "concat",
+            s.call("array", *_rounded(size, exponent)),
+            _one_digit_less(digits, exponent),
+            s.call("array", java),
         )
+        same = s.equal(s.try_cast(s.name("text"), "DOUBLE"), size)
+        is_same = exp.Lambda(this=same, expressions=[exp.to_identifier("text")])
+        return s.call("try_element_at", s.call("filter", texts, is_same), s.whole(1))
 
+    sign = s.choose([(s.less(number, s.double(0.0)), s.text("-"))], s.text(""))
+    return s.call("concat", sign, used(s.cast(size, "VARCHAR"), found))
+
+
+def _rounded(size: Sql, exponent: Sql) -> list[Sql]:
+    """15, 16 and 17 digits of a whole number from 10^16 on; null of any other."""
+    whole = s.cast(s.try_cast(size, "BIGINT"), "VARCHAR")
     first = s.call("substr", whole, s.whole(1), s.whole(1))
     exact = s.call("concat", first, s.text("."), s.call("substr", whole, s.whole(2)))
-    rounded = [
-        with_exponent(s.call("round", s.try_cast(exact, _DIGITS), s.whole(places)))
-        for places in (15, 16)
-    ]
+    is_whole = s.both(s.at_most(s.double(1e16), size), s.less(size, s.double(9e18)))
+    shown = s.choose([(is_whole, s.try_cast(exact, _DIGITS))], s.null())
+    return [_joined(s.call("round", shown, s.whole(places)), exponent) for places in (14, 15, 16)]
+
+
+def _one_digit_less(digits: Sql, exponent: Sql) -> Sql:
+    """The two neighbours with one digit less than d.ddd, the nearer one first."""
     length = s.call("length", digits)
-    fewer = s.call("substr", digits, s.whole(1), s.subtract(length, s.whole(1)))
-    unit = s.call("concat", s.text("1E"), s.subtract(s.whole(3), length))
-    more = s.add(s.try_cast(fewer, _DIGITS), s.try_cast(unit, _DIGITS))
+    cut = s.call("substr", digits, s.whole(1), s.subtract(length, s.whole(1)))
+    below = s.try_cast(cut, _DIGITS)
+    unit = s.try_cast(s.call("concat", s.text("1E"), s.subtract(s.whole(3), length)), _DIGITS)
+    above = s.add(s.own(below), unit)
     next_power = s.add(s.try_cast(exponent, "INTEGER"), s.whole(1))
-    above = s.choose(
-        [(s.at_most(s.whole(10), more), s.call("concat", s.text("1.0E"), next_power))],
-        with_exponent(more),
+    power = s.call("concat", s.text("1.0E"), next_power)
+    is_power = s.at_most(s.whole(10), above)
+    both = s.call(
+        "array",
+        _joined(below, exponent),
+        s.choose([(is_power, power)], _joined(above, exponent)),
     )
-    below = with_exponent(s.try_cast(fewer, _DIGITS))
-    is_near_above = s.at_most(s.text("5"), s.call("substr", digits, length))
-    cases = [(s.both(is_whole, same(text)), text) for text in rounded]
-    cases.append((s.both(is_near_above, same(above)), above))
-    cases += [(same(text), text) for text in (below, above)]
-    sign = s.choose([(s.less(number, s.double(0.0)), s.text("-"))], s.text(""))
-    return s.call("concat", sign, s.choose(cases, java))
+    is_above_nearer = s.at_most(s.text("5"), s.call("substr", digits, length))
+    return used(both, lambda two: s.choose([(is_above_nearer, s.call("reverse", two))], two))
+
+
+def _joined(decimal: Sql, exponent: Sql) -> Sql:
+    return s.call("concat", _without_zeros(s.try_cast(decimal, "VARCHAR")), s.text("E"), exponent)
 
 
 def _without_zeros(text: Sql) -> Sql:

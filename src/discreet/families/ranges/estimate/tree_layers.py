@@ -138,29 +138,13 @@ class PrunedTree:
     def _block(self, upper: Layer, lower: Layer) -> Block:
         extra = [low - high for high, low in zip(upper.depth, lower.depth, strict=True)]
         axes = halvings(extra)
-        prefixes = [lower.nodes[:, axis] >> np.uint64(more) for axis, more in enumerate(extra)]
-        parent = np.zeros(len(lower.nodes), dtype=np.int64)
-        if len(parent):
-            # Children of one parent stand together, in the order of their parents.
-            changed = np.zeros(len(parent), dtype=np.bool_)
-            for prefix in prefixes:
-                changed[1:] |= prefix[1:] != prefix[:-1]
-            parent = np.cumsum(changed)
         fan = 1 << len(axes)
-        if len(extra) == 1:
-            place = (lower.nodes[:, 0] & np.uint64(fan - 1)).view(np.int64)
-        else:
-            place = np.zeros(len(parent), dtype=np.int64)
-            taken = [0] * len(extra)
-            for axis in axes:
-                taken[axis] += 1
-                shift = np.uint64(extra[axis] - taken[axis])
-                bit = (lower.nodes[:, axis] >> shift) & np.uint64(1)
-                place = 2 * place + bit.astype(np.int64)
-        place += parent * fan
         shape = (len(upper.alive), fan)
-        is_full = len(place) == shape[0] * fan and bool(np.all(place[1:] > place[:-1]))
-        block = Block(axes, place, shape, is_full, ())
+        first = lower.nodes[:, 0]
+        if len(extra) == 1 and len(first) == shape[0] * fan and np.all(first[1:] > first[:-1]):
+            block = Block(axes, np.arange(len(first)), shape, True, ())  # no parent lacks a child
+        else:
+            block = Block(axes, _places(lower.nodes, extra, axes), shape, False, ())
         parts = [block.spread(self.cells(lower))]
         for _ in axes:
             parts.append(_joined(parts[-1]))
@@ -239,6 +223,26 @@ class PrunedTree:
         return np.concatenate(
             [each[layer.stopped] for each, layer in zip(numbers, self.layers, strict=True)]
         )
+
+
+def _places(nodes: Nodes, extra: Sequence[int], axes: Sequence[int]) -> Integers:
+    """Where children stand in the flat block of their parents."""
+    place = np.zeros(len(nodes), dtype=np.int64)
+    if not len(nodes):
+        return place
+    # Children of one parent stand together, in the order of their parents.
+    changed = np.zeros(len(nodes), dtype=np.bool_)
+    for axis, more in enumerate(extra):
+        prefix = nodes[:, axis] >> np.uint64(more)
+        changed[1:] |= prefix[1:] != prefix[:-1]
+    taken = [0] * len(extra)
+    for axis in axes:
+        taken[axis] += 1
+        shift = np.uint64(extra[axis] - taken[axis])
+        bit = (nodes[:, axis] >> shift) & np.uint64(1)
+        place = 2 * place + bit.astype(np.int64)
+    place += np.cumsum(changed) << len(axes)
+    return place
 
 
 def _joined(cells: Floats) -> Floats:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -245,8 +244,5 @@ def _foreseen(prepared: PreparedTree, rows: int, confidence: float) -> float | N
 
 def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> Floats:
     """Smoothed counts of the leaves, level by level."""
-    layers = layers_of(measured)
-    with ThreadPoolExecutor(2) as beside:
-        apart = beside.map(told_apart, layers)
-        tree = PrunedTree(layers, columns=measured.tree.columns, schema=schema)
-    return tree.leaves(smoothed(tree, tree.upward(list(apart))))
+    tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=schema)
+    return tree.leaves(smoothed(tree, tree.upward([told_apart(layer) for layer in tree.layers])))
