@@ -32,6 +32,11 @@ _SETTINGS = {
 }
 
 
+def expect_a_long_run() -> None:
+    """Before the session starts: Java compiles what runs often in full, which pays off after some minutes."""
+    _SETTINGS["spark.driver.extraJavaOptions"] = "-XX:+UseSerialGC"
+
+
 @cache
 def session() -> Any:
     """The session of this process."""

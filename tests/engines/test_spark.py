@@ -423,3 +423,16 @@ def test_a_curator_answers_from_a_data_frame(frame: Any, tmp_path: Path) -> None
         )
     (column,) = answer.columns
     assert column.lower[0] <= column.estimate[0] <= column.upper[0]
+
+
+def test_doubles_are_spelled_in_the_fewest_digits_as_other_engines_spell_them() -> None:
+    """Java before 19 writes more digits of some: of the least, of powers of two, and from 10^16 on."""
+    texts = (
+        "5e-324", "8e-323", "-9e-323", "1e-322", "1.6e-322", "-6.3e-322", "1.35807730622e-312", "2.5e-310",
+        "5.641232424577593e-278", "7.174648137343064e-43", "0.0001", "0.1", "-1.5", "1e+16", "8.444738143086783e+18",
+        "7.89726256089874e+17", "1.6228822079685268e+18", "9.03e+21", "-8e+23", "7.61352657140625e+286",
+    )  # fmt: skip
+    schema = Schema(dataset="d", columns=(CategoryColumn("c", ("x",)),))
+    with open_engine(spark_frame({"c": [float(text) for text in texts]}), schema) as engine:
+        keys, _ = engine.held_keys(["c"], TRUE)
+    assert sorted(keys) == sorted((text,) for text in texts)

@@ -6,7 +6,8 @@
     python -m tests.harness.battery --engine Spark --ansi off       without ANSI mode
 
 Every number must be equal, integer for integer: marginals, node counts, sums, tallies with conditions and groups,
-keys with who holds them, row counts, and the rows that bounding keeps. The number of cells is printed.
+keys with who holds them, row counts, and the rows that bounding keeps. Made-up values stand in larger tables, where the
+rows that meet a condition are also counted value by value. The number of cells is printed.
 Values are spelled as texts, and cast by each database to its own type.
 """
 
@@ -28,6 +29,7 @@ import duckdb
 import numpy as np
 import psycopg
 
+from discreet.audits.progress import Progress
 from discreet.engines import SumRequest, open_engine
 from discreet.queries.tallies import (
     Cells,
@@ -41,12 +43,12 @@ from discreet.queries.tallies import (
     Valued,
 )
 from discreet.questions.dialects.curator_sql import parse_curator_question
-from discreet.questions.expressions import TRUE
+from discreet.questions.expressions import TRUE, Expression
 from discreet.schema import Schema
 from tests.harness.material.engine_rows import encoded_rows
 from tests.harness.material.spark_values import cast_values
 from tests.postgres_server import READER, server
-from tests.spark_session import setting
+from tests.spark_session import expect_a_long_run, setting
 
 NAMES = ("category", "integer", "number", "boolean", "date", "datetime", "person")
 """The columns of every table, all with the same values; named by the kinds that they are declared as."""
@@ -135,6 +137,8 @@ CONDITIONS = (
     "ln(number) > -3 OR sqrt(number * 4) <= 2",
     "number IS DISTINCT FROM integer AND integer IS NOT NULL",
 )
+MADE_UP_ROWS = 240
+"""Of one table. A query takes Spark as long whether it has 60 rows or 600."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +179,8 @@ _DOUBLES = (
     "-1.7976931348623157e308", "1e15", "1e16", "1000000000000000.5", "4503599627370496.5", "1161245304887865.25",
     "-1904517866628064.75", "1118827763414213.625", "9007199254740993",
     "9.2233720368547758e18", "9.3e18", "-9.2233720368547758e18", "1e30", "1e31", "123456.789", "3e-301", "7e-301",
-    "1e150", "1e160", "1e-160", None,
+    "1e150", "1e160", "1e-160", "8e-323", "-9.9e-323", "6.3e-322", "1.35807730622e-312", "5.641232424577593e-278",
+    "7.61352657140625e286", "8444738143086783488", "789726256089874048", None,
 )  # fmt: skip
 _DATES = (
     "1970-01-01", "1969-12-31", "2020-02-29", "1960-01-01", "1959-12-31", "2029-12-31", "2030-01-01", "0001-01-01",
@@ -219,7 +224,7 @@ LISTED = (
 
 
 def made_up(number: int, seed: int) -> Iterator[Values]:
-    """Random values of a few types, in tables of 60."""
+    """Random values of a few types, in tables of `MADE_UP_ROWS`."""
     generator = random.Random(seed)
     pieces = (
         "1",
@@ -268,9 +273,10 @@ def made_up(number: int, seed: int) -> Iterator[Values]:
         ("long integers", "BIGINT", "bigint", whole),
         ("moments", "TIMESTAMP", "timestamp", moment),
     )
-    for place in range(number // 60):
+    for place in range(number // MADE_UP_ROWS):
         name, there, here, make = makers[place % len(makers)]
-        yield Values(f"made-up {name} {place}", there, here, tuple(make() for _ in range(60)))
+        texts = tuple(make() for _ in range(MADE_UP_ROWS))
+        yield Values(f"made-up {name} {place}", there, here, texts)
 
 
 def in_duckdb(values: Values, folder: Path) -> str:
@@ -321,9 +327,13 @@ OTHERS: dict[str, Callable[[Values], Any]] = {"PostgreSQL": in_postgres, "Spark"
 
 
 def numbers(
-    source: object, schema: Schema, conditions: Sequence[str] = CONDITIONS
+    source: object,
+    schema: Schema,
+    conditions: Sequence[str] = CONDITIONS,
+    *,
+    by_value: bool = False,
 ) -> dict[Any, int]:
-    """Every number that the verbs say of a source."""
+    """Every number that the verbs say of a source; `by_value`, also which values meet a condition."""
     found: dict[Any, int] = {}
 
     def add(verb: str, arrays: Sequence[Any]) -> None:
@@ -350,10 +360,15 @@ def numbers(
         pairs = np.array([(one, other) for one in range(4) for other in range(4)], dtype=np.uint64)
         add("node pairs", [engine.node_counts(("integer", "boolean"), (0, 0), pairs)])
         add("tallies", engine.tally(list(_tallies(schema, conditions))))
-        for columns in (["category"], ["category", "category"][:1]):
-            keys, held = engine.held_keys(columns, TRUE)
-            for key, number in zip(keys, held.tolist(), strict=True):
-                found["keys", key] = number
+        keys, held = engine.held_keys(["category"], TRUE)
+        for key, number in zip(keys, held.tolist(), strict=True):
+            found["keys", key] = number
+        if by_value:
+            each = FoundKeys(("category",), tuple(keys))
+            met = [Tally(Rows(), (), _condition(text, schema), each) for text in conditions]
+            for text, counts in zip(conditions, engine.tally(met), strict=True):
+                for key, number in zip(keys, counts.tolist(), strict=True):
+                    found["by value", text, key] = number
         named = FoundKeys(("category",), (("x",), ("1",), ("1.0",), ("\u00e9",), ("nowhere",)))
         add(
             "found",
@@ -394,9 +409,13 @@ def _tallies(schema: Schema, conditions: Sequence[str]) -> Iterator[Tally]:
         for term in terms:
             yield Tally(term, groups)
     for text in conditions:
-        question = parse_curator_question(f"SELECT count(*) FROM battery WHERE {text}", schema)
-        yield Tally(Rows(), (), question.condition)
-        yield Tally(Present("category"), ("boolean",), question.condition)
+        condition = _condition(text, schema)
+        yield Tally(Rows(), (), condition)
+        yield Tally(Present("category"), ("boolean",), condition)
+
+
+def _condition(text: str, schema: Schema) -> Expression:
+    return parse_curator_question(f"SELECT count(*) FROM battery WHERE {text}", schema).condition
 
 
 @dataclass(slots=True)
@@ -425,21 +444,24 @@ def compared(
 ) -> Outcome:
     """Every number of DuckDB and of each other engine, for some values and schemas."""
     outcome = Outcome()
+    progress = Progress("tables under a schema", len(listed) * len(schemas))
     with tempfile.TemporaryDirectory() as folder:
         for values in listed:
+            by_value = len(values.texts) >= MADE_UP_ROWS
             file = in_duckdb(values, Path(folder))
             sources = {other: OTHERS[other](values) for other in others}
             outcome.values += len(values.texts)
             for name in schemas:
-                one = numbers(file, SCHEMAS[name], conditions)
+                one = numbers(file, SCHEMAS[name], conditions, by_value=by_value)
                 for other, source in sources.items():
-                    two = numbers(source, SCHEMAS[name], conditions)
+                    two = numbers(source, SCHEMAS[name], conditions, by_value=by_value)
                     outcome.cells += len(one)
                     outcome.differences += [
                         f"{values.name}, {name}: {key}: {one.get(key)} in DuckDB, {two.get(key)} in {other}"
                         for key in {**one, **two}
                         if one.get(key) != two.get(key)
                     ]
+                progress.advance(last=f"{values.name}, {name}: {outcome}")
     return outcome
 
 
@@ -457,6 +479,7 @@ def main(words: Sequence[str]) -> int:
     listed = [values for values in LISTED if not given.names or values.name in given.names]
     others = given.engine or tuple(OTHERS)
     ansi = "true" if given.ansi == "on" else "false"
+    expect_a_long_run()
     with setting("spark.sql.ansi.enabled", ansi) if "Spark" in others else nullcontext():
         outcome = compared(listed, given.schema or tuple(SCHEMAS), others)
         if not given.quick and not given.names:

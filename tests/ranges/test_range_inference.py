@@ -10,7 +10,11 @@ from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.tree_boxes import BoxIndex
 from discreet.families.ranges.estimate.tree_intervals import IntervalIndex
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of
-from discreet.families.ranges.estimate.tree_shrinkage import smoothed, smoothed_last
+from discreet.families.ranges.estimate.tree_shrinkage import (
+    _fitted_weights,
+    smoothed,
+    smoothed_last,
+)
 from discreet.families.ranges.queries.ranges import range_tree
 from discreet.families.ranges.release.shares import best_shares, level_variance
 from discreet.families.ranges.release.tree import FullTree, best_levels
@@ -221,6 +225,27 @@ def test_the_last_layer_alone_is_smoothed_as_within_the_whole_tree(monkeypatch):
     for name, value in (("MOST_FITTED", 4), ("FEWEST_FITTED", 2), ("_BLOCK", 7)):
         monkeypatch.setattr(f"discreet.families.ranges.estimate.tree_shrinkage.{name}", value)
     np.testing.assert_allclose(smoothed_last(tree), whole, rtol=1e-9, atol=1e-9)
+
+
+def test_two_threads_shrink_splits_as_one_does(monkeypatch):
+    made = prepared((500,))
+    with drawing(spiky((500,), np.random.default_rng()), made) as draw:
+        (measured,) = draw().measurements
+    tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=made.schema)
+    module = "discreet.families.ranges.estimate.tree_shrinkage"
+    monkeypatch.setattr(f"{module}._BLOCK", 16)
+    alone = smoothed(tree)
+    monkeypatch.setattr(f"{module}._FEWEST_IN_THREADS", 1)
+    for one, other in zip(alone, smoothed(tree), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_law_whose_weight_was_next_to_nothing_is_fitted_again():
+    """Depth by depth, weights of unused laws fall below what single precision holds."""
+    likelihood = np.full((3, 500), 1e-30, dtype=np.float32)
+    likelihood[1] = 1
+    fitted = _fitted_weights(likelihood, np.array([1.0, 1e-200, 1e-300]))
+    np.testing.assert_allclose(fitted, [2 / 502, 500 / 502, 0], atol=1e-6)
 
 
 @pytest.mark.parametrize("accounting", Accounting, ids=str)

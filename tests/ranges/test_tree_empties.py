@@ -9,7 +9,7 @@ from benchmarks.baselines.histogram_engine import histogram_schema
 from discreet.families.ranges.estimate.tree_empties import (
     chances_of_empty,
     laplace_scale,
-    upward_of_sparse,
+    told_apart,
 )
 from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree, laplace_variance
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed
@@ -67,7 +67,7 @@ def test_the_noise_of_empty_leaves_does_not_add_up_in_the_whole():
     leaves = typical_noise(16, epsilon)
     leaves[3] = 1000.0
     tree = layers(leaves.copy(), epsilon, whole=1004.0)
-    plain, sparse = tree.upward(), upward_of_sparse(tree)
+    plain, sparse = tree.upward(), tree.upward([told_apart(each) for each in tree.layers])
     assert sparse.variance[0][0] < 0.5 * plain.variance[0][0]
     assert sparse.value[1][3] == 1000.0
     assert abs(sparse.value[1][np.arange(16) != 3]).max() < 0.5 * abs(leaves[[0, 15]]).max()
@@ -78,8 +78,11 @@ def test_counts_that_are_not_empty_stay_what_they_were_seen_as():
     epsilon = 0.1
     leaves = typical_noise(16, epsilon) + 900.0
     tree = layers(leaves, epsilon, whole=14_400.0)
-    assert np.allclose(upward_of_sparse(tree).value[1], leaves)
-    assert np.allclose(upward_of_sparse(tree).variance[0], tree.upward().variance[0])
+    assert np.allclose(tree.upward([told_apart(each) for each in tree.layers]).value[1], leaves)
+    assert np.allclose(
+        tree.upward([told_apart(each) for each in tree.layers]).variance[0],
+        tree.upward().variance[0],
+    )
 
 
 def test_a_half_that_holds_little_is_not_taken_for_nothing():

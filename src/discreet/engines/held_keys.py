@@ -4,14 +4,14 @@ A row's codes are interleaved, bit by bit in the order in which trees halve thei
 number of up to 64 bits: its key. A node is a prefix of keys. While the rows stream past they are counted by
 the first bits of their keys, up to 25, which counts every node down to there. Below, a row is looked up in the
 asked nodes, and what lies outside them is let go; each pass over the rows counts several steps of the tree at
-once. Nodes that were not kept cost a further scan. What is read depends on the schema, the number of rows and
-the nodes that are asked for.
+once. The first bits of a key that is kept then give way to its node's place among the asked ones. Nodes that were
+not kept cost a further scan. What is read depends on the schema, the number of rows and the nodes that are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ TOP_BITS = 25
 """Bits of a key by which rows are counted at once: 2^25 numbers of four bytes."""
 _CHUNK_BITS = 12
 """Bits that one look into a table spreads: its 4,096 numbers stay in a processor's cache."""
-_BLOCK_ROWS = 1 << 18
+_BLOCK_ROWS = 1 << 16
 """Rows that are worked on at a time: what is in work stays in a processor's cache."""
 CHEAP_COUNTS = 1 << 20
 """Numbers that one pass may count beyond those that are needed: they stay in the cache, and may save another pass."""
@@ -99,12 +99,20 @@ class HeldKeys:
     """The keys of all rows that lie in value cells of every column.
 
     `scan` hands the codes of each column, shifted by `interleaving.shifts`, to its argument, batch by batch; of about
-    so many `rows`.
+    so many `rows`. Of a single column it may hand over what `codes` turns into codes: its batches are then held as they
+    are, for a second copy would take longer to write than the codes take to be made again.
     """
 
-    def __init__(self, interleaving: Interleaving, scan: Callable[[Take], None], rows: int) -> None:
+    def __init__(
+        self,
+        interleaving: Interleaving,
+        scan: Callable[[Take], None],
+        rows: int,
+        codes: Callable[[NDArray[Any]], Keys] | None = None,
+    ) -> None:
         self._interleaving = interleaving
         self._scan = scan
+        self._codes = codes
         self._bits = len(interleaving.order)
         self._top_bits = min(TOP_BITS, self._bits, bits_of(rows) + 1)
         self._read()
@@ -114,17 +122,33 @@ class HeldKeys:
         self._top = np.zeros(1 << self._top_bits, dtype=np.uint32)
         root = np.zeros(1, dtype=np.uint64)
         self._counted = _Subtrees(root, start=0, depth=self._top_bits, counts=self._top)
-        self._held: list[tuple[Keys, Places | None]] = []
-        self._scan(self._add)
+        self._held: list[NDArray[Any]] = []
+        self._are_keys = self._codes is None
+        in_work: list[Future[None]] = []  # at most one batch, while the next one is read
 
-    def _add(self, codes: Sequence[NDArray[Any]]) -> None:
+        def done() -> None:
+            while in_work:
+                in_work.pop().result()
+
+        def take(columns: Sequence[NDArray[Any]]) -> None:
+            done()
+            in_work.append(beside.submit(self._add, columns))
+
+        with ThreadPoolExecutor(1) as beside:
+            self._scan(take)
+            done()
+
+    def _add(self, columns: Sequence[NDArray[Any]]) -> None:
         below = np.uint64(self._bits - self._top_bits)
-        for start in range(0, len(codes[0]), _BLOCK_ROWS):
-            block = [code[start : start + _BLOCK_ROWS] for code in codes]
-            keys = self._interleaving.keys(block, self._bits)
+        for start in range(0, len(columns[0]), _BLOCK_ROWS):
+            block = [column[start : start + _BLOCK_ROWS] for column in columns]
+            if self._codes is None:
+                keys = self._interleaving.keys(block, self._bits)
+            else:
+                keys = self._codes(block[0])
             np.add.at(self._top, (keys >> below).view(np.int64), np.uint32(1))
             if below:
-                self._held.append((keys, None))
+                self._held.append(keys if self._codes is None else block[0])
 
     def node_counts(self, depth: int, shifts: Sequence[int], nodes: Keys) -> Counts:
         """Rows in each node; `depth` is what the interleaving makes of `shifts`."""
@@ -135,9 +159,11 @@ class HeldKeys:
         some = nodes if known.all() else nodes[known]
         codes = [np.ascontiguousarray(some[:, axis]) for axis in range(nodes.shape[1])]
         asked = self._interleaving.keys(codes, depth)
+        counted = self._near_root if depth <= self._top_bits else self._below
+        if len(some) == len(nodes) > 0:
+            return counted(depth, asked).astype(np.int64)
         counts = np.zeros(len(nodes), dtype=np.int64)
         if len(some):
-            counted = self._near_root if depth <= self._top_bits else self._below
             counts[known] = counted(depth, asked)
         return counts
 
@@ -166,32 +192,36 @@ class HeldKeys:
     def _descend(self, above: Keys, bits: int) -> None:
         """Counts all nodes so many bits below `above`, which are in order; rows outside these are let go."""
         before = self._counted
-        kept = np.zeros(len(before.counts), dtype=np.uint32)  # its place among them, from 1; else 0
-        kept[before.places(before.depth, above)] = np.arange(1, len(above) + 1, dtype=np.uint32)
+        asked = before.places(before.depth, above)
+        is_inside = np.zeros(len(before.counts), dtype=np.bool_)
+        is_inside[asked] = True
+        place = np.zeros(len(before.counts), dtype=np.uint32)
+        place[asked] = np.arange(len(above), dtype=np.uint32)
         depth = before.depth + bits
         upper, lower = np.uint64(self._bits - before.depth), np.uint64(self._bits - depth)
-        mask = np.uint64((1 << bits) - 1)
+        rest = (np.uint64(1) << upper) - np.uint64(1)
 
         def counted(first: int) -> Places:
             counts = np.zeros(len(above) << bits, dtype=np.uint32)
             for number in range(first, len(self._held), _THREADS):
-                keys, place = self._held[number]
-                at = kept.take(
-                    (keys >> upper).view(np.int64) if place is None else place, mode="clip"
-                )
-                inside = np.flatnonzero(at != 0)
-                if len(inside) < len(at):
-                    keys, at = keys.take(inside, mode="clip"), at.take(inside, mode="clip")
-                at -= np.uint32(1)
-                at <<= np.uint32(bits)
-                at |= ((keys >> lower) & mask).astype(np.uint32)
-                np.add.at(counts, at, np.uint32(1))
-                self._held[number] = keys, at
+                keys = self._held[number]
+                if not self._are_keys:
+                    assert self._codes is not None
+                    keys = self._codes(keys)
+                nodes = (keys >> upper).view(np.int64)
+                inside = np.flatnonzero(is_inside.take(nodes, mode="clip"))
+                keys = keys.take(inside, mode="clip")
+                found = place.take((keys >> upper).view(np.int64), mode="clip").astype(np.uint64)
+                found <<= upper
+                found |= keys & rest
+                np.add.at(counts, (found >> lower).view(np.int64), np.uint32(1))
+                self._held[number] = found
             return counts
 
         with ThreadPoolExecutor(_THREADS) as threads:
             counts, other = threads.map(counted, range(_THREADS))
         counts += other
+        self._are_keys = True
         self._counted = _Subtrees(above, start=before.depth, depth=depth, counts=counts)
 
 
@@ -220,10 +250,12 @@ class _Subtrees:
         if len(self.above) == 1 << self.start:
             return nodes  # all there are
         parents = nodes >> further
-        first = np.append(True, parents[1:] != parents[:-1])  # neighbours mostly have the same one
-        found: Keys = np.searchsorted(self.above, parents[first]).astype(np.uint64)
-        found = found[np.cumsum(first) - 1]
-        return (found << further) | (nodes & ((np.uint64(1) << further) - np.uint64(1)))
+        # Neighbours mostly have the same one.
+        starts = np.flatnonzero(np.append(True, parents[1:] != parents[:-1]))
+        found: Keys = np.searchsorted(self.above, parents[starts]).astype(np.uint64)
+        found = np.repeat(found << further, np.diff(starts, append=len(nodes)))
+        found |= nodes & ((np.uint64(1) << further) - np.uint64(1))
+        return found
 
     def rows_in(self, depth: int, nodes: Keys) -> Places:
         places = self.places(depth, nodes)

@@ -83,10 +83,15 @@ class Tree:
             if len(nodes) << extra > 1 << 28:
                 raise BadInput(f"Level {level + 1} of the tree would have more than 2^28 nodes.")
             fan = np.arange(1 << extra, dtype=np.uint64)
-            spread = np.repeat(nodes, 1 << extra, axis=0)
-            spread[:, axis] = (spread[:, axis] << np.uint64(extra)) | np.tile(fan, len(nodes))
+            below = ((nodes[:, axis, np.newaxis] << np.uint64(extra)) | fan).reshape(-1)
+            if len(self.columns) == 1:
+                nodes = below.reshape(-1, 1)
+            else:
+                nodes = np.repeat(nodes, 1 << extra, axis=0)
+                nodes[:, axis] = below
             last = (schema.column(name).value_cells - 1) >> self.shifts(level + 1)[axis]
-            nodes = spread[spread[:, axis] <= np.uint64(last)]
+            inside = below <= np.uint64(last)
+            nodes = nodes if inside.all() else nodes[inside]
         return nodes
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -95,8 +96,10 @@ def release_to_file(
 
     def written(made: Release) -> str:
         members = release_members(made)
-        output.write(members)
-        return content_digest(members).hex()
+        with ThreadPoolExecutor(1) as beside:
+            digest = beside.submit(content_digest, members)
+            output.write(members)
+        return digest.result().hex()
 
     with output.reserved():
         made = run.go(source, ledger, memory_limit=memory_limit, threads=threads, publish=written)

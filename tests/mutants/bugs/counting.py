@@ -53,8 +53,8 @@ COUNTING = (
         name="a-node-counts-rows-of-the-first-node-too",
         trap=27,
         file="src/discreet/engines/held_keys.py",
-        old="np.flatnonzero(at != 0)",
-        new="np.arange(len(at))",
+        old='np.flatnonzero(is_inside.take(nodes, mode="clip"))',
+        new="np.arange(len(nodes))",
         tests=(DESCENT,),
     ),
 )

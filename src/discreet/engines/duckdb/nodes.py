@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.engines.duckdb.dialect import render
 from discreet.engines.duckdb.rows import EncodedRows
 from discreet.engines.duckdb.session import Session
-from discreet.engines.held_keys import MOST_HELD_BYTES, HeldKeys, Interleaving, Take
+from discreet.engines.held_keys import MOST_HELD_BYTES, HeldKeys, Interleaving
 from discreet.engines.protocol import Counts
 from discreet.engines.sql.nodes import NodeCounter
 from discreet.engines.unit_lines import unit_line
@@ -70,9 +70,5 @@ class HoldingCounter(NodeCounter):
         if len(columns) > 1 or line is None or query is None:
             query = self._rows.keyed(columns, interleaving.shifts, interleaving.kept_bits)
             return HeldKeys(interleaving, partial(self._session.stream, render(query)), rows)
-        text = render(query)
-
-        def scan(take: Take) -> None:
-            self._session.stream(text, lambda units: take([line.codes(units[0])]))
-
-        return HeldKeys(interleaving, scan, rows)
+        scan = partial(self._session.stream, render(query))
+        return HeldKeys(interleaving, scan, rows, line.codes)

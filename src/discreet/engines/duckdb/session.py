@@ -42,7 +42,7 @@ from discreet.queries.tallies import FoundKeys
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.1
-STREAMED_ROWS = 1 << 20
+STREAMED_ROWS = 1 << 18
 SIDE_BY_SIDE = 4
 """Queries that run at the same time. They share the database's threads and its memory limit."""
 
@@ -102,6 +102,7 @@ class Session:
             # DuckDB 2.0 some of these fail, so that an error would tell of the rows.
             "disabled_optimizers": "statistics_propagation",
             "preserve_insertion_order": False,
+            "streaming_buffer_size": "32MB",  # so that the database reads on while a batch is in work
             "parquet_metadata_cache": True,  # checked against the file's time of change
             "TimeZone": "UTC",
         }

@@ -54,7 +54,7 @@ def open_source(
             if DIALECT.is_joined(column, layers.unit_type(column)):
                 assert isinstance(column, CategoryColumn)
                 session.listed(layers.declared(column), column.values)
-        rows = ScannedRows(session, schema, table, layers)
+        rows = _Rows(session, schema, table, layers)
         rows.rehearse()
         return SparkEngine(session, schema, rows)
     except BaseException:
@@ -90,6 +90,22 @@ class _Layers(Layers):
 
     def declared(self, column: Column) -> str:
         return f"{self.prefix}_{super().declared(column)}"
+
+
+class _Rows(ScannedRows):
+    """Bounded rows have a name: Spark then resolves their long expression once, and not for each query."""
+
+    _session: Session
+
+    def __init__(self, session: Session, schema: Schema, table: Sql, layers: Layers) -> None:
+        super().__init__(session, schema, table, layers)
+        self._named: dict[bool, Sql] = {}
+
+    def _bounded(self, *, with_units: bool) -> Sql:
+        if with_units not in self._named:
+            rows = super()._bounded(with_units=with_units)
+            self._named[with_units] = self._session.named(exp.select(exp.Star()).from_(rows))
+        return self._layer(exp.select(exp.Star()).from_(self._named[with_units].copy()), "bounded")
 
 
 class SparkEngine(SqlEngine):

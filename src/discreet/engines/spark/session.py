@@ -65,6 +65,11 @@ class Session:
         self._views.append(view)
         return exp.table_(view)
 
+    def named(self, query: Sql) -> Sql:
+        """A query as a table that others can name; each of them runs it anew."""
+        text = DIALECT.render(query)
+        return self.given(self._work(lambda: self.spark.sql(text)))
+
     def listed(self, name: str, texts: Sequence[str]) -> None:
         """A table of texts and their places, for a join."""
         places: list[tuple[str, int]] = []

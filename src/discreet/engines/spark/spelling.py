@@ -12,6 +12,8 @@ from discreet.engines.sql import syntax as s
 from discreet.engines.sql.syntax import Sql
 from discreet.schema.columns.values import MICROSECONDS_PER_DAY
 
+_DIGITS = "DECIMAL(20,18)"
+
 
 def of_double(value: Sql) -> Sql:
     """As 1.0 and 1e+16: an exponent from 10^16 on, and below 10^-4."""
@@ -36,16 +38,60 @@ def of_double(value: Sql) -> Sql:
 
 
 def _shortest(number: Sql) -> Sql:
-    """As Java writes it, but for digits that it need not: before version 19 it writes some."""
-    java = s.cast(number, "VARCHAR")
-    digits = s.try_cast(s.call("split_part", java, s.text("E"), s.whole(1)), "DECIMAL(20,18)")
-    exponent = s.call("split_part", java, s.text("E"), s.whole(2))
-    cases = []
-    for places in (15, 16):
-        fewer = s.try_cast(s.call("round", digits, s.whole(places)), "VARCHAR")
-        short = s.call("concat", _without_zeros(fewer), s.text("E"), exponent)
-        cases.append((s.equal(s.try_cast(short, "DOUBLE"), number), short))
-    return s.choose(cases, java)
+    """As Java writes it, but in the fewest digits that are read as the same number: before version 19 it writes more.
+
+    It writes one too many at most, except from 10^16 on: there the digits of the whole number tell.
+    """
+    size = s.call("abs", number)
+
+    def found(java: Sql) -> Sql:
+        digits = s.call("split_part", java, s.text("E"), s.whole(1))
+        exponent = s.call("split_part", java, s.text("E"), s.whole(2))
+        texts = s.call(
+            "concat",
+            s.call("array", *_rounded(size, exponent)),
+            _one_digit_less(digits, exponent),
+            s.call("array", java),
+        )
+        same = s.equal(s.try_cast(s.name("text"), "DOUBLE"), size)
+        is_same = exp.Lambda(this=same, expressions=[exp.to_identifier("text")])
+        return s.call("try_element_at", s.call("filter", texts, is_same), s.whole(1))
+
+    sign = s.choose([(s.less(number, s.double(0.0)), s.text("-"))], s.text(""))
+    return s.call("concat", sign, used(s.cast(size, "VARCHAR"), found))
+
+
+def _rounded(size: Sql, exponent: Sql) -> list[Sql]:
+    """15, 16 and 17 digits of a whole number from 10^16 on; null of any other."""
+    whole = s.cast(s.try_cast(size, "BIGINT"), "VARCHAR")
+    first = s.call("substr", whole, s.whole(1), s.whole(1))
+    exact = s.call("concat", first, s.text("."), s.call("substr", whole, s.whole(2)))
+    is_whole = s.both(s.at_most(s.double(1e16), size), s.less(size, s.double(9e18)))
+    shown = s.choose([(is_whole, s.try_cast(exact, _DIGITS))], s.null())
+    return [_joined(s.call("round", shown, s.whole(places)), exponent) for places in (14, 15, 16)]
+
+
+def _one_digit_less(digits: Sql, exponent: Sql) -> Sql:
+    """The two neighbours with one digit less than d.ddd, the nearer one first."""
+    length = s.call("length", digits)
+    cut = s.call("substr", digits, s.whole(1), s.subtract(length, s.whole(1)))
+    below = s.try_cast(cut, _DIGITS)
+    unit = s.try_cast(s.call("concat", s.text("1E"), s.subtract(s.whole(3), length)), _DIGITS)
+    above = s.add(s.own(below), unit)
+    next_power = s.add(s.try_cast(exponent, "INTEGER"), s.whole(1))
+    power = s.call("concat", s.text("1.0E"), next_power)
+    is_power = s.at_most(s.whole(10), above)
+    both = s.call(
+        "array",
+        _joined(below, exponent),
+        s.choose([(is_power, power)], _joined(above, exponent)),
+    )
+    is_above_nearer = s.at_most(s.text("5"), s.call("substr", digits, length))
+    return used(both, lambda two: s.choose([(is_above_nearer, s.call("reverse", two))], two))
+
+
+def _joined(decimal: Sql, exponent: Sql) -> Sql:
+    return s.call("concat", _without_zeros(s.try_cast(decimal, "VARCHAR")), s.text("E"), exponent)
 
 
 def _without_zeros(text: Sql) -> Sql:
@@ -58,18 +104,16 @@ def _unfolded(java: Sql, type_: str) -> Sql:
 
 
 def _with_exponent(java: Sql) -> Sql:
-    """1.0E16 as 1e+16. The least doubles have one digit, of which Java writes two."""
+    """1.0E16 as 1e+16."""
     digits = s.call(
         "regexp_replace",
         s.call("split_part", java, s.text("E"), s.whole(1)),
         s.text("[.]0$"),
         s.text(""),
     )
-    least = s.call("regexp_replace", digits, s.text("^(-?)4[.]9$"), s.text("$15"))
     exponent = s.try_cast(s.call("split_part", java, s.text("E"), s.whole(2)), "INTEGER")
-    is_least = s.equal(exponent, s.whole(-324))
     written = s.call("format_string", s.text("e%+03d"), exponent)
-    return s.binary(exp.DPipe, s.choose([(is_least, least)], digits), written)
+    return s.binary(exp.DPipe, digits, written)
 
 
 def of_date(day: Sql) -> Sql:

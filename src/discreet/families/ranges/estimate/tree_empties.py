@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.families.ranges.estimate.tree_layers import Layer, PrunedTree, Upward
+from discreet.families.ranges.estimate.tree_layers import Layer
 
 GRID_SCALES = 40
 """Counts that a leaf may have, one every noise scale up to so many; 0 besides."""
@@ -35,28 +35,27 @@ LEAST_PART = 0.02
 """The part of the noise variance that is left to a leaf that is surely empty."""
 
 
-def upward_of_sparse(tree: PrunedTree) -> Upward:
-    """`tree.upward()`, once the leaves that look empty are taken for it."""
-    return tree.upward([_told_apart(layer) for layer in tree.layers])
-
-
-def _told_apart(layer: Layer) -> Layer:
+def told_apart(layer: Layer) -> Layer:
     """The layer with each leaf's count weighed by the probability that the leaf is not empty."""
     if not layer.stopped.any():
         return layer
-    leaves = slice(None) if layer.stopped.all() else np.flatnonzero(layer.stopped)
-    values, precision = layer.values.copy(), layer.precision.copy()
-    each = float(
-        precision[np.argmax(layer.stopped)]
-    )  # the leaves of a layer are all drawn with the same noise
-    seen = values[leaves]
+    all_leaves = bool(layer.stopped.all())
+    leaves = slice(None) if all_leaves else np.flatnonzero(layer.stopped)
+    # The leaves of a layer are all drawn with the same noise.
+    each = float(layer.precision[np.argmax(layer.stopped)])
+    seen = layer.values[leaves]
     empty = chances_of_empty(seen, 1 / each)
-    kept = 1 - empty
-    spread = empty * (seen * seen)
+    spread = seen * seen
+    spread *= empty
     spread += 1 / each
+    kept = np.subtract(1, empty, out=empty)
     spread *= kept
-    values[leaves] = kept * seen
-    precision[leaves] = 1 / np.maximum(spread, LEAST_PART / each, out=spread)
+    np.maximum(spread, LEAST_PART / each, out=spread)
+    values, precision = np.multiply(kept, seen, out=kept), np.divide(1, spread, out=spread)
+    if not all_leaves:
+        some, exact = values, precision
+        values, precision = layer.values.copy(), layer.precision.copy()
+        values[leaves], precision[leaves] = some, exact
     return replace(layer, values=values, precision=precision)
 
 
@@ -66,7 +65,9 @@ def chances_of_empty(seen: Floats, variance: float) -> Floats:
     width = max(1.0, scale / BINS_A_SCALE)
     highest = math.ceil(SURE_SCALES * scale / width)
     lowest = -math.ceil(GRID_SCALES * scale / width)
-    places = np.clip(np.rint(seen / width), lowest, highest).astype(np.int64)
+    near = seen / width
+    np.clip(np.rint(near, out=near), lowest, highest, out=near)
+    places = near.astype(np.int64)
     places -= lowest
     bins = np.bincount(places, minlength=highest - lowest + 1)[:-1].astype(np.float64)
     there = np.flatnonzero(bins)

@@ -12,7 +12,7 @@ a node.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -52,18 +52,31 @@ class Block:
     place: Integers
     """The place of each child in the flat block, in the next layer's order."""
     shape: tuple[int, int]
+    is_full: bool
+    """Whether the children, in the next layer's order, are the flat block."""
     cells: tuple[Floats, ...]
     """How many cells of the domain lie in each part: after 0, 1, ... all halvings."""
 
     def spread(self, numbers: Floats) -> Floats:
         """The children's numbers in their places; 0 in places beyond the domain."""
+        if self.is_full:
+            return numbers.reshape(self.shape)
         dense = np.zeros(self.shape[0] * self.shape[1])
         dense[self.place] = numbers
         return dense.reshape(self.shape)
 
     def gathered(self, dense: Floats) -> Floats:
         """The inverse of `spread`."""
-        return dense.reshape(-1)[self.place]
+        flat = dense.reshape(-1)
+        return flat if self.is_full else flat[self.place]
+
+    def even(self, level: int) -> Floats:
+        """The part of the cells of each part that its left half holds, after so many halvings."""
+        cells = self.cells[level + 1]
+        left, right = cells[:, 0::2], cells[:, 1::2]
+        if not any(cells.strides):  # all alike
+            return np.broadcast_to(np.float64(0.5), left.shape)
+        return np.asarray(left / np.maximum(left + right, 1.0))
 
     def parents(self, children: Integers) -> Integers:
         """The rows of this block that some children, given by their place in their layer, lie in."""
@@ -109,9 +122,13 @@ class PrunedTree:
 
     def cells(self, layer: Layer) -> Floats:
         """How many cells of the domain each node of a layer holds."""
+        shifts = [bits - deep for bits, deep in zip(self.bits, layer.depth, strict=True)]
+        if all(
+            (last + 1) % (1 << shift) == 0 for last, shift in zip(self._last, shifts, strict=True)
+        ):
+            return np.broadcast_to(np.float64(2.0 ** sum(shifts)), len(layer.nodes))
         size = np.ones(len(layer.nodes))
-        for axis, (bits, last) in enumerate(zip(self.bits, self._last, strict=True)):
-            shift = bits - layer.depth[axis]
+        for axis, (shift, last) in enumerate(zip(shifts, self._last, strict=True)):
             edge = last >> shift
             width = np.full(len(layer.nodes), 2.0**shift)
             width[layer.nodes[:, axis] == edge] = float(last - (edge << shift) + 1)
@@ -121,39 +138,28 @@ class PrunedTree:
     def _block(self, upper: Layer, lower: Layer) -> Block:
         extra = [low - high for high, low in zip(upper.depth, lower.depth, strict=True)]
         axes = halvings(extra)
-        prefixes = [lower.nodes[:, axis] >> np.uint64(more) for axis, more in enumerate(extra)]
-        parent = np.zeros(len(lower.nodes), dtype=np.int64)
-        if len(parent):
-            # Children of one parent stand together, in the order of their parents.
-            changed = np.zeros(len(parent), dtype=np.bool_)
-            for prefix in prefixes:
-                changed[1:] |= prefix[1:] != prefix[:-1]
-            parent = np.cumsum(changed)
-        place = np.zeros(len(parent), dtype=np.int64)
-        taken = [0] * len(extra)
-        for axis in axes:
-            taken[axis] += 1
-            shift = np.uint64(extra[axis] - taken[axis])
-            bit = (lower.nodes[:, axis] >> shift) & np.uint64(1)
-            place = 2 * place + bit.astype(np.int64)
         fan = 1 << len(axes)
-        block = Block(axes, parent * fan + place, (len(upper.alive), fan), ())
-        cells = [block.spread(self.cells(lower))]
+        shape = (len(upper.alive), fan)
+        first = lower.nodes[:, 0]
+        if len(extra) == 1 and len(first) == shape[0] * fan and np.all(first[1:] > first[:-1]):
+            block = Block(axes, np.arange(len(first)), shape, True, ())  # no parent lacks a child
+        else:
+            block = Block(axes, _places(lower.nodes, extra, axes), shape, False, ())
+        parts = [block.spread(self.cells(lower))]
         for _ in axes:
-            cells.append(cells[-1][:, 0::2] + cells[-1][:, 1::2])
-        return Block(axes, block.place, block.shape, tuple(reversed(cells)))
+            parts.append(_joined(parts[-1]))
+        return replace(block, cells=tuple(reversed(parts)))
 
     def upward(self, layers: Sequence[Layer] | None = None) -> Upward:
         """Bottom-up: each node's count from its subtree alone; of `layers`, if not its own, with its nodes."""
         found = Upward()
         for place in range(len(self.layers) - 1, -1, -1):
             layer = self.layers[place] if layers is None else layers[place]
-            value = layer.values.copy()
-            variance = np.zeros(len(value))
-            measured = layer.precision > 0
-            variance[measured] = 1 / layer.precision[measured]
+            value, variance = layer.values, np.zeros(len(layer.values))
+            np.divide(1, layer.precision, out=variance, where=layer.precision > 0)
             alive = layer.alive
             if len(alive):
+                value = value.copy()
                 inner = self._halves(place, found)
                 below, spread = inner[0][0][:, 0], inner[1][0][:, 0]
                 own = layer.precision[alive]
@@ -217,6 +223,33 @@ class PrunedTree:
         return np.concatenate(
             [each[layer.stopped] for each, layer in zip(numbers, self.layers, strict=True)]
         )
+
+
+def _places(nodes: Nodes, extra: Sequence[int], axes: Sequence[int]) -> Integers:
+    """Where children stand in the flat block of their parents."""
+    place = np.zeros(len(nodes), dtype=np.int64)
+    if not len(nodes):
+        return place
+    # Children of one parent stand together, in the order of their parents.
+    changed = np.zeros(len(nodes), dtype=np.bool_)
+    for axis, more in enumerate(extra):
+        prefix = nodes[:, axis] >> np.uint64(more)
+        changed[1:] |= prefix[1:] != prefix[:-1]
+    taken = [0] * len(extra)
+    for axis in axes:
+        taken[axis] += 1
+        shift = np.uint64(extra[axis] - taken[axis])
+        bit = (nodes[:, axis] >> shift) & np.uint64(1)
+        place = 2 * place + bit.astype(np.int64)
+    place += np.cumsum(changed) << len(axes)
+    return place
+
+
+def _joined(cells: Floats) -> Floats:
+    """The cells of each two halves together; where all are alike they are still held as one number."""
+    if not any(cells.strides):
+        return np.broadcast_to(2 * cells[:1, :1], (len(cells), cells.shape[1] // 2))
+    return np.asarray(cells[:, 0::2] + cells[:, 1::2])
 
 
 def _interleaved(left: Floats, right: Floats) -> Floats:

@@ -12,7 +12,8 @@ intervals come from least squares.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any
@@ -46,7 +47,12 @@ LEAST_SPREAD = 1e-15
 """The least noise, as a part of a count; less counts as this, so that squares stay in range."""
 LEAST_WEIGHT = 1e-5
 """A law of less weight is left out."""
-_BLOCK = 1 << 13
+LEAST_FITTED = 1e-30
+"""A weight is never less while it is fitted, so that single precision holds it."""
+_BLOCK = 1 << 14
+"""Splits that are worked on at a time: what is in work stays in a processor's cache."""
+_FEWEST_IN_THREADS = 1 << 15
+_THREADS = 2
 
 
 AFTER_EVEN = 2 + len(WIDTHS)
@@ -100,19 +106,19 @@ def _top_down(
         if line is not None:
             line.stop(place, counts[-1])
         for level in range(len(block.axes)):
-            value, noise, cells = (
+            value, noise, even = (
                 each if len(rows) == len(alive) else each[rows]
                 for each in (
                     up.inner_value[place][level],
                     up.inner_variance[place][level],
-                    block.cells[level + 1],
+                    block.even(level),
                 )
             )
             left, weights = _left_halves(
                 whole,
                 (value[:, 0::2], value[:, 1::2]),
                 (noise[:, 0::2], noise[:, 1::2]),
-                cells[:, 0::2] / np.maximum(cells[:, 0::2] + cells[:, 1::2], 1.0),
+                even,
                 in_fit[rows],
                 weights,
                 None if line is None else line.shifts(place, level, whole),
@@ -154,7 +160,7 @@ def _left_halves(
         (middle - base)[chosen].ravel(),
         spread[chosen].ravel(),
         np.maximum(whole, LEAST_COUNT)[chosen].ravel(),
-        even[chosen].ravel(),
+        even[chosen].reshape(-1),
         None if leaning is None else leaning[chosen].ravel(),
     )
     shift, weights = _shrunk(splits, in_fit[chosen].ravel(), weights)
@@ -222,9 +228,7 @@ def _shrunk(splits: Splits, in_fit: Bools, weights: Floats) -> tuple[Floats, Flo
     if len(fitted) > MOST_FITTED:
         fitted = fitted[:: -(-len(fitted) // MOST_FITTED)]
     components = _laws(splits.some(fitted).distances(), kept=[True] * len(weights))
-    weights = _fitted_weights(
-        np.stack([likelihood for likelihood, _ in components], axis=1).astype(np.float64), weights
-    )
+    weights = _fitted_weights(np.stack([likelihood for likelihood, _ in components]), weights)
     # The widest law and the one-sided one stay: they account for what no other expects.
     left_out = range(AFTER_EVEN, AFTER_SIDE) if len(seen) > MOST_NEARLY else range(0)
     kept = [
@@ -233,25 +237,34 @@ def _shrunk(splits: Splits, in_fit: Bools, weights: Floats) -> tuple[Floats, Flo
     ]
     mixture_weights = weights[kept].astype(np.float32)
     shift = np.empty_like(seen)
-    for start in range(0, len(seen), _BLOCK):  # in blocks that stay in a processor's cache
-        block = slice(start, start + _BLOCK)
-        apart = splits.some(block).distances()
-        total, mean = np.zeros_like(apart.middle), np.zeros_like(apart.middle)
-        for weight, (likelihood, pull) in zip(
-            mixture_weights, _laws(apart, kept=kept), strict=True
-        ):
-            likelihood *= weight
-            total += likelihood
-            np.maximum(pull, apart.left, out=pull)
-            np.minimum(pull, apart.right, out=pull)
-            likelihood *= pull
-            mean += likelihood
-        mean /= total
-        np.multiply(mean, splits.spread[block], out=shift[block])
+
+    def pulled(first: int) -> None:
+        for start in range(first * _BLOCK, len(seen), threads * _BLOCK):
+            block = slice(start, start + _BLOCK)
+            apart = splits.some(block).distances()
+            total, mean = np.zeros_like(apart.middle), np.zeros_like(apart.middle)
+            for weight, (likelihood, pull) in zip(
+                mixture_weights, _laws(apart, kept=kept), strict=True
+            ):
+                likelihood *= weight
+                total += likelihood
+                np.maximum(pull, apart.left, out=pull)
+                np.minimum(pull, apart.right, out=pull)
+                likelihood *= pull
+                mean += likelihood
+            mean /= total
+            np.multiply(mean, splits.spread[block], out=shift[block])
+
+    threads = _THREADS if len(seen) >= _FEWEST_IN_THREADS else 1
+    if threads == 1:
+        pulled(0)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(pulled, range(threads)))
     return np.subtract(seen, shift, out=shift), weights
 
 
-def _laws(apart: Distances, *, kept: Sequence[bool]) -> list[tuple[Singles, Singles]]:
+def _laws(apart: Distances, *, kept: Sequence[bool]) -> Iterator[tuple[Singles, Singles]]:
     """Under each law that is kept: how likely what was seen is, and how far its mean is from that."""
     middle, left, right = apart.middle, apart.left, apart.right
     all_left, all_right = _normal(left), _normal(right)
@@ -263,26 +276,25 @@ def _laws(apart: Distances, *, kept: Sequence[bool]) -> list[tuple[Singles, Sing
     sides += TINY
     even = _normal(middle)
     even += TINY
-    found = [(even, middle.copy()), (sides, one_sided)]
+    yield even, middle.copy()
+    yield sides, one_sided
     squares = (right - left) ** 2
     about_even, about_side = kept[2:AFTER_EVEN], kept[AFTER_EVEN:AFTER_SIDE]
-    found += _normals(middle, squares, compress(WIDTHS, about_even))
+    yield from _normals(middle, squares, compress(WIDTHS, about_even))
     if any(about_side):
         side = np.where(np.abs(left) < np.abs(right), left, right)
-        found += _normals(side, squares, compress(NEARLY, about_side))
+        yield from _normals(side, squares, compress(NEARLY, about_side))
     if apart.slope is not None and apart.chance is not None:
         by_chance, about_slope = kept[AFTER_SIDE : AFTER_SIDE + 2], kept[AFTER_SIDE + 2 :]
         for centre in compress((middle, apart.slope), by_chance):
-            found += _normals(centre, apart.chance, [1.0])
-        found += _normals(apart.slope, squares, compress(WIDTHS, about_slope))
-    return found
+            yield from _normals(centre, apart.chance, [1.0])
+        yield from _normals(apart.slope, squares, compress(WIDTHS, about_slope))
 
 
 def _normals(
     distance: Singles, squares: Singles, widths: Iterable[float]
-) -> list[tuple[Singles, Singles]]:
+) -> Iterator[tuple[Singles, Singles]]:
     """Under normal laws of some widths, about what was seen at this distance: as `_laws`."""
-    found = []
     exponent = np.float32(-0.5) * distance * distance
     for width in widths:
         precision = squares * np.float32(width**2)
@@ -293,20 +305,21 @@ def _normals(
         likelihood *= np.sqrt(precision)
         likelihood += TINY
         precision *= distance
-        found.append((likelihood, precision))
-    return found
+        yield likelihood, precision
 
 
-def _fitted_weights(likelihood: Floats, weights: Floats) -> Floats:
-    """EM for the weights of a mixture, with the given ones as a weak prior."""
-    if not len(likelihood):
+def _fitted_weights(likelihood: Singles, weights: Floats) -> Floats:
+    """EM for the weights of a mixture, with the given ones as a weak prior; a law's likelihoods stand in a row."""
+    many = likelihood.shape[1]
+    if not many:
         return weights
-    scaled = likelihood / likelihood.max(axis=1, keepdims=True)
+    scaled = likelihood / likelihood.max(axis=0)
+    weights = np.maximum(weights, LEAST_FITTED)
     prior = PSEUDO_COUNT * weights
     for _ in range(ROUNDS):
-        # Sum over splits of (scaled * weights / row sum), as two matrix products.
-        expected = weights * ((1 / (scaled @ weights)) @ scaled)
-        weights = (expected + prior) / (len(scaled) + PSEUDO_COUNT)
+        # Sum over splits of (scaled * weights / column sum), as two matrix products.
+        expected = weights * (scaled @ (1 / (weights.astype(np.float32) @ scaled)))
+        weights = (expected + prior) / (many + PSEUDO_COUNT)
     return weights
 
 

@@ -27,7 +27,7 @@ from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.core.refining import LevelView
 from discreet.families.ranges.answer.ranges import RangeSource
-from discreet.families.ranges.estimate.tree_empties import upward_of_sparse
+from discreet.families.ranges.estimate.tree_empties import told_apart
 from discreet.families.ranges.estimate.tree_layers import PrunedTree, layers_of, shown_layers
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed, smoothed_last
 from discreet.families.ranges.queries.ranges import DEEP, Ranges, range_tree
@@ -245,4 +245,4 @@ def _foreseen(prepared: PreparedTree, rows: int, confidence: float) -> float | N
 def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> Floats:
     """Smoothed counts of the leaves, level by level."""
     tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=schema)
-    return tree.leaves(smoothed(tree, upward_of_sparse(tree)))
+    return tree.leaves(smoothed(tree, tree.upward([told_apart(layer) for layer in tree.layers])))
