@@ -9,7 +9,7 @@ import pytest
 
 from discreet import Budget, Schema
 from discreet.families.tables.estimate import settling
-from discreet.families.tables.estimate.mixture import Mixture, Target
+from discreet.families.tables.estimate.mixture import Mixture, Target, bin_matrix
 from discreet.families.tables.estimate.residuals import Piece, centred
 from discreet.families.tables.queries.residuals import binned
 from discreet.releases.preparing import prepare
@@ -55,24 +55,29 @@ def test_moved_rows_change_the_cells_that_they_leave_and_reach(sizes, listed, mo
 
 
 def test_pairs_compared_at_once_pull_as_those_compared_one_by_one():
-    """Two targets of one pair, one of another, one of a single column; bins are compared by themselves."""
+    """Two targets of one pair, one of another, one of a single column; and pairs that are counted in bins."""
     draw = np.random.default_rng()
     model = Mixture.independent([draw.dirichlet(np.ones(size)) for size in (3, 4, 5)], draw)
 
-    def target(columns, shape, std):
+    def target(columns, shape, std, bins=(None, None)):
         table = centred(draw.normal(size=shape)).astype(np.float32)
-        return Target(columns, (None,) * len(columns), table, std)
+        return Target(columns, bins[: len(columns)], table, std)
 
-    halves = np.repeat(np.eye(2, dtype=np.float32), 2, axis=1)
-    kept = [target((0, 1), (3, 4), 0.1), target((0, 1), (3, 4), 0.3), target((1, 2), (4, 5), 0.2)]
-    apart = [
-        target((2,), 5, 0.2),
-        Target((1, 2), (halves, None), target((1, 2), (2, 5), 1).table, 0.2),
+    halves, thirds = bin_matrix((0, 0, 1, 1)), bin_matrix((0, 1, 1, 2, 0))
+    pairs = [
+        target((0, 1), (3, 4), 0.1),
+        target((0, 1), (3, 4), 0.3),
+        target((1, 2), (4, 5), 0.2),
+        target((1, 2), (2, 5), 0.2, (halves, None)),
+        target((1, 2), (2, 3), 0.1, (halves, thirds)),
+        target((0, 2), (3, 3), 0.4, (None, thirds)),
     ]
-    one_by_one, loss = model._gradient([*kept, *apart], None)
-    left, at_once = model._at_once([*kept, *apart])
-    assert at_once is not None and left == apart
-    together, same = model._gradient(left, at_once)
+    single = target((2,), 5, 0.2)
+    one_by_one, together = np.empty_like(model.theta), np.empty_like(model.theta)
+    loss = model._gradient([*pairs, single], [], one_by_one)
+    left, at_once = model._at_once([*pairs, single])
+    assert left == [single] and len(at_once) == 3  # cells; up to 4 bins; up to 8 bins or cells
+    same = model._gradient(left, at_once, together)
     assert same == pytest.approx(loss, rel=1e-4)
     assert np.allclose(together, one_by_one, rtol=1e-3, atol=1e-3 * np.abs(one_by_one).max())
 

@@ -29,7 +29,7 @@ class DiscreteLaplaceLaw(NoiseLaw):
 
     @property
     def _rate(self) -> float:
-        return float(1 / Fraction(self.scale))
+        return self.scale.denominator / self.scale.numerator  # asked thousands of times
 
     def _mass(self, k: Floats) -> Floats:
         return np.asarray(math.tanh(self._rate / 2) * np.exp(-k * self._rate))

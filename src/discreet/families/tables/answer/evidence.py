@@ -134,8 +134,9 @@ def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
     for each in audits:
         if not isinstance(each.query, ModelDistance):
             raise BadRelease("The model of a part lacks the measurements of its own error.")
-        columns = each.query.columns
-        counts = model_counts(model, [names.index(name) for name in columns], rows)
+        columns, counts = each.query.columns, each.query.reference
+        if counts is None:  # read from a file
+            counts = model_counts(model, [names.index(name) for name in columns], rows)
         table = ModelTable(columns, counts.astype(np.float64), float(each.values[0]), each.law)
         if all(keeps_every_row(schema.column(name)) for name in columns):
             table.total, table.total_law = _total(found.residuals, rows)

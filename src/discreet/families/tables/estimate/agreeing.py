@@ -38,6 +38,10 @@ MOST_KEPT = 64
 """Tables that are kept for further questions."""
 SURE = 1e-6
 """Cells that a part of a table counts as where all of its cells are declared empty: it is known to hold nothing."""
+Place = tuple[slice, slice]
+Sizes = tuple[Place, list[Floats]]
+"""Some nodes, and how many cells each of their quarters has."""
+EVERYWHERE: Place = (slice(None), slice(None))
 
 
 def shared_sets(
@@ -224,52 +228,86 @@ def split_table(
 
     Cells that are not open get nothing, as far as the sums allow.
     """
-    shape = noisy.shape
     # One row here is a node of columns; its numbers are those of all rows of the table.
-    sums = _halves_of_rows(_padded(_padded(noisy).T))
-    counted = np.ones(shape) if is_open is None else is_open.astype(np.float64)
-    sizes = _halves_of_rows(_padded(_padded(counted).T))
-    totals = _halves(_padded(columns))
-    found = _padded(rows)[None, :]
+    sums = _halves_of_rows(noisy.T)
+    opened = None if is_open is None else _halves_of_rows(is_open.T.astype(np.float64))
+    of_rows, of_columns = (_halves(np.ones(size)) for size in noisy.shape)
+    totals = _halves(columns.astype(np.float64))
+    found = rows.astype(np.float64)[None, :]  # whole numbers below 2^53: exact
     for level in range(1, len(sums)):
-        left = [_halves(each[0::2]) for each in (sums[level], sizes[level])]
-        right = [_halves(each[1::2]) for each in (sums[level], sizes[level])]
-        given = _halves(found)
-        half = totals[level][0::2][:, None]
+        pairs = len(totals[level]) // 2
+        given = _halves(found[:pairs])
+        nodes = _both(sums[level], pairs)
+        counted = None if opened is None else _both(opened[level], pairs)
+        half = totals[level][: 2 * pairs : 2, None]
         for depth in range(1, len(given)):
-            half = _quarters(
-                half, given[depth], [each[depth] for each in left], [each[depth] for each in right]
-            )
-        found = np.stack([half, found - half], axis=1).reshape(-1, found.shape[1])
-    return np.ascontiguousarray(found[: shape[1], : shape[0]].T)
+            if counted is None:
+                sizes = _uneven(of_columns[level], of_rows[depth])
+            else:
+                sizes = [(EVERYWHERE, _four([each[depth] for each in counted]))]
+            half = _quarters(half, given[depth], _four([each[depth] for each in nodes]), sizes)
+        found = np.concatenate([_alternating(half, found[:pairs] - half, 0), found[pairs:]])
+    return np.ascontiguousarray(found.T).astype(np.int64)
 
 
-def _quarters(
-    half: Integers, given: Integers, left: Sequence[Floats], right: Sequence[Floats]
-) -> Integers:
+def _quarters(half: Floats, given: Floats, noisy: list[Floats], sizes: list[Sizes]) -> Floats:
     """Rows of left halves, shared between upper and lower ones.
 
     `half` is to be shared; `given` are the sums of upper and lower rows, both halves together. One quarter t decides the
     others: t, upper - t, half - t, lower - half + t. It is the t nearest to all four noisy sums, each weighed by its number of cells, that
-    leaves none below 0. Such a t exists: half is at most upper + lower.
+    leaves none below 0. Such a t exists: half is at most upper + lower. `sizes` are the numbers of cells where the four have not
+    the same. A node without one beside it keeps its rows.
     """
-    upper, lower = given[:, 0::2], given[:, 1::2]
-    top, bottom = ([each[:, start::2] for each in left] for start in (0, 1))
-    beside, across = ([each[:, start::2] for each in right] for start in (0, 1))
-    weights = [_inverse(size) for _, size in (top, beside, bottom, across)]
-    wanted = (
-        weights[0] * top[0]
-        + weights[1] * (upper - beside[0])
-        + weights[2] * (half - bottom[0])
-        + weights[3] * (half - lower + across[0])
-    ) / np.maximum(sum(weights), 1e-12)
+    pairs = given.shape[1] // 2
+    half, alone = half[:, :pairs], half[:, pairs:]
+    upper, lower = given[:, : 2 * pairs : 2], given[:, 1::2]
+    top, beside, bottom, across = noisy
+    each = top, upper - beside, half - bottom, half - lower + across
+    wanted = (each[0] + each[1] + each[2] + each[3]) / 4
+    for place, cells in sizes:
+        weights = [1.0 / np.maximum(size, SURE) for size in cells]
+        weighted = [weight * one[place] for weight, one in zip(weights, each, strict=True)]
+        wanted[place] = sum(weighted) / np.maximum(sum(weights), 1e-12)
     least, most = np.maximum(0, half - lower), np.minimum(upper, half)
-    found = np.clip(np.rint(wanted), least, most).astype(np.int64)
-    return np.stack([found, half - found], axis=-1).reshape(len(half), -1)
+    found = np.clip(np.rint(wanted), least, most)
+    return np.concatenate([_alternating(found, half - found, 1), alone], axis=1)
 
 
-def _inverse(sizes: Floats) -> Floats:
-    return np.asarray(1.0 / np.maximum(sizes, SURE))
+def _both(nodes: Floats, pairs: int) -> list[list[Floats]]:
+    """Left and right nodes of pairs, by halves of halves of the other axis."""
+    return [_halves(nodes[start : 2 * pairs : 2]) for start in (0, 1)]
+
+
+def _four(halves: list[Floats]) -> list[Floats]:
+    """Upper left, upper right, lower left and lower right of what stands in pairs."""
+    pairs = halves[0].shape[1] // 2
+    return [each[:, start : 2 * pairs : 2] for start in (0, 1) for each in halves]
+
+
+def _uneven(of_columns: Floats, of_rows: Floats) -> list[Sizes]:
+    """The pairs whose two nodes differ in size, which only the last of an axis can, and the sizes of their quarters."""
+    (left, right), (upper, lower) = (
+        (each[: len(each) // 2 * 2 : 2], each[1::2]) for each in (of_columns, of_rows)
+    )
+    last: list[Place] = []
+    if left[-1] != right[-1]:
+        last.append((slice(-1, None), slice(None)))
+    if upper[-1] != lower[-1]:
+        last.append((slice(None), slice(-1, None)))
+    return [
+        (
+            (one, other),
+            [np.outer(side[one], half[other]) for half in (upper, lower) for side in (left, right)],
+        )
+        for one, other in last
+    ]
+
+
+def _alternating(one: Floats, other: Floats, axis: int) -> Floats:
+    """Nodes of two kinds in turn."""
+    shape = list(one.shape)
+    shape[axis] *= 2
+    return np.stack([one, other], axis=axis + 1).reshape(shape)
 
 
 def _padded(numbers: Numbers) -> Numbers:
@@ -279,16 +317,16 @@ def _padded(numbers: Numbers) -> Numbers:
     return np.pad(numbers, [(0, 0)] * (numbers.ndim - 1) + [(0, more)])
 
 
-def _halves(numbers: Numbers) -> list[Numbers]:
-    """Sums along the last axis: of all, of halves, of quarters, ... of single numbers."""
-    found = [numbers]
-    while found[-1].shape[-1] > 1:
-        found.append(found[-1][..., 0::2] + found[-1][..., 1::2])
-    return found[::-1]
+def _halves(numbers: Floats) -> list[Floats]:
+    """Sums along the last axis: of all, of halves, of quarters, ... of single numbers. What has nothing beside it stands alone."""
+    return [each.T for each in _halves_of_rows(numbers.T)]
 
 
 def _halves_of_rows(numbers: Floats) -> list[Floats]:
     found = [numbers]
     while len(found[-1]) > 1:
-        found.append(found[-1][0::2] + found[-1][1::2])
+        last = found[-1]
+        summed = last[0::2].copy()
+        summed[: len(last) // 2] += last[1::2]
+        found.append(summed)
     return found[::-1]

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 COMPONENTS = 300
 SCATTER = 0.3
 """How far apart the components start, in logits."""
-LARGEST_GRAM = 4096
-"""Cells of all columns together up to which all pairs are computed in one product."""
 LARGEST_AT_ONCE = 1024
-"""Cells of all columns together up to which all targets that keep their cells are compared in one step."""
+"""Cells, or bins, of all columns together up to which targets are compared in one step."""
+PAIRS_FOR_ONE = 3600
+"""Comparing one target by itself takes about as long as so many pairs of cells of all columns, in one step."""
 RATE, LAST_RATE = 0.2, 0.02
 CHECK_EVERY = 10
 
@@ -51,44 +51,98 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """The cells of a column, or bins of these, among those of other columns."""
+
+    cells: slice
+    matrix: Singles | None
+    """Adds cells up to bins; `None` where the cells are kept."""
+    place: slice
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """All the ways in which some targets count columns, side by side."""
+
+    blocks: dict[tuple[int, bytes | None], Block]
+    width: int
+
+    @classmethod
+    def of(cls, targets: Sequence[Target], model: Mixture) -> Blocks:
+        found: dict[tuple[int, bytes | None], Block] = {}
+        start = 0
+        for target in targets:
+            for key, matrix in zip(_keys(target), target.bins, strict=True):
+                if key not in found:
+                    end = start + (model.sizes[key[0]] if matrix is None else len(matrix))
+                    found[key] = Block(model.cells_of(key[0]), matrix, slice(start, end))
+                    start = end
+        return cls(found, start)
+
+    def even(self) -> Singles:
+        """The share of each cell or bin if all of a column were alike."""
+        sizes = [block.place.stop - block.place.start for block in self.blocks.values()]
+        return np.repeat(1 / np.array(sizes), sizes).astype(np.float32)
+
+
+def _keys(target: Target) -> list[tuple[int, bytes | None]]:
+    return [
+        (column, None if matrix is None else matrix.tobytes())
+        for column, matrix in zip(target.columns, target.bins, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PairsAtOnce:
-    """Targets of two columns that keep their cells, side by side in one table of all pairs of cells.
+    """Targets of two columns, side by side in one table of all pairs of their blocks.
 
     Several targets of one pair are their mean, weighted by precision; what they differ by among themselves
     is `differing`, which no model mends. A component's shares of a column add to 1, so a pair's table is
     centred if each component's shares are, by taking off their mean: `even`.
     """
 
+    blocks: tuple[Block, ...]
     table: Singles
     weight: Singles
     """1 / variance of each cell; 0 where nothing was measured."""
     even: Singles
     differing: float
+    room: tuple[Singles, ...]
+    """Memory for what each step computes: to ask for it anew takes as long as to compute."""
 
     @classmethod
-    def of(cls, targets: Sequence[Target], sizes: Sequence[int], edges: Integers) -> PairsAtOnce:
-        cells = int(edges[-1])
-        table, weight = (np.zeros((cells, cells), dtype=np.float32) for _ in range(2))
+    def of(cls, targets: Sequence[Target], blocks: Blocks, components: int) -> PairsAtOnce:
+        square = blocks.width, blocks.width
+        table, weight = (np.zeros(square, dtype=np.float32) for _ in range(2))
         differing = 0.0
         for target in targets:
-            one, other = (slice(int(edges[c]), int(edges[c + 1])) for c in target.columns)
+            one, other = (blocks.blocks[key].place for key in _keys(target))
             added, held = 1 / target.std**2, float(weight[one.start, other.start])
             apart = target.table - table[one, other]
             differing += held * added / (held + added) * float(np.vdot(apart, apart))
             table[one, other] += np.float32(added / (held + added)) * apart
             weight[one, other] = held + added
             table[other, one], weight[other, one] = table[one, other].T, held + added
-        even = np.repeat(1 / np.array(sizes), sizes).astype(np.float32)
-        return cls(table, weight, even, differing)
+        shapes = [(components, blocks.width)] * 2 + [square] * 2
+        room = tuple(np.empty(shape, dtype=np.float32) for shape in shapes)
+        return cls(tuple(blocks.blocks.values()), table, weight, blocks.even(), differing, room)
 
-    def pull(self, theta: Singles) -> tuple[Singles, float]:
-        """Weighted errors of a model's tables, and their squares summed."""
-        centred = theta - self.even
-        missing = centred.T @ centred
-        missing /= np.float32(len(theta))
+    def pull(self, theta: Singles, total: Singles) -> float:
+        """The weighted squared errors of a model's tables; their gradient for each component's shares is added to `total`."""
+        shares, moved, missing, pull = self.room
+        for each in self.blocks:
+            own = theta[:, each.cells]
+            shares[:, each.place] = own if each.matrix is None else own @ each.matrix.T
+        np.subtract(shares, self.even, out=moved)
+        np.matmul(moved.T, moved, out=missing)
+        missing *= np.float32(1 / len(theta))
         missing -= self.table
-        pull = missing * self.weight
-        return pull, float(np.vdot(pull, missing)) / 2 + self.differing
+        np.multiply(missing, self.weight, out=pull)
+        np.matmul(shares, pull, out=moved)
+        for each in self.blocks:
+            own = moved[:, each.place]
+            total[:, each.cells] += own if each.matrix is None else own @ each.matrix
+        return float(np.vdot(pull, missing)) / 2 + self.differing
 
 
 class Mixture:
@@ -99,8 +153,8 @@ class Mixture:
         self.edges = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
         self._owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
         self._logits = logits
-        self.theta = self._probabilities()
-        self._gram: Singles | None = None
+        self.theta, self._room = np.empty_like(logits), np.empty_like(logits)
+        self._moved()
 
     @classmethod
     def independent(cls, shares: Sequence[Floats], generator: Generator) -> Mixture:
@@ -115,34 +169,40 @@ class Mixture:
         """A model from its published probabilities."""
         return cls(sizes, np.log(np.maximum(theta, 1e-30)).astype(np.float32))
 
-    def _slice(self, column: int) -> slice:
+    def cells_of(self, column: int) -> slice:
+        """Where a column's cells are among those of all columns."""
         return slice(int(self.edges[column]), int(self.edges[column + 1]))
 
     def _spread(self, numbers: Singles) -> Singles:
-        return np.take(numbers, self._owner, axis=1)
+        """For each cell the number of its column, until the next call."""
+        return np.take(numbers, self._owner, axis=1, out=self._room, mode="clip")
 
-    def _probabilities(self) -> Singles:
-        starts = self.edges[:-1]
-        shifted = self._logits - self._spread(np.maximum.reduceat(self._logits, starts, axis=1))
-        np.exp(shifted, out=shifted)
-        shifted /= self._spread(np.add.reduceat(shifted, starts, axis=1))
-        return shifted
+    def _moved(self) -> None:
+        """The probabilities of the present logits."""
+        starts, theta = self.edges[:-1], self.theta
+        np.subtract(
+            self._logits,
+            self._spread(np.maximum.reduceat(self._logits, starts, axis=1)),
+            out=theta,
+        )
+        np.exp(theta, out=theta)
+        theta /= self._spread(np.add.reduceat(theta, starts, axis=1))
+        self._alone = theta.mean(axis=0)
 
     def shares_of(self, column: int) -> Singles:
         """The shares of a column's cells, one row a component."""
-        return self.theta[:, self._slice(column)]
+        return self.theta[:, self.cells_of(column)]
 
     def set_shares(self, theta: Singles) -> None:
         """Shares of all columns' cells, side by side."""
         self._logits = np.log(np.maximum(theta, 1e-30)).astype(np.float32)
-        self.theta = self._probabilities()
-        self._gram = None
+        self._moved()
 
     def marginal(self, columns: Sequence[int]) -> Floats:
         """The model's shares over some columns, in the order given."""
         found = np.ones((len(self.theta), 1))
         for column in columns:
-            own = self.theta[:, self._slice(column)].astype(np.float64)
+            own = self.theta[:, self.cells_of(column)].astype(np.float64)
             if column == columns[-1]:
                 found = found.T @ own / len(self.theta)
             else:
@@ -154,72 +214,76 @@ class Mixture:
     def fit(self, targets: Sequence[Target], *, rows: float, steps: int, fitted: float) -> None:
         """Descend until the targets' squared errors are `fitted` times what noise explains."""
         order = [target for target in targets if target.table.size]
-        first = np.zeros_like(self._logits)
-        second = np.zeros_like(self._logits)
+        first, second, room, gradient = (np.zeros_like(self._logits) for _ in range(4))
         starts, goal = self.edges[:-1], 0.0
         apart, at_once = self._at_once(order)
         for step in range(steps):
-            self.theta = self._probabilities()
-            self._gram = None
-            gradient, loss = self._gradient(apart, at_once)
+            self._moved()
+            loss = self._gradient(apart, at_once, gradient)
             if step % CHECK_EVERY == 0:
                 goal = fitted * self._unexplained(order, rows)
             if loss < goal:
                 break
-            down = self.theta * gradient
-            down -= self.theta * self._spread(np.add.reduceat(down, starts, axis=1))
-            first += 0.1 * (down - first)
-            second += 0.01 * (down * down - second)
+            down = np.multiply(self.theta, gradient, out=gradient)
+            spread = self._spread(np.add.reduceat(down, starts, axis=1))
+            spread *= self.theta
+            down -= spread
+            np.subtract(down, first, out=room)
+            room *= 0.1
+            first += room
+            np.multiply(down, down, out=room)
+            room -= second
+            room *= 0.01
+            second += room
             rate = RATE * (LAST_RATE / RATE) ** (step / max(1, steps - 1))
-            move = (first / (1 - 0.9 ** (step + 1))) / (
-                np.sqrt(second / (1 - 0.99 ** (step + 1))) + 1e-12
-            )
-            self._logits -= rate * move
-        self.theta = self._probabilities()
-        self._gram = None
-
-    def _pair(self, one: int, other: int) -> Singles:
-        if self.edges[-1] > LARGEST_GRAM:
-            left, right = self.theta[:, self._slice(one)], self.theta[:, self._slice(other)]
-            return np.asarray(left.T @ right / len(self.theta))
-        if self._gram is None:
-            self._gram = np.asarray(self.theta.T @ self.theta, dtype=np.float32)
-            self._gram /= np.float32(len(self.theta))
-        return self._gram[self._slice(one), self._slice(other)]
+            np.divide(second, 1 - 0.99 ** (step + 1), out=room)
+            np.sqrt(room, out=room)
+            room += 1e-12
+            np.divide(first, room, out=room)
+            room *= rate / (1 - 0.9 ** (step + 1))
+            self._logits -= room
+        self._moved()
 
     def _table(self, target: Target) -> Singles:
         if len(target.columns) == 1:
-            table = self.theta[:, self._slice(target.columns[0])].mean(axis=0)
+            table = self._alone[self.cells_of(target.columns[0])]
         else:
-            table = self._pair(*target.columns)
+            one, other = (self.theta[:, self.cells_of(column)] for column in target.columns)
+            table = one.T @ other
+            table *= np.float32(1 / len(one))
         for axis, matrix in enumerate(target.bins):
             if matrix is not None:
                 table = matrix @ table if axis == 0 else table @ matrix.T
         return np.asarray(table)
 
-    def _at_once(self, targets: Sequence[Target]) -> tuple[list[Target], PairsAtOnce | None]:
-        """Targets to be compared one by one, and the others."""
-        alike = [
-            each for each in targets if len(each.bins) == 2 and all(b is None for b in each.bins)
-        ]
-        if not alike or self.edges[-1] > LARGEST_AT_ONCE:
-            return list(targets), None
-        alone = {id(each) for each in alike}
-        apart = [each for each in targets if id(each) not in alone]
-        return apart, PairsAtOnce.of(alike, self.sizes, self.edges)
+    def _at_once(self, targets: Sequence[Target]) -> tuple[list[Target], list[PairsAtOnce]]:
+        """Targets to be compared one by one; and those that are so many that it is faster to compare all their columns."""
+        apart: list[Target] = []
+        alike: dict[int, list[Target]] = {}
+        for each in targets:
+            if len(each.columns) < 2:
+                apart.append(each)
+            elif all(matrix is None for matrix in each.bins):
+                alike.setdefault(0, []).append(each)
+            else:  # pairs are counted as coarsely in both columns, so that bins of about one number go together
+                alike.setdefault((max(each.table.shape) - 1).bit_length(), []).append(each)
+        at_once = []
+        for together in alike.values():
+            blocks = Blocks.of(together, self)
+            if blocks.width**2 <= min(PAIRS_FOR_ONE * len(together), LARGEST_AT_ONCE**2):
+                at_once.append(PairsAtOnce.of(together, blocks, len(self.theta)))
+            else:
+                apart += together
+        return apart, at_once
 
     def _gradient(
-        self, targets: Sequence[Target], at_once: PairsAtOnce | None
-    ) -> tuple[Singles, float]:
-        """The gradient of the summed squared errors, in units of their noise, for each component's shares."""
+        self, targets: Sequence[Target], at_once: Sequence[PairsAtOnce], total: Singles
+    ) -> float:
+        """The summed squared errors, in units of their noise; `total` becomes their gradient for each component's shares."""
         loss = 0.0
-        single = np.zeros(int(self.edges[-1]), dtype=np.float32)
-        total = np.zeros_like(self.theta)
-        small = self.edges[-1] <= LARGEST_GRAM
-        if at_once is not None:
-            paired, loss = at_once.pull(self.theta)
-        else:
-            paired = np.zeros((len(single), len(single)) if small else (0, 0), dtype=np.float32)
+        total[:] = 0
+        for each in at_once:
+            loss += each.pull(self.theta, total)
         for target in targets:
             missing = _centred(self._table(target)) - target.table
             weight = 1 / target.std**2
@@ -230,18 +294,12 @@ class Mixture:
                 if matrix is not None:
                     pull = matrix.T @ pull if axis == 0 else pull @ matrix
             if len(target.columns) == 1:
-                single[self._slice(target.columns[0])] += pull
+                total[:, self.cells_of(target.columns[0])] += pull
                 continue
-            one, other = map(self._slice, target.columns)
-            if small:
-                paired[one, other] += pull
-                paired[other, one] += pull.T
-            else:
-                total[:, one] += self.theta[:, other] @ pull.T
-                total[:, other] += self.theta[:, one] @ pull
-        if small:
-            total += self.theta @ paired
-        return total + single, loss
+            one, other = map(self.cells_of, target.columns)
+            total[:, one] += self.theta[:, other] @ pull.T
+            total[:, other] += self.theta[:, one] @ pull
+        return loss
 
     def _unexplained(self, targets: Sequence[Target], rows: float) -> float:
         """Squared error to expect of noise alone: freedoms, less the cells that stand out and are fitted."""
@@ -262,7 +320,7 @@ class Mixture:
         start = np.cumsum(many) - many
         drawn = np.empty((rows, len(self.sizes)), dtype=np.int64)
         for column, size in enumerate(self.sizes):
-            edges = np.cumsum(self.theta[:, self._slice(column)].astype(np.float64), axis=1)
+            edges = np.cumsum(self.theta[:, self.cells_of(column)].astype(np.float64), axis=1)
             edges /= edges[:, -1:]
             edges[:, -1] = 1.0 + 1e-9
             order = np.argsort(component + generator.random(rows))

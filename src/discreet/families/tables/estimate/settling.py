@@ -68,7 +68,8 @@ def wanted_pairs(
         if total > 1 and measured.determines((name,)):
             variance = measured.cell_variance((name,)) / total**2
             shares = shrunk(shares, measured.table((name,)) / total, variance)
-        np.fill_diagonal(wanted[parts[place], parts[place]], shares)
+        own = np.arange(edges[place], edges[place + 1])
+        wanted[own, own] = shares
         singles.append(shares)
     for one, other in combinations(range(len(names)), 2):
         shares, pair = model.marginal([one, other]), (names[one], names[other])

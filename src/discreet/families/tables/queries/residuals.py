@@ -60,7 +60,7 @@ class Residual:
         if self.bins is not None and len(self.bins) != len(self.columns):
             raise BadInput("A residual has bins for each of its columns, or for none.")
         for each in self.bins or ():
-            if each is not None and sorted(set(each)) != list(range(max(each, default=-1) + 1)):
+            if each is not None and _many(each) is None:
                 raise BadInput("The bins of a residual are numbered 0, 1, 2, ... without a gap.")
 
     def shape(self, schema: Schema) -> tuple[int, ...]:
@@ -70,7 +70,9 @@ class Residual:
             cells, own = schema.column(name).cells, self._bins(place)
             if own is not None and len(own) != cells:
                 raise BadInput(f"Column {name} has {cells:,} cells and the bins name {len(own):,}.")
-            sizes.append(cells if own is None else max(own) + 1)
+            many = cells if own is None else _many(own)
+            assert many is not None  # seen to when it was made
+            sizes.append(many)
         return tuple(sizes)
 
     def size(self, schema: Schema) -> int:
@@ -230,15 +232,30 @@ def _bins_from(data: Any) -> tuple[Bins | None, ...] | None:
     return tuple(None if each is None else tuple(int(place) for place in each) for each in data)
 
 
+@lru_cache(maxsize=1024)
+def _many(bins: Bins) -> int | None:
+    """How many bins there are; `None` where their numbers leave a gap."""
+    found = set(bins)
+    return len(found) if found == set(range(len(found))) else None
+
+
 def binned(table: npt.NDArray[Any], bins: Sequence[int], axis: int) -> npt.NDArray[Any]:
     """`table` with the cells of one axis added up into bins."""
-    places = np.asarray(bins)
+    order, starts = _runs(tuple(bins))
     moved = np.moveaxis(table, axis, 0)
+    if order is not None:
+        moved = moved[order]
+    return np.moveaxis(np.add.reduceat(moved, starts, axis=0), 0, axis)
+
+
+@lru_cache(maxsize=1024)
+def _runs(bins: Bins) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int64]]:
+    """An order in which the cells of a bin follow one another, unless they do, and where each bin starts in it."""
+    places, order = np.asarray(bins), None
     if np.any(places[1:] < places[:-1]):
         order = np.argsort(places, kind="stable")
-        places, moved = places[order], moved[order]
-    starts = np.flatnonzero(np.diff(places, prepend=-1))  # bins are numbered without a gap
-    return np.moveaxis(np.add.reduceat(moved, starts, axis=0), 0, axis)
+        places = places[order]
+    return order, np.flatnonzero(np.diff(places, prepend=-1))  # bins are numbered without a gap
 
 
 def centred_integers(table: Counts) -> Counts:

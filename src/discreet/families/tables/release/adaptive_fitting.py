@@ -209,7 +209,7 @@ class AdaptiveFitting:
                 pair=place,
                 level=at,
                 error=float(each.values[0]) - CAUTION * each.law.std,
-                cells=np.sort(np.maximum(reduced.ravel(), 0.0)),
+                cells=np.sort(np.maximum(reduced.ravel(), 0.0).astype(np.float32)),
                 shrink=math.sqrt(prod(1 - 1 / size for size in reduced.shape)),
                 price=self._price(query),
                 power=1 if self.prepared.accounting is Accounting.BASIC else 2,

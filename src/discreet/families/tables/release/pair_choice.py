@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Floats, Singles
 
 MEAN_ABSOLUTE = 0.8
 """The mean absolute value of a standard normal number, about."""
@@ -41,7 +41,7 @@ class Candidate:
     level: int
     error: float
     """Rows that the model gets wrong, a cautious estimate."""
-    cells: Floats
+    cells: Singles
     """The model's expected counts, in increasing order."""
     shrink: float
     """The share of a cell's noise that centring leaves: prod of (1 - 1/d), square rooted."""
@@ -59,7 +59,7 @@ class Candidate:
         sigma = _balanced(self, units)
         left = self.left(sigma)
         lost = np.searchsorted(self.cells, LOST_BELOW * left)
-        below = np.concatenate([[0.0], np.cumsum(self.cells)])[lost]
+        below = np.concatenate([[0.0], np.cumsum(self.cells, dtype=np.float64)])[lost]
         noise = 2 * below + MEAN_ABSOLUTE * left * (len(self.cells) - lost) * self.shrink
         return self.weight * (self.error - noise), self.price / sigma**self.power
 
