@@ -69,6 +69,15 @@ def test_columns_that_send_a_class_to_noise_on_every_table_are_named_with_the_wa
     assert "automatic-even" not in row.error.note, "one table has no noise to share"
 
 
+def test_columns_with_about_as_many_cells_as_people_are_named():
+    few = Schema.loads(TEXT.format(top=999).replace('"trips"', '"trips"\npeople = 3000'))
+    (row,) = plan(few, workload="marginals(2)", budget=Budget(epsilon=1)).classes
+    assert "minute (1,001 cells), metres (1,001 cells). Declare wider" in row.error.note
+    many = Schema.loads(TEXT.format(top=999).replace('"trips"', '"trips"\npeople = 300000'))
+    (row,) = plan(many, workload="marginals(2)", budget=Budget(epsilon=1)).classes
+    assert "Declare wider" not in row.error.note
+
+
 def test_a_question_about_the_pair_that_was_left_out_is_refused_in_words(tmp_path):
     table = polars.DataFrame(
         {"minute": [1, 2], "metres": [5, 6], "carrier": ["a", "b"], "day": [1, 2]}

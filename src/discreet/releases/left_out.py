@@ -8,6 +8,8 @@ from discreet.families.tables.queries.marginals import MOST_OF_ALL, Marginals
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema, keeps_every_row
 
+PEOPLE_A_CELL = 4
+"""A column whose cells hold fewer people on average makes tables of mostly empty cells."""
 NAMED = 3
 """So many of the tables are named."""
 
@@ -30,7 +32,11 @@ def left_out_note(query_class: QueryClass, schema: Schema) -> str:
 
 def remarks(query_class: QueryClass, algorithm: str, schema: Schema) -> list[str]:
     """All that is said of a class that was, or would be, released by this algorithm."""
-    found = [left_out_note(query_class, schema), _table_by_table(query_class, algorithm, schema)]
+    found = [
+        left_out_note(query_class, schema),
+        _table_by_table(query_class, algorithm, schema),
+        _too_fine(query_class, schema),
+    ]
     return [each for each in found if each]
 
 
@@ -48,4 +54,22 @@ def _table_by_table(query_class: QueryClass, algorithm: str, schema: Schema) -> 
         f"{query_class.text} is released table by table, which has more noise, because some columns may leave rows out "
         f'({", ".join(losing[:NAMED])}{more}). Take other = false and nulls = "exclude" out of the schema; or, if hardly a row '
         f"is left out, name the algorithm automatic-even."
+    )
+
+
+def _too_fine(query_class: QueryClass, schema: Schema) -> str:
+    """A sentence about columns with so many cells that their tables hold little but noise."""
+    sets = query_class.sets(schema) if isinstance(query_class, Marginals) else ()
+    if schema.people is None or len(sets) < 2:
+        return ""
+    names = dict.fromkeys(name for each in sets if len(each) > 1 for name in each)
+    fine = [name for name in names if schema.column(name).cells * PEOPLE_A_CELL > schema.people]
+    if not fine:
+        return ""
+    named = ", ".join(f"{name} ({schema.column(name).cells:,} cells)" for name in fine[:NAMED])
+    more = f" and {len(fine) - NAMED:,} more" if len(fine) > NAMED else ""
+    return (
+        f"{query_class.text} spends most of its budget on tables with columns that have about as many cells as there are people "
+        f"or more: {named}{more}. Declare wider cells, or name only the tables that you need; intervals() of such a "
+        f"column answers ranges, medians, sums and means."
     )
