@@ -70,9 +70,17 @@ def test_simulated_noise_has_the_covariance_of_the_fit(way):
     (source, _), _ = drawn(way, 100)
     index, level = source.intervals, 0.3
     at = np.array([0, 1, 7, 8, 31, 50])
-    noise = index.excess_noise(level, at, 4000)
+    stop = len(index.leaves)
+    prefix = index.prefix_noise(np.append(at, stop), 4000)
+    noise = prefix[:, :-1] - level * prefix[:, -1:]
     _, deviation = index.excess(level)
     np.testing.assert_allclose(noise.std(axis=0), deviation[at], rtol=0.05)
+    below, inside = quantiles._excess(index, level, 5, 51)
+    many = index.prefix_noise(np.array([20, 5, 51]), 4000)
+    some = many[:, 0] - many[:, 1] - level * (many[:, 2] - many[:, 1])
+    prefix = index.fitted_prefix
+    assert some.std() == pytest.approx(inside[20 - 5], rel=0.05)
+    assert below[15] == pytest.approx(prefix[20] - prefix[5] - level * (prefix[51] - prefix[5]))
     for first, last in ((1, 2), (1, 4), (2, 5)):
         between = (noise[:, last] - noise[:, first]).std()
         exact = index.deviation(at[[first]], at[[last]])[0]
@@ -108,3 +116,23 @@ def test_above_the_measured_confidence_only_the_first_test_counts(monkeypatch):
     monkeypatch.setattr(quantiles, "monotone", None)
     outside = quantiles.quantile_cells(source, Fraction(1, 2), 0.999)
     assert outside.lower <= inside.lower <= inside.upper <= outside.upper
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_medians_of_the_rows_in_a_range_hold(way):
+    """95% intervals; of 160 fewer than `fewest` hold with a chance below 1e-6. The range cuts leaves, too."""
+    draws, rows = 80, 600
+    cells = WAYS[way] + 1
+    low, high = cells // 5 + 1, 2 * cells // 3
+    fewest = int(binom.ppf(1e-6, 2 * draws, 0.95))
+    held = 0
+    for _ in range(draws):
+        sources, incomes = drawn(way, rows)
+        for source, values in zip(sources, incomes, strict=True):
+            some = np.sort(values[(values >= low) & (values <= high)])
+            truth = some[(len(some) - 1) // 2]
+            among = (low, high), (low, high)
+            found = quantiles.quantile_cells(source, Fraction(1, 2), 0.95, among)
+            assert low <= found.lower <= found.cell <= found.upper <= high
+            held += found.lower <= truth <= found.upper
+    assert held >= fewest, (held, fewest)

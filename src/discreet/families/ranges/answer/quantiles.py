@@ -25,6 +25,8 @@ from discreet.privacy.laws.sums import spread_factor
 from discreet.schema import OrderedColumn, Schema
 from discreet.schema.columns.temporal import TemporalColumn
 
+Cells = tuple[int, int]
+"""The first and the last of some cells."""
 MOST_SIMULATED = 512
 """Boundaries that are tested a second time; where there are more, so many of them first."""
 DRAWS = 64
@@ -49,9 +51,14 @@ class OneColumn(Protocol):
     def note(self) -> str: ...
 
 
-def quantile(source: OneColumn, level: Fraction, confidence: float) -> Estimates:
-    """The value of the `level` quantile, between the values that it may be."""
-    found = quantile_cells(source, level, confidence)
+def quantile(
+    source: OneColumn, level: Fraction, confidence: float, among: tuple[Cells, Cells] | None = None
+) -> Estimates:
+    """The value of the `level` quantile, between the values that it may be.
+
+    `among`: the rows' first and last cell; those that are surely meant, and those that may be.
+    """
+    found = quantile_cells(source, level, confidence, among)
     column = source.schema.column(source.columns[0])
     assert isinstance(column, OrderedColumn)
     lower, upper = float(column.extent(found.lower)[0]), float(column.extent(found.upper)[1])
@@ -76,12 +83,23 @@ class QuantileCells:
     upper: int
 
 
-def quantile_cells(source: OneColumn, level: Fraction, confidence: float) -> QuantileCells:
+def quantile_cells(
+    source: OneColumn, level: Fraction, confidence: float, among: tuple[Cells, Cells] | None = None
+) -> QuantileCells:
     """The `level` quantile of the column of a tree over one column."""
-    index = source.intervals
-    first, last = _between(source, float(level), confidence)
-    lower, upper = int(index.starts[first]), int(index.ends[last])
-    target = float(level) * float(index.prefix[-1])
+    index, p = source.intervals, float(level)
+    everything = 0, int(index.ends[-1])
+    inner, outer = (everything, everything) if among is None else among
+    inside, touched = _inside(index, inner), _touched(index, outer)
+    # More rows at the low end move a quantile down, and more at the high end up.
+    low = _between(source, p, confidence, touched[0], max(inside[1], touched[0] + 1))
+    high = low
+    if inside != touched:
+        high = _between(source, p, confidence, min(inside[0], touched[1] - 1), touched[1])
+    lower = max(int(index.starts[low[0]]), outer[0])
+    upper = max(lower, min(int(index.ends[high[1]]), outer[1]))
+    before, rows = _rows_before(index, outer[0]), _rows_before(index, outer[1] + 1)
+    target = before + p * (rows - before)
     leaf = int(np.searchsorted(index.prefix, target, side="right")) - 1
     leaf = min(max(leaf, 0), len(index.leaves) - 1)
     rows = float(index.prefix[leaf + 1] - index.prefix[leaf])
@@ -92,30 +110,86 @@ def quantile_cells(source: OneColumn, level: Fraction, confidence: float) -> Qua
     return QuantileCells(cell, min(max(offset - step, 0.0), 1.0), lower, upper)
 
 
-def _between(source: OneColumn, level: float, confidence: float) -> tuple[int, int]:
-    """The first and the last leaf that may hold the quantile."""
+def _touched(index: IntervalIndex | CellIntervals, cells: Cells) -> tuple[int, int]:
+    """The first leaf that has one of the cells, and the one after the last."""
+    first, last = index.leaf_of(np.array(cells, dtype=np.uint64))
+    return int(first), int(last) + 1
+
+
+def _inside(index: IntervalIndex | CellIntervals, cells: Cells) -> tuple[int, int]:
+    """The same of the leaves that have no other cell."""
+    start, stop = _touched(index, cells)
+    start += int(index.starts[start]) < cells[0]
+    stop -= int(index.ends[stop - 1]) > cells[1]
+    return start, stop
+
+
+def _rows_before(index: IntervalIndex | CellIntervals, cell: int) -> float:
+    """Smoothed rows before a cell, spread evenly over each leaf."""
+    if cell > int(index.ends[-1]):
+        return float(index.prefix[-1])
+    leaf = int(index.leaf_of(np.array([cell], dtype=np.uint64))[0])
+    rows = float(index.prefix[leaf + 1] - index.prefix[leaf])
+    part = (cell - int(index.starts[leaf])) / float(index.widths[leaf])
+    return float(index.prefix[leaf]) + part * rows
+
+
+def _between(
+    source: OneColumn, level: float, confidence: float, start: int, stop: int
+) -> tuple[int, int]:
+    """The first and the last leaf that may hold the quantile of the rows in leaves start..stop-1."""
     index = source.intervals
-    below, deviation = index.excess(level)
+    below, deviation = _excess(index, level, start, stop)
     z = spread_factor(1 - confidence, source.kurtosis)
-    last = len(index.leaves) - 1
+    last = stop - 1
     ends = np.stack([below - z * deviation, below + z * deviation])
-    first, last = _not_ruled_out(ends, np.arange(last + 1), last)
+    first, last = _not_ruled_out(ends, np.arange(start, stop), last)
     while last - first > 1 and confidence <= MOST_MEASURED:
         width = last - first
         step = width // MOST_SIMULATED + 1
         at = np.arange(first, last + 1, step)
-        weights = 1 / np.maximum(deviation[at], LEAST_SPREAD) ** 2
-        rising = monotone(below[np.newaxis, at], weights)
-        noise = index.excess_noise(level, at, DRAWS)
-        likely = index.prefix[at] - level * index.prefix[-1]
+        own = deviation[at - start]
+        weights = 1 / np.maximum(own, LEAST_SPREAD) ** 2
+        rising = monotone(below[np.newaxis, at - start], weights)
+        noise = _excess_noise(index, level, at, start, stop)
+        likely = _less(level, index.prefix[at], index.prefix[start], index.prefix[stop])
         off = monotone(likely + noise, weights) - likely
         narrowed = np.mean(off**2, axis=0) / np.maximum(np.mean(noise**2, axis=0), LEAST_SPREAD**2)
-        reach = z * deviation[at] * np.sqrt(np.minimum(narrowed, 1.0))
+        reach = z * own * np.sqrt(np.minimum(narrowed, 1.0))
         ends = monotone(np.concatenate([rising - reach, rising + reach]), weights)
         first, last = _not_ruled_out(ends, at, last)
         if step == 1 or last - first > width / 2:
             break
     return first, last
+
+
+def _less(level: float, before: Floats, start: Floats, stop: Floats) -> Floats:
+    """The excess: rows from the start on, less `level` times those up to the stop; of rows before each."""
+    return np.asarray(before - start - level * (stop - start))
+
+
+def _excess(
+    index: IntervalIndex | CellIntervals, level: float, start: int, stop: int
+) -> tuple[Floats, Floats]:
+    """The excess before each of the leaves start..stop-1, and its standard deviation."""
+    if (start, stop) == (0, len(index.leaves)):
+        return index.excess(level)
+    at, prefix = np.arange(start, stop), index.fitted_prefix
+    starts, stops = np.full(len(at), start), np.full(len(at), stop)
+    left, right = np.zeros(len(at)), index.deviation(at, stops) ** 2
+    left[1:] = index.deviation(starts[1:], at[1:]) ** 2
+    shared = (right[0] - left - right) / 2
+    variance = (1 - level) ** 2 * left + level**2 * right - 2 * level * (1 - level) * shared
+    below = _less(level, prefix[at], prefix[start], prefix[stop])
+    return below, np.sqrt(np.maximum(variance, 0.0))
+
+
+def _excess_noise(
+    index: IntervalIndex | CellIntervals, level: float, at: Integers, start: int, stop: int
+) -> Floats:
+    """Simulated noise of the excess at some boundaries."""
+    noise = index.prefix_noise(np.append(at, [start, stop]), DRAWS)
+    return _less(level, noise[:, :-2], noise[:, -2:-1], noise[:, -1:])
 
 
 def _not_ruled_out(ends: Floats, at: Integers, last: int) -> tuple[int, int]:

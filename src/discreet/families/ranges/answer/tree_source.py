@@ -306,6 +306,11 @@ class TreeSource(Source):
         ]
         if fitting and not region.groups and region.takes_all:
             return quantile(fitting[0], region.level, confidence)
+        if fitting and not region.groups and region.names == {region.column}:
+            asked = boxes_of(region.counted, self._schema, (region.column,))
+            if len(asked.outer) == len(asked.inner) == 1:
+                among = _only(asked.inner), _only(asked.outer)
+                return quantile(fitting[0], region.level, confidence, among)
         if fitting:
             written = ["WHERE"] * (not region.takes_all) + ["GROUP BY"] * bool(region.groups)
             others = sorted(region.names - {region.column})
@@ -322,6 +327,11 @@ class TreeSource(Source):
                 "quantiles."
             )
         raise NotAnswerable(self._library.lacks(needed))
+
+
+def _only(boxes: Boxes) -> tuple[int, int]:
+    """The first and the last cell of the one box of one column."""
+    return int(boxes.first[0, 0]), int(boxes.last[0, 0])
 
 
 def _is_joint(source: Ranged) -> bool:

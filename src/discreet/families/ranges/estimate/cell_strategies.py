@@ -141,18 +141,15 @@ class CellIntervals:
         steps = -np.diff(weights, prepend=0.0, append=0.0)  # of the rows before each boundary
         return math.sqrt(max(float(steps @ self.covariance @ steps), 0.0))
 
-    def excess_noise(self, level: float, boundaries: Integers, draws: int) -> Floats:
-        """Noise of the excess at some boundaries, drawn from public randomness with the true covariance.
+    def prefix_noise(self, boundaries: Integers, draws: int) -> Floats:
+        """Noise of the rows before some cells, drawn from public randomness with the true covariance.
 
-        A row a draw; the same each time.
+        A row a draw; the same each time. After the last cell come all rows.
         """
-        before = np.zeros((len(boundaries), len(self.covariance)))
-        before[np.arange(len(boundaries)), boundaries] = 1.0
-        before[:, -1] -= level
         sizes, vectors = np.linalg.eigh(self.covariance)
         roots = vectors * np.sqrt(np.maximum(sizes, 0.0))
         normals = generator(0).standard_normal((draws, len(sizes)))
-        return np.asarray(normals @ (before @ roots).T)
+        return np.asarray(normals @ roots[boundaries].T)
 
 
 def cell_intervals(

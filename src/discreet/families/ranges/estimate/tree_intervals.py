@@ -194,22 +194,22 @@ class IntervalIndex:
             level = halves[halves != NONE]
         return found
 
-    def excess_noise(self, level: float, boundaries: Integers, draws: int) -> Floats:
-        """Noise of the excess before some leaves, drawn from public randomness with the true covariance.
+    def prefix_noise(self, boundaries: Integers, draws: int) -> Floats:
+        """Noise of the rows before some leaves, drawn from public randomness with the true covariance.
 
-        A row a draw; the same each time. From the root down, the noise of a node goes to its halves as
+        A row a draw; the same each time. After the last leaf come all rows. From the root down, the noise of a node goes to its halves as
         in `TreeNodes`; what lies before a right half is what lies before the node, and the left half.
         """
         nodes, normal = self._nodes, generator(0)
-        above = self._boundaries(boundaries).above
+        above = self._boundaries(np.minimum(boundaries, len(self.leaves) - 1)).above
         node = np.unique(above[:, 0])
         noise = math.sqrt(nodes.root_variance) * normal.standard_normal((1, draws))
         whole, before = noise[0], np.zeros((1, draws))
-        for level_below in range(1, above.shape[1]):
+        for level in range(1, above.shape[1]):
             spread = np.sqrt(nodes.split[node])[:, np.newaxis]
             left = nodes.share[node][:, np.newaxis] * noise
             left += spread * normal.standard_normal(left.shape)
-            child = np.unique(above[:, level_below])
+            child = np.unique(above[:, level])
             is_new = ~np.isin(child, node)  # a leaf that lies higher stays as it is
             at = np.searchsorted(node, np.where(is_new, nodes.parent[child], child))
             is_right = (is_new & nodes.is_right[child])[:, np.newaxis]
@@ -218,7 +218,8 @@ class IntervalIndex:
             noise = np.where(is_left, left[at], noise[at] - np.where(is_right, left[at], 0.0))
             node = child
         place = np.searchsorted(node, above[:, -1])
-        return np.asarray((before[place] - level * whole).T)
+        is_end = (boundaries == len(self.leaves))[:, np.newaxis]
+        return np.asarray(np.where(is_end, whole, before[place]).T)
 
     def _variance(
         self, start: Integers, stop: Integers, table: _Boundaries, a: Integers, b: Integers
