@@ -436,3 +436,7 @@ def test_doubles_are_spelled_in_the_fewest_digits_as_other_engines_spell_them() 
     with open_engine(spark_frame({"c": [float(text) for text in texts]}), schema) as engine:
         keys, _ = engine.held_keys(["c"], TRUE)
     assert sorted(keys) == sorted((text,) for text in texts)
+    people = Schema(dataset="d", columns=schema.columns, unit=PrivacyUnit("p", 1))
+    singles = pa.table({"c": ["x"] * 4, "p": pa.array([0.1, 0.5, 3.4e38, 1e-45], pa.float32())})
+    with open_engine(spark_frame(singles), people) as engine:
+        assert engine.row_count() == 4  # each is a person

@@ -227,19 +227,6 @@ def test_the_last_layer_alone_is_smoothed_as_within_the_whole_tree(monkeypatch):
     np.testing.assert_allclose(smoothed_last(tree), whole, rtol=1e-9, atol=1e-9)
 
 
-def test_two_threads_shrink_splits_as_one_does(monkeypatch):
-    made = prepared((500,))
-    with drawing(spiky((500,), np.random.default_rng()), made) as draw:
-        (measured,) = draw().measurements
-    tree = PrunedTree(layers_of(measured), columns=measured.tree.columns, schema=made.schema)
-    module = "discreet.families.ranges.estimate.tree_shrinkage"
-    monkeypatch.setattr(f"{module}._BLOCK", 16)
-    alone = smoothed(tree)
-    monkeypatch.setattr(f"{module}._FEWEST_IN_THREADS", 1)
-    for one, other in zip(alone, smoothed(tree), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_a_law_whose_weight_was_next_to_nothing_is_fitted_again():
     """Depth by depth, weights of unused laws fall below what single precision holds."""
     likelihood = np.full((3, 500), 1e-30, dtype=np.float32)

@@ -11,7 +11,7 @@ not kept cost a further scan. What is read depends on the schema, the number of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ TOP_BITS = 25
 """Bits of a key by which rows are counted at once: 2^25 numbers of four bytes."""
 _CHUNK_BITS = 12
 """Bits that one look into a table spreads: its 4,096 numbers stay in a processor's cache."""
-_BLOCK_ROWS = 1 << 16
+_BLOCK_ROWS = 1 << 18
 """Rows that are worked on at a time: what is in work stays in a processor's cache."""
 CHEAP_COUNTS = 1 << 20
 """Numbers that one pass may count beyond those that are needed: they stay in the cache, and may save another pass."""
@@ -124,19 +124,7 @@ class HeldKeys:
         self._counted = _Subtrees(root, start=0, depth=self._top_bits, counts=self._top)
         self._held: list[NDArray[Any]] = []
         self._are_keys = self._codes is None
-        in_work: list[Future[None]] = []  # at most one batch, while the next one is read
-
-        def done() -> None:
-            while in_work:
-                in_work.pop().result()
-
-        def take(columns: Sequence[NDArray[Any]]) -> None:
-            done()
-            in_work.append(beside.submit(self._add, columns))
-
-        with ThreadPoolExecutor(1) as beside:
-            self._scan(take)
-            done()
+        self._scan(self._add)
 
     def _add(self, columns: Sequence[NDArray[Any]]) -> None:
         below = np.uint64(self._bits - self._top_bits)

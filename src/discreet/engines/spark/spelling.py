@@ -47,15 +47,12 @@ def _shortest(number: Sql) -> Sql:
     def found(java: Sql) -> Sql:
         digits = s.call("split_part", java, s.text("E"), s.whole(1))
         exponent = s.call("split_part", java, s.text("E"), s.whole(2))
-        texts = s.call(
-            "concat",
-            s.call("array", *_rounded(size, exponent)),
-            _one_digit_less(digits, exponent),
-            s.call("array", java),
-        )
+        rounded = s.call("array", *_rounded(size, exponent))
+        texts = s.call("concat", rounded, _one_digit_less(digits, exponent))
         same = s.equal(s.try_cast(s.name("text"), "DOUBLE"), size)
         is_same = exp.Lambda(this=same, expressions=[exp.to_identifier("text")])
-        return s.call("try_element_at", s.call("filter", texts, is_same), s.whole(1))
+        fewer = s.call("try_element_at", s.call("filter", texts, is_same), s.whole(1))
+        return s.call("coalesce", fewer, java)  # as every float is, which no text is read as
 
     sign = s.choose([(s.less(number, s.double(0.0)), s.text("-"))], s.text(""))
     return s.call("concat", sign, used(s.cast(size, "VARCHAR"), found))

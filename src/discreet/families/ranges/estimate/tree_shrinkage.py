@@ -13,7 +13,6 @@ intervals come from least squares.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any
@@ -51,8 +50,6 @@ LEAST_FITTED = 1e-30
 """A weight is never less while it is fitted, so that single precision holds it."""
 _BLOCK = 1 << 14
 """Splits that are worked on at a time: what is in work stays in a processor's cache."""
-_FEWEST_IN_THREADS = 1 << 15
-_THREADS = 2
 
 
 AFTER_EVEN = 2 + len(WIDTHS)
@@ -237,30 +234,21 @@ def _shrunk(splits: Splits, in_fit: Bools, weights: Floats) -> tuple[Floats, Flo
     ]
     mixture_weights = weights[kept].astype(np.float32)
     shift = np.empty_like(seen)
-
-    def pulled(first: int) -> None:
-        for start in range(first * _BLOCK, len(seen), threads * _BLOCK):
-            block = slice(start, start + _BLOCK)
-            apart = splits.some(block).distances()
-            total, mean = np.zeros_like(apart.middle), np.zeros_like(apart.middle)
-            for weight, (likelihood, pull) in zip(
-                mixture_weights, _laws(apart, kept=kept), strict=True
-            ):
-                likelihood *= weight
-                total += likelihood
-                np.maximum(pull, apart.left, out=pull)
-                np.minimum(pull, apart.right, out=pull)
-                likelihood *= pull
-                mean += likelihood
-            mean /= total
-            np.multiply(mean, splits.spread[block], out=shift[block])
-
-    threads = _THREADS if len(seen) >= _FEWEST_IN_THREADS else 1
-    if threads == 1:
-        pulled(0)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(pulled, range(threads)))
+    for start in range(0, len(seen), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        apart = splits.some(block).distances()
+        total, mean = np.zeros_like(apart.middle), np.zeros_like(apart.middle)
+        for weight, (likelihood, pull) in zip(
+            mixture_weights, _laws(apart, kept=kept), strict=True
+        ):
+            likelihood *= weight
+            total += likelihood
+            np.maximum(pull, apart.left, out=pull)
+            np.minimum(pull, apart.right, out=pull)
+            likelihood *= pull
+            mean += likelihood
+        mean /= total
+        np.multiply(mean, splits.spread[block], out=shift[block])
     return np.subtract(seen, shift, out=shift), weights
 
 
