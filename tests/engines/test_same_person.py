@@ -152,6 +152,23 @@ OTHERS: dict[str, tuple[Callable[..., object], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.parametrize("width", [32, 64])
+def test_different_numbers_are_different_people(width: int) -> None:
+    """DuckDB spells 2^81 as 2^82, and has no one text for 2^91 and 2^806: their texts alone would be one person's.
+
+    All powers of two, random numbers, and the numbers next to each.
+    """
+    type_, whole = {32: (np.float32, np.uint32), 64: (np.float64, np.uint64)}[width]
+    least, greatest = {32: (-149, 128), 64: (-1074, 1024)}[width]
+    powers = 2.0 ** np.arange(least, greatest, dtype=np.float64)
+    some = np.random.default_rng().integers(0, 1 << width, 20_000, dtype=whole).view(type_)
+    near = np.concatenate([powers.astype(type_), some[np.isfinite(some)]])
+    near = np.concatenate([near, np.nextafter(near, type_(0)), np.nextafter(near, type_(np.inf))])
+    people = np.unique(near[np.isfinite(near)])
+    found = counted(pa.table({"who": people, "cell": np.zeros(len(people), dtype=np.int64)}))
+    assert found.sum() == len(people)
+
+
 @pytest.mark.parametrize("kind", OTHERS)
 def test_nobody_takes_the_place_of_whoever_goes(kind: str, tmp_path: Path) -> None:
     made, people = OTHERS[kind]

@@ -125,6 +125,14 @@ VALUES = (
         ),
     ),
     Mutant(
+        name="two-numbers-that-a-database-spells-alike-are-one-person",
+        trap=3,
+        file="src/discreet/engines/duckdb/dialect.py",
+        old="    return s.choose([(s.equal(s.try_cast(text, own), raw), text)], bits)\n",
+        new="    return text\n",
+        tests=(f"{SAME}::test_different_numbers_are_different_people",),
+    ),
+    Mutant(
         name="every-type-of-a-number-is-another-person",
         trap=3,
         file="src/discreet/engines/pandas_columns.py",

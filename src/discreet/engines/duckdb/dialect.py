@@ -49,6 +49,7 @@ _FAMILIES = (
     (r'"NULL"|BLOB|BIT|INTERVAL|TIME|TIME_NS|TIME WITH TIME ZONE|GEOMETRY.*', "unreadable"),
     (r".*\[\d*\]|(STRUCT|MAP|UNION|TUPLE|VARIANT).*", "unreadable"),
 )
+_DIGITS_OF_SINGLES = 7
 _PER_SECOND = {"INSTANT_S": 1, "INSTANT_MS": 10**3, "INSTANT_US": 10**6, "INSTANT_NS": 10**9}
 
 
@@ -90,7 +91,8 @@ class DuckDBDialect(Dialect):
             if found := re.fullmatch(pattern, type_name.removesuffix(" COLLATE"), re.DOTALL):
                 if family == "decimal":
                     return FieldType(family, int(found[1]), scale=int(found[2]))
-                return FieldType(family, per_second=_PER_SECOND.get(type_name, 0))
+                digits = _DIGITS_OF_SINGLES if type_name == "FLOAT" else 0
+                return FieldType(family, digits, per_second=_PER_SECOND.get(type_name, 0))
         return FieldType("unknown")
 
     def field(self, raw: Sql, type_: FieldType, kind: str) -> Sql:
@@ -115,7 +117,7 @@ class DuckDBDialect(Dialect):
         text = _by_bytes(s.try_cast(raw, "VARCHAR"))
         if type_.is_text:  # bytes that are no text became U+FFFD: two people's may look alike
             return s.choose([(s.call("contains", text, s.text("\ufffd")), s.null())], text)
-        return s.with_one_zero(text) if type_.family == "float" else text
+        return _read_back(s.with_one_zero(text), raw, type_) if type_.family == "float" else text
 
     def shifted(self, place: Sql, bits: int) -> Sql:
         return s.binary(exp.BitwiseRightShift, place, s.cast(s.whole(bits), "UBIGINT"))
@@ -245,6 +247,13 @@ def _kept_if(value: Sql, condition: Callable[[Sql], Sql]) -> Sql:
     test = exp.Lambda(this=condition(exp.Column(this=parameter.copy())), expressions=[parameter])
     listed = s.call("list_filter", exp.Array(expressions=[s.own(value)]), test)
     return s.call("list_extract", listed, s.whole(1))
+
+
+def _read_back(text: Sql, raw: Sql, type_: FieldType) -> Sql:
+    """The text of a double; its bits where the text is read as another one, which DuckDB 2.0 spells for 2^81."""
+    own = "REAL" if type_.digits == _DIGITS_OF_SINGLES else "DOUBLE"
+    bits = s.try_cast(s.cast(raw, "BIT"), "VARCHAR")
+    return s.choose([(s.equal(s.try_cast(text, own), raw), text)], bits)
 
 
 def _not_zero(value: Sql, zero: Sql) -> Sql:
