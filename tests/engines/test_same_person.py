@@ -154,11 +154,9 @@ OTHERS: dict[str, tuple[Callable[..., object], tuple[Any, ...]]] = {
 
 @pytest.mark.parametrize("width", [32, 64])
 def test_different_numbers_are_different_people(width: int) -> None:
-    """DuckDB spells 2^81 as 2^82, and has no one text for 2^91 and 2^806: their texts alone would be one person's.
-
-    All powers of two, random numbers, and the numbers next to each.
-    """
-    type_, whole = {32: (np.float32, np.uint32), 64: (np.float64, np.uint64)}[width]
+    """All powers of two, random numbers, and the numbers next to each. DuckDB spells 2^81 as 2^82."""
+    types: dict[int, tuple[Any, Any]] = {32: (np.float32, np.uint32), 64: (np.float64, np.uint64)}
+    type_, whole = types[width]
     least, greatest = {32: (-149, 128), 64: (-1074, 1024)}[width]
     powers = 2.0 ** np.arange(least, greatest, dtype=np.float64)
     some = np.random.default_rng().integers(0, 1 << width, 20_000, dtype=whole).view(type_)
