@@ -28,10 +28,11 @@ from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.queries.ranges import Intervals
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.counting import DECLARED_NOTE
+from discreet.families.tables.answer.table_source import not_counted_note
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
 from discreet.questions.cells.impossible import covers_box, rules_over
 from discreet.questions.conditions import asks_for_a_value
-from discreet.schema import OrderedColumn
+from discreet.schema import OrderedColumn, keeps_every_row
 
 Ranged = JoinedSource | BucketSource
 
@@ -289,12 +290,13 @@ class TreeSource(Source):
         return None
 
     def _unsummed(self, name: str) -> list[str]:
+        """Which rows a sum leaves out beside those without a value."""
         column = self._schema.column(name)
-        if isinstance(column, OrderedColumn) and column.outside != "edge":
-            return [
-                f"Values outside the declared domain of column {name!r} are not summed or averaged."
-            ]
-        return []
+        notes = [] if keeps_every_row(column) else [not_counted_note(name)]
+        if column.has_other:
+            outside = f"Values outside the declared domain of column {name!r} are not"
+            notes.append(f"{outside} summed or averaged.")
+        return notes
 
     def _quantile(self, region: Region, confidence: float) -> Estimates:
         assert region.column is not None and region.level is not None

@@ -14,10 +14,9 @@ ADAPTIVE_NOTE = (
     f"{_STOPPED}. The release's bound of all at once adds what smoothing moved and stopping hides, which only "
     "the noisy numbers tell"
 )
-FORESEEN_NOTE = (
-    f"{_STOPPED}. The bound of all at once is what the release of an invented table claims, with so many rows "
-    "in the shape of a bell"
-)
+_INVENTED = "bound of all at once is what the release of an invented table claims, with so many rows in the shape of a bell"
+FORESEEN_NOTE = f"{_STOPPED}. The {_INVENTED}"
+INVENTED_NOTE = f"the {_INVENTED}"
 
 
 def range_queries(query_class: Ranges, schema: Schema) -> int:

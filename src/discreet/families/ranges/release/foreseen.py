@@ -7,6 +7,7 @@ computes the claim by the same function. The draws are always the same, so a pla
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from statistics import NormalDist
@@ -18,7 +19,8 @@ from discreet.arrays import Bools, Integers
 from discreet.artifacts.measurement import TreeMeasurement
 from discreet.core.refining import LevelView, Schedule, refine
 from discreet.families.shared.estimate.public_random import generator
-from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
+from discreet.queries.blocks import BlockCounts
 from discreet.queries.tree import Nodes, Tree
 from discreet.schema import Schema
 
@@ -29,7 +31,7 @@ BELL = NormalDist()
 
 
 class InventedTable:
-    """The verb of a grant that trees are measured with, over a table that nobody is in."""
+    """The verb of a grant that trees are measured with, and whole levels, over a table that nobody is in."""
 
     def __init__(self, schema: Schema, rows: int) -> None:
         self._schema, self._rows = schema, rows
@@ -64,6 +66,20 @@ class InventedTable:
             noise, before = noise + np.where(kept, 0.0, more), scale
             found.append(exact + np.rint(noise).astype(np.int64))
         return np.stack(found)
+
+    def level(self, query: BlockCounts, law: NoiseLaw) -> Integers:
+        """Noisy counts of one whole level."""
+        part = np.ones(())
+        for axis, cells in enumerate(query.value_cells):
+            ends = np.append(query.first_cells(axis), cells) / cells
+            part = np.multiply.outer(part, np.diff(_before(ends)))
+        if law.sums_are_normal:
+            noise = self._public.normal(scale=law.std, size=part.size)
+        else:
+            noise = self._public.laplace(scale=law.std / math.sqrt(2), size=part.size)
+        return np.rint(self._rows * part.reshape(-1)).astype(np.int64) + np.rint(noise).astype(
+            np.int64
+        )
 
     def _count(self, columns: tuple[str, ...], shifts: tuple[int, ...], nodes: Nodes) -> Integers:
         part = np.ones(len(nodes))

@@ -19,7 +19,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from functools import lru_cache
+from typing import ClassVar, cast
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
@@ -29,7 +30,8 @@ from discreet.families.ranges.estimate.tree_layers import PrunedTree, full_layer
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed
 from discreet.families.ranges.queries.ranges import Ranges, measured_tree, range_tree
 from discreet.families.ranges.release.claims import tree_claims, whole_levels_bound
-from discreet.families.ranges.release.error import class_error
+from discreet.families.ranges.release.error import INVENTED_NOTE, class_error
+from discreet.families.ranges.release.foreseen import InventedTable
 from discreet.families.ranges.release.shares import best_shares, level_variance
 from discreet.families.shared.release.measured import MeasuredByRequests
 from discreet.families.shared.release.protocol import ClassError, Verbs, of_type
@@ -41,6 +43,8 @@ from discreet.queries.classes import QueryClass
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 
+MOST_INVENTED = 1 << 16
+"""Cells up to which a plan releases an invented table."""
 MOST_HALVED = 1 << 20
 """Cells of a domain of which all halvings may be measured: twice as many numbers as cells."""
 
@@ -107,6 +111,9 @@ class PreparedFullTree(MeasuredByRequests):
         variances = dict(zip(self.levels, (law.variance for law in self.laws), strict=True))
         mean, worst = level_variance(self.tree, variances)
         depths = [self.tree.depths[level] for level in self.levels]
+        foreseen = None
+        if rows is not None and math.prod(self.cells) <= MOST_INVENTED:
+            foreseen = _foreseen(self, rows, confidence)
         return class_error(
             self.query_class,
             self.schema,
@@ -116,7 +123,10 @@ class PreparedFullTree(MeasuredByRequests):
             confidence=confidence,
             together=whole_levels_bound(
                 self.cells, list(zip(depths, self.laws, strict=True)), 1 - confidence
-            ),
+            )
+            if foreseen is None
+            else foreseen,
+            note="" if foreseen is None else INVENTED_NOTE,
         )
 
     @property
@@ -143,3 +153,19 @@ class PreparedFullTree(MeasuredByRequests):
             facts={"estimates": "leaves are smoothed non-negative counts of the cells"},
         )
         return part, tree_claims(RangeSource(part, self.schema), confidence)
+
+
+@lru_cache(maxsize=64)
+def _foreseen(prepared: PreparedFullTree, rows: int, confidence: float) -> float | None:
+    """What the release of an invented table claims, for one of its ranges; None if it claims nothing."""
+    table, schema = InventedTable(prepared.schema, rows), prepared.schema
+    measured = []
+    for request, law in zip(prepared.requests, prepared.laws, strict=True):
+        query = request.query
+        assert isinstance(query, BlockCounts)
+        moved, cost = query.sensitivity(schema), request.mechanism.cost()
+        measured.append(Measurement(query, law, moved, cost, table.level(query, law)))
+    grant = cast(Verbs, table)
+    _, claims = prepared.finish(grant, measured, public_rows=None, confidence=confidence)
+    assert isinstance(prepared.query_class, Ranges)
+    return claims[0].bound / prepared.query_class.pieces if claims else None
