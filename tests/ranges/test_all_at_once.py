@@ -194,13 +194,14 @@ def test_the_draws_of_several_levels_are_bounded_together(delta):
     assert draws.reach(delta, 0.0, is_public=False) > far
 
 
+@pytest.mark.parametrize("algorithm", [AdaptiveTree(), FullTree()])
 @pytest.mark.parametrize(
     "shape, rows", [((100,), 50_000), ((1024,), 2000), ((32, 32), 50_000)], ids=str
 )
-def test_a_plan_foresees_the_claim_on_a_table_of_another_shape(shape, rows):
+def test_a_plan_foresees_the_claim_on_a_table_of_another_shape(shape, rows, algorithm):
     """Rows that fall towards one end, not in the shape of a bell: plan and claim are within half of each other.
     The claim varies by some percent from draw to draw; 50% are more than ten times that."""
-    made = prepared(shape)
+    made = prepared(shape, algorithm=algorithm)
     planned = made.error(rows=rows, confidence=0.95).simultaneous
     parts = [np.linspace(2, 0.2, size) for size in shape]
     weights = parts[0] if len(parts) == 1 else np.multiply.outer(*parts)
