@@ -138,7 +138,7 @@ CONDITIONS = (
     "number IS DISTINCT FROM integer AND integer IS NOT NULL",
 )
 MADE_UP_ROWS = 240
-"""Of one table. A query takes Spark as long whether it has 60 rows or 600."""
+"""Rows in each table of made-up values. Spark takes as long for a query over 60 rows as over 600."""
 
 
 @dataclass(frozen=True, slots=True)

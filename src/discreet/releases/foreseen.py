@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod, sqrt
+from math import prod
 from statistics import median
 from typing import TYPE_CHECKING, cast
 
@@ -19,19 +19,18 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim
-from discreet.families.shared.estimate.public_random import generator
+from discreet.families.shared.estimate.public_random import drawn_like, generator
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import Prepared, Verbs
 from discreet.families.tables.answer.agreement import can_be_agreed
 from discreet.families.tables.release.whole_answers import are_boolean
-from discreet.privacy.laws import NoiseLaw
 from discreet.queries.measurable import CountQuery
 from discreet.releases.preparing import Prospect
 from discreet.releases.together import finished
 from discreet.schema import Column, Schema
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    pass
 
 SEED = 20_261_117
 DRAWS = 5
@@ -100,7 +99,7 @@ class _Invented:
         found = []
         for query, cost, law in zip(_queries(part), part.costs(), part.laws, strict=True):
             exact = query.evaluate(self._table(query.columns))
-            drawn = exact + _drawn(law, len(exact), self._public)
+            drawn = exact + drawn_like(law, len(exact), self._public)
             found.append(Measurement(query, law, query.sensitivity(self._schema), cost, drawn))
         return found
 
@@ -118,12 +117,3 @@ def _shares(column: Column) -> Floats:
     found = np.zeros(column.cells)
     found[: column.value_cells] = bell / bell.sum()
     return found
-
-
-def _drawn(law: NoiseLaw, many: int, public: Generator) -> Integers:
-    """Draws like those of a law, from public randomness."""
-    if law.sums_are_normal:
-        drawn = public.normal(scale=law.std, size=many)
-    else:
-        drawn = public.laplace(scale=law.std / sqrt(2), size=many)
-    return np.rint(drawn).astype(np.int64)

@@ -59,7 +59,7 @@ STATEMENTS = (
         name="a-plan-invents-a-table-without-noise",
         trap=42,
         file="src/discreet/releases/foreseen.py",
-        old="""            drawn = exact + _drawn(law, len(exact), self._public)
+        old="""            drawn = exact + drawn_like(law, len(exact), self._public)
 """,
         new="""            drawn = exact
 """,

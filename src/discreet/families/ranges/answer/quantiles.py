@@ -30,7 +30,7 @@ Cells = tuple[int, int]
 MOST_SIMULATED = 512
 """Boundaries that are tested a second time; where there are more, so many of them first."""
 DRAWS = 64
-"""Of simulated noise, to say by how much rising counts err less than measured ones."""
+"""Simulated draws of the noise. They tell by how much less rising counts err than measured ones."""
 MOST_MEASURED = 0.99
 """The highest confidence at which the second test's coverage was measured; above it there is none."""
 LEAST_SPREAD = 1e-6
@@ -56,7 +56,7 @@ def quantile(
 ) -> Estimates:
     """The value of the `level` quantile, between the values that it may be.
 
-    `among`: the rows' first and last cell; those that are surely meant, and those that may be.
+    `among`: which rows are meant, by their first and last cell: those that surely are, and those that may be.
     """
     found = quantile_cells(source, level, confidence, among)
     column = source.schema.column(source.columns[0])
@@ -164,7 +164,10 @@ def _between(
 
 
 def _less(level: float, before: Floats, start: Floats, stop: Floats) -> Floats:
-    """The excess: rows from the start on, less `level` times those up to the stop; of rows before each."""
+    """The excess at a boundary: the rows from the start up to it, less `level` times all those up to the stop.
+
+    Each place is given by the rows before it.
+    """
     return np.asarray(before - start - level * (stop - start))
 
 

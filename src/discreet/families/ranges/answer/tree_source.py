@@ -319,8 +319,13 @@ class TreeSource(Source):
             by_group = ""
             if 0 < len(others) <= MOST_BY:
                 by_group = f" Or release {GroupedQuantiles(region.column, by=others).text}."
+            if not others:
+                raise NotAnswerable(
+                    f"The release has quantiles of {region.column} over all rows, and over those in one range of it: ask "
+                    f"without {' and '.join(written)}, or for one range."
+                )
             raise NotAnswerable(
-                f"The release has no quantiles of {region.column} by {', '.join(others) or region.column}: ask "
+                f"The release has no quantiles of {region.column} by {', '.join(others)}: ask "
                 f"without {' and '.join(written)}.{by_group}"
             )
         if needed in self._library.release.workload:

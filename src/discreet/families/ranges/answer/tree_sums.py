@@ -29,7 +29,7 @@ from discreet.schema.columns.numeric import IntegerColumn, NumberColumn
 
 LEAF_NOTE = "It is read off the ranges of the column, and allows for values anywhere inside the leaves of their tree."
 HALVINGS = 30
-"""Of the stretch in which the end of a mean's interval is looked for."""
+"""The end of a mean's interval is found by halving; after so many times it hardly moves."""
 
 
 def sums_of(source: OneColumn, region: Region, confidence: float) -> Estimates | None:

@@ -13,7 +13,7 @@ from discreet.arrays import Floats
 
 
 def monotone(values: Floats, weights: Floats) -> Floats:
-    """Of each row of `values`, the nearest numbers that do not fall, in weighted least squares.
+    """For each row of `values`, the numbers that do not fall and are nearest to it in weighted least squares.
 
     `weights`: one for each column, above 0.
     """

@@ -7,7 +7,6 @@ computes the claim by the same function. The draws are always the same, so a pla
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from statistics import NormalDist
@@ -18,7 +17,7 @@ import numpy as np
 from discreet.arrays import Bools, Integers
 from discreet.artifacts.measurement import TreeMeasurement
 from discreet.core.refining import LevelView, Schedule, refine
-from discreet.families.shared.estimate.public_random import generator
+from discreet.families.shared.estimate.public_random import drawn_like, generator
 from discreet.privacy.laws import DiscreteLaplaceLaw, NoiseLaw
 from discreet.queries.blocks import BlockCounts
 from discreet.queries.tree import Nodes, Tree
@@ -73,13 +72,8 @@ class InventedTable:
         for axis, cells in enumerate(query.value_cells):
             ends = np.append(query.first_cells(axis), cells) / cells
             part = np.multiply.outer(part, np.diff(_before(ends)))
-        if law.sums_are_normal:
-            noise = self._public.normal(scale=law.std, size=part.size)
-        else:
-            noise = self._public.laplace(scale=law.std / math.sqrt(2), size=part.size)
-        return np.rint(self._rows * part.reshape(-1)).astype(np.int64) + np.rint(noise).astype(
-            np.int64
-        )
+        exact = np.rint(self._rows * part.reshape(-1)).astype(np.int64)
+        return np.asarray(exact + drawn_like(law, part.size, self._public))
 
     def _count(self, columns: tuple[str, ...], shifts: tuple[int, ...], nodes: Nodes) -> Integers:
         part = np.ones(len(nodes))
