@@ -92,7 +92,7 @@ def _array_bytes(array: npt.NDArray[Any]) -> bytes:
     plain = plain_array(array)
     buffer = io.BytesIO()
     np.lib.format.write_array_header_1_0(buffer, np.lib.format.header_data_from_array_1_0(plain))
-    return buffer.getvalue() + plain.tobytes()
+    return b"".join((buffer.getvalue(), plain.reshape(-1).data))
 
 
 def write_members(members: Mapping[str, bytes], path: str | Path) -> None:

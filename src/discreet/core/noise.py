@@ -67,7 +67,8 @@ class DrawnNoise:
     def chain(self, exact: Counts, laws: Sequence[DiscreteLaplaceLaw], *, step: str) -> Counts:
         scales = [law.scale for law in laws]
         noise = samplers.noise_chain(scales, exact.size, entropy=self._entropy)
-        return saturated(exact)[np.newaxis, :] + noise
+        noise += saturated(exact)
+        return noise
 
     def choose(
         self, scores: Counts, unit: Fraction, *, step: str, among: Score | None = None

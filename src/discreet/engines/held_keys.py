@@ -108,7 +108,7 @@ class HeldKeys:
         interleaving: Interleaving,
         scan: Callable[[Take], None],
         rows: int,
-        codes: Callable[[NDArray[Any]], Keys] | None = None,
+        codes: Callable[[NDArray[Any], Keys], Keys] | None = None,
     ) -> None:
         self._interleaving = interleaving
         self._scan = scan
@@ -123,20 +123,20 @@ class HeldKeys:
         root = np.zeros(1, dtype=np.uint64)
         self._counted = _Subtrees(root, start=0, depth=self._top_bits, counts=self._top)
         self._held: list[NDArray[Any]] = []
-        self._are_keys = self._codes is None
-        self._scan(self._add)
+        self._to_keys = self._codes
+        room = np.empty(_BLOCK_ROWS, dtype=np.uint64)
+        self._scan(lambda columns: self._add(columns, room))
 
-    def _add(self, columns: Sequence[NDArray[Any]]) -> None:
+    def _add(self, columns: Sequence[NDArray[Any]], room: Keys) -> None:
         below = np.uint64(self._bits - self._top_bits)
         for start in range(0, len(columns[0]), _BLOCK_ROWS):
             block = [column[start : start + _BLOCK_ROWS] for column in columns]
-            if self._codes is None:
-                keys = self._interleaving.keys(block, self._bits)
-            else:
-                keys = self._codes(block[0])
-            np.add.at(self._top, (keys >> below).view(np.int64), np.uint32(1))
+            one = self._codes
+            keys = one(block[0], room) if one else self._interleaving.keys(block, self._bits)
             if below:
-                self._held.append(keys if self._codes is None else block[0])
+                self._held.append(block[0] if one else keys)
+            top = np.right_shift(keys, below, out=room[: len(keys)])
+            np.add.at(self._top, top.view(np.int64), np.uint32(1))
 
     def node_counts(self, depth: int, shifts: Sequence[int], nodes: Keys) -> Counts:
         """Rows in each node; `depth` is what the interleaving makes of `shifts`."""
@@ -188,28 +188,34 @@ class HeldKeys:
         depth = before.depth + bits
         upper, lower = np.uint64(self._bits - before.depth), np.uint64(self._bits - depth)
         rest = (np.uint64(1) << upper) - np.uint64(1)
+        most, to_keys = max(map(len, self._held), default=0), self._to_keys
 
         def counted(first: int) -> Places:
             counts = np.zeros(len(above) << bits, dtype=np.uint32)
+            # To write to fresh memory would take longer than the work.
+            codes, room = np.empty((2, most), dtype=np.uint64)
+            inside, places = np.empty(most, dtype=np.bool_), np.empty(most, dtype=np.uint32)
             for number in range(first, len(self._held), _THREADS):
                 keys = self._held[number]
-                if not self._are_keys:
-                    assert self._codes is not None
-                    keys = self._codes(keys)
-                nodes = (keys >> upper).view(np.int64)
-                inside = np.flatnonzero(is_inside.take(nodes, mode="clip"))
-                keys = keys.take(inside, mode="clip")
-                found = place.take((keys >> upper).view(np.int64), mode="clip").astype(np.uint64)
-                found <<= upper
-                found |= keys & rest
-                np.add.at(counts, (found >> lower).view(np.int64), np.uint32(1))
-                self._held[number] = found
+                if to_keys is not None:
+                    keys = to_keys(keys, codes)
+                nodes = np.right_shift(keys, upper, out=room[: len(keys)]).view(np.int64)
+                is_inside.take(nodes, mode="clip", out=inside[: len(keys)])
+                keys = keys.take(np.flatnonzero(inside[: len(keys)]), mode="clip")
+                many = len(keys)
+                nodes = np.right_shift(keys, upper, out=room[:many]).view(np.int64)
+                place.take(nodes, mode="clip", out=places[:many])
+                keys &= rest
+                keys |= np.left_shift(places[:many], upper, out=room[:many], dtype=np.uint64)
+                nodes = np.right_shift(keys, lower, out=room[:many]).view(np.int64)
+                np.add.at(counts, nodes, np.uint32(1))
+                self._held[number] = keys
             return counts
 
         with ThreadPoolExecutor(_THREADS) as threads:
             counts, other = threads.map(counted, range(_THREADS))
         counts += other
-        self._are_keys = True
+        self._to_keys = None
         self._counted = _Subtrees(above, start=before.depth, depth=depth, counts=counts)
 
 

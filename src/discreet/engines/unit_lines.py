@@ -27,8 +27,8 @@ class UnitLine:
     step: int
     keeps_outside: bool
 
-    def codes(self, units: NDArray[Any]) -> NDArray[np.uint64]:
-        """The codes of units, without those that lie in no value cell."""
+    def codes(self, units: NDArray[Any], room: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The codes of units, without those that lie in no value cell; written to the first places of `room`."""
         units = units.astype(np.int64, copy=False)
         limits = np.iinfo(np.int64)
         if self.low == limits.min and self.high == limits.max:
@@ -38,7 +38,7 @@ class UnitLine:
         else:
             units = units[(units >= self.low) & (units <= self.high)]
         low = np.uint64(self.low % 2**64)  # modulo 2^64: right even where the span has 64 bits
-        codes = units.view(np.uint64) - low
+        codes = np.subtract(units.view(np.uint64), low, out=room[: len(units)])
         if self.step > 1:
             codes //= np.uint64(self.step)
         return codes

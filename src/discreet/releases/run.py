@@ -148,7 +148,17 @@ class Run:
                 **limits,
             ) as engine,
         ):
-            return self.with_engine(engine, book, publish)
+
+            def published(made: Release) -> str:
+                with ThreadPoolExecutor(
+                    1
+                ) as beside:  # all is read: the engine has nothing left to do
+                    closed = beside.submit(engine.close)
+                    digest = publish(made)
+                closed.result()
+                return digest
+
+            return self.with_engine(engine, book, published)
 
     def with_engine(
         self, engine: Engine, book: Ledger, publish: Callable[[Release], str]

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +21,8 @@ from numpy.typing import NDArray
 from discreet.errors import BadInput
 from discreet.samplers.bernoulli import toss_threshold
 from discreet.samplers.entropy import EntropySource, current_entropy
-from discreet.samplers.exact import (
-    Enclosure,
-    Thresholds,
-    complement,
-    divide,
-    exp_minus,
-)
-from discreet.samplers.laplace import (
-    in_blocks,
-    signed_sampler,
-    unsigned_sampler,
-)
+from discreet.samplers.exact import Enclosure, Thresholds, complement, divide, exp_minus
+from discreet.samplers.laplace import in_blocks, signed_sampler, unsigned_sampler
 from discreet.samplers.limits import check_count, check_scale
 
 
@@ -53,17 +42,17 @@ def noise_chain(
     for i, (fine, coarse) in enumerate(pairwise(checked), start=1):
         rows[i] = rows[i - 1]
         if fine < coarse:
-            rows[i] += _extra(fine, coarse, rows.shape[1], source)
-            rows[i] -= _extra(fine, coarse, rows.shape[1], source)
+            _add_extra(rows[i], 1, fine, coarse, source)
+            _add_extra(rows[i], -1, fine, coarse, source)
     return rows
 
 
-def _extra(fine: Fraction, coarse: Fraction, count: int, entropy: EntropySource) -> NDArray[Any]:
+def _add_extra(
+    row: NDArray[np.int64], sign: int, fine: Fraction, coarse: Fraction, entropy: EntropySource
+) -> None:
     """What turns geometric numbers of scale `fine` into those of scale `coarse`."""
-    extra = np.zeros(count, np.int64)
-    chosen = np.flatnonzero(toss_threshold(_chance_of_extra(fine, coarse), 0, count, entropy))
-    extra[chosen] = in_blocks(unsigned_sampler(coarse).draw, chosen.size, entropy)
-    return extra
+    chosen = np.flatnonzero(toss_threshold(_chance_of_extra(fine, coarse), 0, row.size, entropy))
+    row[chosen] += sign * in_blocks(unsigned_sampler(coarse).draw, chosen.size, entropy)
 
 
 @lru_cache(maxsize=256)

@@ -357,8 +357,8 @@ ACCOUNTING = (
         name="extra-noise-of-a-chain-without-its-coin",
         trap=27,
         file="src/discreet/samplers/chain.py",
-        old="    chosen = np.flatnonzero(toss_threshold(_chance_of_extra(fine, coarse), 0, count, entropy))\n",
-        new="    chosen = np.arange(count)\n",
+        old="    chosen = np.flatnonzero(toss_threshold(_chance_of_extra(fine, coarse), 0, row.size, entropy))\n",
+        new="    chosen = np.arange(row.size)\n",
         tests=(
             "tests/samplers/test_samplers_choices.py::test_each_row_of_a_chain_follows_the_law_of_its_scale",
         ),
