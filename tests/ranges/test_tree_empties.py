@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.baselines.histogram_engine import histogram_schema
 from discreet.families.ranges.estimate.tree_empties import (
-    chances_of_empty,
+    Empties,
     laplace_scale,
     told_apart,
 )
@@ -35,6 +35,11 @@ def layers(leaves, epsilon, *, whole):
     return PrunedTree([root, below], columns=("x0",), schema=histogram_schema((16,)))
 
 
+def chances_of_empty(seen, epsilon):
+    all_of_them = np.ones(len(seen), np.bool_)
+    return Empties(seen, laplace_variance(epsilon), among=all_of_them).chances(seen)
+
+
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_scale_of_noise_is_found_from_its_variance(epsilon):
     assert laplace_scale(laplace_variance(epsilon)) == pytest.approx(1 / epsilon, rel=1e-6)
@@ -43,20 +48,20 @@ def test_the_scale_of_noise_is_found_from_its_variance(epsilon):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_leaves_that_are_only_noise_are_taken_for_empty(epsilon):
     seen = typical_noise(200, epsilon)
-    assert chances_of_empty(seen, laplace_variance(epsilon)).mean() > 0.85
+    assert chances_of_empty(seen, epsilon).mean() > 0.85
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_leaves_that_all_hold_rows_are_not_taken_for_empty(epsilon):
     rows = np.ceil(8 / epsilon)
     seen = typical_noise(200, epsilon) + rows
-    assert chances_of_empty(seen, laplace_variance(epsilon)).mean() < 0.02
+    assert chances_of_empty(seen, epsilon).mean() < 0.02
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_leaf_is_the_less_likely_empty_the_more_rows_are_seen_in_it(epsilon):
     seen = np.concatenate([typical_noise(100, epsilon), np.linspace(0, 50 / epsilon, 100).round()])
-    chances = chances_of_empty(seen, laplace_variance(epsilon))[np.argsort(seen)]
+    chances = chances_of_empty(seen, epsilon)[np.argsort(seen)]
     assert ((chances >= 0) & (chances <= 1)).all()
     assert (np.diff(chances) <= 1e-9).all()
     assert chances[-1] == 0

@@ -12,11 +12,12 @@ only.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Bools, Floats, Integers
 from discreet.families.ranges.estimate.tree_layers import Layer
 
 GRID_SCALES = 40
@@ -31,6 +32,8 @@ PSEUDO_COUNT = 2.0
 """How many leaves the first weights count for."""
 ROUNDS = 30
 """Rounds of EM."""
+_BLOCK = 1 << 13
+"""Leaves that are worked on at a time: what is in work stays in a processor's cache."""
 LEAST_PART = 0.02
 """The part of the noise variance that is left to a leaf that is surely empty."""
 
@@ -39,47 +42,61 @@ def told_apart(layer: Layer) -> Layer:
     """The layer with each leaf's count weighed by the probability that the leaf is not empty."""
     if not layer.stopped.any():
         return layer
-    all_leaves = bool(layer.stopped.all())
-    leaves = slice(None) if all_leaves else np.flatnonzero(layer.stopped)
     # The leaves of a layer are all drawn with the same noise.
     each = float(layer.precision[np.argmax(layer.stopped)])
-    seen = layer.values[leaves]
-    empty = chances_of_empty(seen, 1 / each)
-    spread = seen * seen
-    spread *= empty
-    spread += 1 / each
-    kept = np.subtract(1, empty, out=empty)
-    spread *= kept
-    np.maximum(spread, LEAST_PART / each, out=spread)
-    values, precision = np.multiply(kept, seen, out=kept), np.divide(1, spread, out=spread)
-    if not all_leaves:
-        some, exact = values, precision
-        values, precision = layer.values.copy(), layer.precision.copy()
-        values[leaves], precision[leaves] = some, exact
+    empties = Empties(layer.values, 1 / each, among=layer.stopped)
+    values, precision = np.empty_like(layer.values), np.empty_like(layer.values)
+    for block in _blocks(len(values)):
+        seen, kept, spread = layer.values[block], values[block], precision[block]
+        empty = empties.chances(seen)
+        np.multiply(seen, seen, out=spread)
+        spread *= empty
+        spread += 1 / each
+        spread *= np.subtract(1, empty, out=kept)
+        np.maximum(spread, LEAST_PART / each, out=spread)
+        np.divide(1, spread, out=spread)
+        kept *= seen
+    alive = layer.alive
+    values[alive], precision[alive] = layer.values[alive], layer.precision[alive]
     return replace(layer, values=values, precision=precision)
 
 
-def chances_of_empty(seen: Floats, variance: float) -> Floats:
-    """The probability that each count is 0, seen with discrete Laplace noise of one variance."""
-    scale = laplace_scale(variance)
-    width = max(1.0, scale / BINS_A_SCALE)
-    highest = math.ceil(SURE_SCALES * scale / width)
-    lowest = -math.ceil(GRID_SCALES * scale / width)
-    near = seen / width
-    np.clip(np.rint(near, out=near), lowest, highest, out=near)
-    places = near.astype(np.int64)
-    places -= lowest
-    bins = np.bincount(places, minlength=highest - lowest + 1)[:-1].astype(np.float64)
-    there = np.flatnonzero(bins)
-    if not len(there):
-        return np.zeros(len(seen))
-    counts = np.arange(GRID_SCALES + 1) * max(1.0, scale)
-    distance = np.abs(((there + lowest) * width)[:, np.newaxis] - counts)
-    likelihood = np.exp((distance.min(axis=1, keepdims=True) - distance) / scale)
-    weights = _weights(likelihood, bins[there])
-    chances = np.zeros(len(bins) + 1)
-    chances[there] = weights[0] * likelihood[:, 0] / (likelihood @ weights)
-    return chances[places]
+class Empties:
+    """How likely counts are 0 that are seen with discrete Laplace noise of one variance; learnt from some `among` them."""
+
+    def __init__(self, seen: Floats, variance: float, *, among: Bools) -> None:
+        scale = laplace_scale(variance)
+        self._width = max(1.0, scale / BINS_A_SCALE)
+        self._highest = math.ceil(SURE_SCALES * scale / self._width)
+        self._lowest = -math.ceil(GRID_SCALES * scale / self._width)
+        size = self._highest - self._lowest + 1
+        bins = np.zeros(size)
+        for block in _blocks(len(seen)):
+            bins += np.bincount(self._places(seen[block][among[block]]), minlength=size)
+        there = np.flatnonzero(bins[:-1])
+        self._chances = np.zeros(size)
+        if not len(there):
+            return
+        counts = np.arange(GRID_SCALES + 1) * max(1.0, scale)
+        distance = np.abs(((there + self._lowest) * self._width)[:, np.newaxis] - counts)
+        likelihood = np.exp((distance.min(axis=1, keepdims=True) - distance) / scale)
+        weights = _weights(likelihood, bins[there])
+        self._chances[there] = weights[0] * likelihood[:, 0] / (likelihood @ weights)
+
+    def chances(self, seen: Floats) -> Floats:
+        """The probability that each of some counts is 0."""
+        return self._chances[self._places(seen)]
+
+    def _places(self, seen: Floats) -> Integers:
+        near = seen / self._width
+        np.clip(np.rint(near, out=near), self._lowest, self._highest, out=near)
+        places = near.astype(np.int64)
+        places -= self._lowest
+        return places
+
+
+def _blocks(many: int) -> Iterator[slice]:
+    return (slice(start, start + _BLOCK) for start in range(0, many, _BLOCK))
 
 
 def _weights(likelihood: Floats, many: Floats) -> Floats:

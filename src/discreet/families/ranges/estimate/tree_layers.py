@@ -49,17 +49,15 @@ class Block:
 
     axes: tuple[int, ...]
     """Which column each halving splits, the first halving first."""
-    place: Integers
-    """The place of each child in the flat block, in the next layer's order."""
+    place: Integers | slice
+    """The place of each child in the flat block, in the next layer's order; of a full block, all of it."""
     shape: tuple[int, int]
-    is_full: bool
-    """Whether the children, in the next layer's order, are the flat block."""
     cells: tuple[Floats, ...]
     """How many cells of the domain lie in each part: after 0, 1, ... all halvings."""
 
     def spread(self, numbers: Floats) -> Floats:
         """The children's numbers in their places; 0 in places beyond the domain."""
-        if self.is_full:
+        if isinstance(self.place, slice):
             return numbers.reshape(self.shape)
         dense = np.zeros(self.shape[0] * self.shape[1])
         dense[self.place] = numbers
@@ -67,8 +65,7 @@ class Block:
 
     def gathered(self, dense: Floats) -> Floats:
         """The inverse of `spread`."""
-        flat = dense.reshape(-1)
-        return flat if self.is_full else flat[self.place]
+        return np.asarray(dense.reshape(-1)[self.place])
 
     def even(self, level: int) -> Floats:
         """The part of the cells of each part that its left half holds, after so many halvings."""
@@ -80,7 +77,8 @@ class Block:
 
     def parents(self, children: Integers) -> Integers:
         """The rows of this block that some children, given by their place in their layer, lie in."""
-        return np.unique(self.place[children] // self.shape[1])
+        places = children if isinstance(self.place, slice) else self.place[children]
+        return np.unique(places // self.shape[1])
 
 
 @dataclass(slots=True, eq=False)
@@ -142,9 +140,9 @@ class PrunedTree:
         shape = (len(upper.alive), fan)
         first = lower.nodes[:, 0]
         if len(extra) == 1 and len(first) == shape[0] * fan and np.all(first[1:] > first[:-1]):
-            block = Block(axes, np.arange(len(first)), shape, True, ())  # no parent lacks a child
+            block = Block(axes, slice(None), shape, ())  # no parent lacks a child
         else:
-            block = Block(axes, _places(lower.nodes, extra, axes), shape, False, ())
+            block = Block(axes, _places(lower.nodes, extra, axes), shape, ())
         parts = [block.spread(self.cells(lower))]
         for _ in axes:
             parts.append(_joined(parts[-1]))
@@ -316,7 +314,7 @@ def _layer(tree: Tree, level: TreeLevel) -> Layer:
         refined = 1 / laplace_variance(float(level.refined_epsilon))
         precision = np.where(level.stopped, stopped, refined)
     else:
-        precision = np.full(len(level.values), stopped)
+        precision = np.broadcast_to(np.float64(stopped), len(level.values))
     return Layer(
         tree.depths[level.level],
         level.nodes,
