@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -87,6 +88,10 @@ def mean_errors(draw: Callable[[], list[float]], truth: list[float], draws: int)
     return np.mean([np.abs(np.subtract(draw(), truth)) for _ in range(draws)], axis=0)
 
 
+def alone(median: Callable[[], float]) -> list[float]:
+    return [median()]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--people", type=int, default=1_000)
@@ -111,8 +116,8 @@ def main() -> int:
                 ours, peer = (mean_errors(each, truth, given.draws) for each in (asked, numbers))
                 middle = [float(np.median(values))]
                 sql = f"SELECT median({name}) FROM people"
-                ours = np.append(ours, mean_errors(lambda q=sql: asked(q), middle, given.draws))
-                peer = np.append(peer, mean_errors(lambda m=median: [m()], middle, given.draws))
+                ours = np.append(ours, mean_errors(partial(asked, sql), middle, given.draws))
+                peer = np.append(peer, mean_errors(partial(alone, median), middle, given.draws))
                 for what, left, right, limit in zip(
                     ("avg", "sum", "count", "median"),
                     ours,

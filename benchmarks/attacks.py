@@ -36,8 +36,10 @@ from discreet.audits.attacking.reconstructing import (
 from discreet.audits.guessing.mutants import ShrunkNoise
 from discreet.local.clients.drawing import randomised
 from discreet.local.collector.collecting import estimate
+from discreet.local.collector.frequencies import Frequencies
 from discreet.local.protocols.odds import lower_exp
 from discreet.local.protocols.protocol import variance_of_share
+from discreet.local.protocols.randomised_response import RandomisedResponse
 from discreet.local.question import PROTOCOLS, Question
 
 ADULT = [
@@ -219,6 +221,7 @@ def local_model() -> bool:
         started = time.perf_counter()
         found = estimate(question, reports)
         slowest = max(slowest, time.perf_counter() - started)
+        assert isinstance(found, Frequencies)
         ratios.append(np.square(found.shares - shares) / expected)
     met = bar(
         f"local, {question.protocol}, 1M clients, 1,000 values: seconds to estimate", slowest, 5.0
@@ -251,7 +254,8 @@ def _largest_ratio(question: Question) -> Fraction:
         stray = protocol.speaks_other
         return (1 - stray) / stray
     response = getattr(protocol, "response", protocol)
-    return response.truth * (response.answers - 1) / (1 - response.truth)  # type: ignore[no-any-return]
+    assert isinstance(response, RandomisedResponse)
+    return response.truth * (response.answers - 1) / (1 - response.truth)
 
 
 def _coverage(protocol: str, values: int, rounds: int) -> bool:

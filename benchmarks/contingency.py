@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pandas
@@ -29,6 +29,7 @@ from discreet.families.tables.estimate.linear_programs import _signs, nearest_ta
 from discreet.privacy.budget import Budget
 from discreet.releases import release
 from discreet.schema import BooleanColumn, IntegerColumn, Schema
+from discreet.schema.columns.column import Nulls
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -90,7 +91,7 @@ def agreeing(folder: Path) -> bool:
     pairs, met, source = list(combinations(names, 2)), True, generator(SEED)
     held = shown = 0
     for algorithm, nulls, rows in product(
-        ("direct", "all-cells", "fourier", "residuals"), ("cell", "exclude"), (400, 5000)
+        ("direct", "all-cells", "fourier", "residuals"), get_args(Nulls), (400, 5000)
     ):
         if (algorithm, nulls) == ("residuals", "exclude"):
             algorithm = "residuals-even"
@@ -223,7 +224,8 @@ def crosswise(folder: Path) -> bool:
         algorithms={"marginals(3)": "residuals-even"}, ledger=folder / "crosswise.db",
     )  # fmt: skip
     bar("marginals(3), 8 columns of 4 values: CPU seconds of a release", time.process_time() - start, None)  # fmt: skip
-    off, apart, sums = np.zeros(2), 0.0, {}
+    off, apart = np.zeros(2), 0.0
+    sums: dict[Any, Any] = {}
     for columns in combinations(names, 3):
         by = ", ".join(columns)
         told = [

@@ -253,8 +253,8 @@ def many_rows(rows: int) -> bool:
                 )
                 kept.append(json.loads(done.stdout))
     met = True
-    for place, kind in enumerate(("wall", "cpu")):
-        ours, hand = (min(each[place] for each in times[how]) for how in ("release", "hand"))
+    for number, kind in enumerate(("wall", "cpu")):
+        ours, hand = (min(each[number] for each in times[how]) for how in ("release", "hand"))
         print(f"  {rows:,} rows: release {ours:.2f} s, by hand {hand:.2f} s, {kind}")
         met &= bar(f"release / grouped by hand, {kind}", ours / hand, 2.0)
     return met

@@ -162,7 +162,7 @@ def main() -> int:
             )
         source = np.random.default_rng(asked.seed)
         for _ in range(many):
-            drawn = generated(source, 200_000, 20)
+            drawn = generated(source, 200_000, 20, DELTA)
             measured(
                 drawn.described,
                 (

@@ -194,7 +194,7 @@ def coverage(folder: Path, draws: int, name: str, epsilon: str, algorithm: str) 
             models.append(np.full(len(held), "model" in found.covers.value))
             kept.append(held)
             widths.append(found.upper - found.lower)
-    held, width, by_model = map(np.concatenate, (kept, widths, models))
+    held, width, by_model = (np.concatenate(each) for each in (kept, widths, models))
     good = True
     for what, chosen in (("measured", ~by_model), ("filled in by the model", by_model)):
         if not chosen.any():

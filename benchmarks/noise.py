@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,10 +92,10 @@ def measure_noise(bars: Bars) -> None:
     for kind, limit in (("laplace", LAPLACE_LIMIT), ("gaussian", GAUSSIAN_LIMIT)):
         for scale in SCALES:
             if kind == "laplace":
-                ours = cpu_seconds(lambda s=Fraction(scale): discrete_laplace(s, BATCH))
+                draw = partial(discrete_laplace, Fraction(scale), BATCH)
             else:
-                ours = cpu_seconds(lambda s=Fraction(scale**2): discrete_gaussian(s, BATCH))
-            ours /= BATCH
+                draw = partial(discrete_gaussian, Fraction(scale**2), BATCH)
+            ours = cpu_seconds(draw) / BATCH
             bars.at_most(f"discrete {kind}, scale {scale}: CPU ns per draw", ours * 1e9, limit)
             bar = f"discrete {kind}, scale {scale}: times faster than OpenDP"
             if opendp is None:
@@ -102,11 +103,11 @@ def measure_noise(bars: Bars) -> None:
                 bars.not_measured(bar, OPENDP_FACTOR, note)
                 continue
             mechanism = opendp[kind](float(scale))
-            zeros = [0] * OPENDP_BATCH
-            theirs = cpu_seconds(lambda m=mechanism, z=zeros: m(z), repeats=3) / OPENDP_BATCH
+            drawn = partial(mechanism, [0] * OPENDP_BATCH)
+            theirs = cpu_seconds(drawn, repeats=3) / OPENDP_BATCH
             bars.at_least(bar, theirs / ours, OPENDP_FACTOR)
     for sigma in SCALES:
-        ours = cpu_seconds(lambda s=Fraction(sigma**2): rounded_gaussian(s, BATCH), repeats=3)
+        ours = cpu_seconds(partial(rounded_gaussian, Fraction(sigma**2), BATCH), repeats=3)
         bars.at_least(f"rounded gaussian, sigma {sigma}: draws per CPU second", BATCH / ours, 1e5)
 
 

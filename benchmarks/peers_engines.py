@@ -20,6 +20,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -72,7 +73,7 @@ def _last(text: str) -> str:
     return lines[-1][:200] if lines else "it said nothing"
 
 
-def measured(peer: Peer, python: str, source: str, folder: Path) -> dict[str, object] | str:
+def measured(peer: Peer, python: str, source: str, folder: Path) -> dict[str, Any] | str:
     """What a program found, or its last words. It runs in `folder`, for some leave files where they run."""
     paths = [str(PROGRAMS)] + ([str(SOURCE)] if peer.program == "ours" else [])
     program = PROGRAMS / f"{peer.program}.py"
@@ -103,7 +104,7 @@ def main() -> int:
 
     made = MAKE.format(rows=given.rows)
     query = f"SELECT sex || ' ' || region, count(*) FROM ({made}) GROUP BY 1"
-    exact = dict(duckdb.sql(query).fetchall())
+    exact = dict(duckdb.execute(query).fetchall())
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "visits").mkdir()
@@ -130,9 +131,7 @@ def main() -> int:
             if isinstance(found, str):
                 print(f"  {label:<32} did not run: {found}", flush=True)
                 continue
-            counts = dict(
-                zip((f"{a} {b}" for a, b in CELLS), found["counts"], strict=True)  # type: ignore[arg-type]
-            )
+            counts = dict(zip((f"{a} {b}" for a, b in CELLS), found["counts"], strict=True))
             error = sum(abs(counts[cell] - exact[cell]) for cell in counts) / len(counts)
             print(
                 f"  {label:<32} {found['seconds']:8.2f} s {found['cpu']:8.2f} s of CPU   "

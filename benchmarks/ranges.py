@@ -40,14 +40,15 @@ from benchmarks.support.bars import bar
 from benchmarks.support.data import add_option, data_folder
 from benchmarks.support.histogram_families import generated
 from discreet.families.ranges.answer.buckets import BucketSource
-from discreet.families.ranges.answer.ranges import RangeSource, spread_factor
-from discreet.families.ranges.estimate.tree_empties import upward_of_sparse
+from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.ranges.estimate.tree_empties import told_apart
 from discreet.families.ranges.estimate.tree_shrinkage import smoothed
 from discreet.families.ranges.queries.ranges import Intervals, Rectangles
 from discreet.families.ranges.release.adaptive import AdaptiveTree
 from discreet.families.ranges.release.tree import FullTree
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
+from discreet.privacy.laws.sums import spread_factor
 from discreet.queries.tree import bits_of
 from discreet.reference.intervals.search import NoisySearch
 from discreet.reference.intervals.theorem import Promise
@@ -132,7 +133,8 @@ def without_slopes(source: RangeSource) -> list[RangeSource]:
     if len(source.columns) > 1:
         return []
     tree = source.tree
-    leaves = tree.leaves(smoothed(tree, upward_of_sparse(tree), sloped=False))
+    upward = tree.upward([told_apart(layer) for layer in tree.layers])
+    leaves = tree.leaves(smoothed(tree, upward, sloped=False))
     return [RangeSource(replace(source.part, estimates={"leaves": leaves}), source.schema)]
 
 

@@ -68,7 +68,7 @@ NUMPY_FLOATS = {
     "power",
 }
 RANDOM_MODULES = {"random", "secrets", "numpy.random"}
-DRIVERS = {
+DRIVERS: dict[str, str | tuple[str, ...]] = {
     "duckdb": "engines/",
     "sqlite3": "ledger/",
     "psycopg": ("engines/", "ledger/"),

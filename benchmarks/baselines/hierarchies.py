@@ -34,6 +34,7 @@ def consistent_tree(
         for level, share in zip(exact, shares, strict=True)
     ]
     variances = [2 / (epsilon * share) ** 2 if share else math.inf for share in shares]
+    assert noisy[-1] is not None  # the leaves are measured
     best, spread = [noisy[-1]], [variances[-1]]
     below: list[np.ndarray] = []
     for level in range(len(fans) - 1, -1, -1):

@@ -16,17 +16,18 @@ def triangulated(sizes: Sequence[int], cliques: Iterable[Columns]) -> list[Colum
     for clique in cliques:
         for column in clique:
             neighbours[column] |= set(clique)
-    left, found = set(neighbours), []
+    left = set(neighbours)
+    found: list[set[int]] = []
     while left:
         cheapest = min(left, key=lambda c: sum(math.log(sizes[d]) for d in neighbours[c]))
-        clique = neighbours[cheapest]
-        if not any(clique <= other for other in found):
-            found.append(set(clique))
+        near = neighbours[cheapest]
+        if not any(near <= other for other in found):
+            found.append(set(near))
         left.discard(cheapest)
-        for column in clique - {cheapest}:
-            neighbours[column] = (neighbours[column] | clique) - {cheapest}
+        for column in near - {cheapest}:
+            neighbours[column] = (neighbours[column] | near) - {cheapest}
     maximal = [c for c in found if not any(c < other for other in found)]
-    return [tuple(sorted(clique)) for clique in maximal]
+    return [tuple(sorted(each)) for each in maximal]
 
 
 def megabytes(sizes: Sequence[int], cliques: Iterable[Columns]) -> float:
