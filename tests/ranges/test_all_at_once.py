@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -210,6 +211,20 @@ def test_a_plan_foresees_the_claim_on_a_table_of_another_shape(shape, rows, algo
         claimed, _ = tree_bound(RangeSource(draw(), made.schema), 1, 0.05)
     assert 0.67 < claimed / planned < 1.5
     assert made.error(rows=None, confidence=0.95).simultaneous < planned
+
+
+@pytest.mark.parametrize("algorithm", [AdaptiveTree(), FullTree()])
+@pytest.mark.parametrize("shape", [(1024,), (32, 64)], ids=str)
+def test_a_plan_with_more_epsilon_promises_a_smaller_bound(shape, algorithm):
+    """Two rows a cell: counts that were rounded level by level would contradict each other, by more than the noise.
+    The draws of a plan are always the same."""
+    bounds = [
+        prepared(shape, epsilon=epsilon, algorithm=algorithm)
+        .error(rows=2 * math.prod(shape), confidence=0.95)
+        .simultaneous
+        for epsilon in ("1", "5", "25", "99")
+    ]
+    assert all(more < 0.6 * less for less, more in pairwise(bounds))
 
 
 @pytest.mark.parametrize("algorithm", [AdaptiveTree(), TwoStageTree(), FullTree(), RangeStrategy()])

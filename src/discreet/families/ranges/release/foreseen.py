@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Bools, Integers
+from discreet.arrays import Bools, Floats, Integers
 from discreet.artifacts.measurement import TreeMeasurement
 from discreet.core.refining import LevelView, Schedule, refine
 from discreet.families.shared.estimate.public_random import drawn_like, generator
@@ -35,6 +35,7 @@ class InventedTable:
     def __init__(self, schema: Schema, rows: int) -> None:
         self._schema, self._rows = schema, rows
         self._public = generator(SEED)
+        self._cells: dict[tuple[str, ...], Integers] = {}
 
     def refine(
         self,
@@ -68,29 +69,42 @@ class InventedTable:
 
     def level(self, query: BlockCounts, law: NoiseLaw) -> Integers:
         """Noisy counts of one whole level."""
-        part = np.ones(())
-        for axis, cells in enumerate(query.value_cells):
-            ends = np.append(query.first_cells(axis), cells) / cells
-            part = np.multiply.outer(part, np.diff(_before(ends)))
-        exact = np.rint(self._rows * part.reshape(-1)).astype(np.int64)
-        return np.asarray(exact + drawn_like(law, part.size, self._public))
+        firsts = [query.first_cells(axis) for axis in range(len(query.columns))]
+        exact = self._summed(query.columns, firsts).reshape(-1)
+        return np.asarray(exact + drawn_like(law, exact.size, self._public))
 
     def _count(self, columns: tuple[str, ...], shifts: tuple[int, ...], nodes: Nodes) -> Integers:
-        part = np.ones(len(nodes))
-        for axis, (name, shift) in enumerate(zip(columns, shifts, strict=True)):
-            cells = self._schema.column(name).value_cells
-            first = nodes[:, axis].astype(np.float64) * 2.0**shift
-            ends = [np.minimum(each, cells) / cells for each in (first, first + 2.0**shift)]
-            low, high = (_before(each) for each in ends)
-            part *= high - low
-        return np.rint(self._rows * part).astype(np.int64)
+        cells = [self._schema.column(name).value_cells for name in columns]
+        firsts = [
+            np.arange(0, each, min(1 << shift, each))
+            for each, shift in zip(cells, shifts, strict=True)
+        ]
+        return np.asarray(self._summed(columns, firsts)[tuple(nodes.T.astype(np.int64))])
+
+    def _summed(self, columns: tuple[str, ...], firsts: Sequence[Integers]) -> Integers:
+        """Rows in each block of cells, given the first cell of each along each column.
+
+        Sums of the same cells at every level: counts that were rounded level by level would contradict each other,
+        and that would count as error where there is next to no noise.
+        """
+        table = self._cells.get(columns)
+        if table is None:
+            expected = np.array(float(self._rows))
+            for name in columns:
+                expected = np.multiply.outer(
+                    expected, _parts(self._schema.column(name).value_cells)
+                )
+            table = self._cells[columns] = self._public.poisson(expected)
+        for axis, first in enumerate(firsts):
+            table = np.add.reduceat(table, first, axis=axis)
+        return table
 
 
-def _before(places: Any) -> Any:
-    """The part of rows before places of a column, from 0 to 1."""
-    edge = BELL.cdf(-DEVIATIONS)
-    below = np.array([BELL.cdf(DEVIATIONS * (2 * float(each) - 1)) for each in places])
-    return (below - edge) / (1 - 2 * edge)
+@lru_cache(maxsize=16)
+def _parts(cells: int) -> Floats:
+    """The part of the rows that lies in each cell of a column."""
+    places = [BELL.cdf(DEVIATIONS * (2 * each / cells - 1)) for each in range(cells + 1)]
+    return np.diff(places) / (places[-1] - places[0])
 
 
 __all__ = ["InventedTable"]
