@@ -81,6 +81,10 @@ def schema_of(sizes: list[int], people: int) -> Schema:
         ([3, 3, 16, 32, 2], 1000, Budget(epsilon=4), "direct"),
         ([3, 3, 16, 32, 2], 1000, Budget(epsilon="1/2"), "adaptive"),
         ([3, 3, 16, 32, 2], 1000, Budget(epsilon="1/2", delta="1e-6"), "adaptive"),
+        # One wide column: noise would leave tables more wrong than right.
+        ([100, 1000, 2, 2, 7, 64], 300, Budget(epsilon=1), "adaptive"),
+        ([100, 1000, 2, 2, 7, 64], 300, Budget(epsilon=1, delta="1e-9"), "adaptive"),
+        ([100, 1000, 2, 2, 7, 64], 300, Budget(epsilon=50), "direct"),
     ],
 )
 def test_the_release_with_the_least_foreseen_error_is_taken(

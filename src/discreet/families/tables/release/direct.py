@@ -137,8 +137,12 @@ class PreparedMarginals(MeasuredAtOnce):
 
     def expected(self) -> float:
         """Mean absolute error of a cell."""
-        summed = sum(_mean_absolute(law) * size for law, size in self._sized_laws)
-        return summed / sum(self.sizes)
+        errors = zip(self.errors_of_tables(), self.sizes, strict=True)
+        return sum(error * size for error, size in errors) / sum(self.sizes)
+
+    def errors_of_tables(self) -> list[float]:
+        """Mean absolute error of a cell of each table."""
+        return [_mean_absolute(law) for law in self.laws]
 
     @property
     def _sets(self) -> tuple[tuple[str, ...], ...]:

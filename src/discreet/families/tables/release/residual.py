@@ -166,11 +166,15 @@ class PreparedResiduals(MeasuredAtOnce):
         return self.kept["expected"]
 
     def _expected(self) -> float:
+        sizes = [prod(self.schema.sizes(columns)) for columns in self.sets]
+        errors = zip(self.errors_of_tables(), sizes, strict=True)
+        return sum(error * size for error, size in errors) / sum(sizes)
+
+    def errors_of_tables(self) -> list[float]:
+        """Mean absolute error of a cell of each table."""
         tables = self.tables()
-        sizes = [prod(tables.sizes(columns)) for columns in self.sets]
-        stds = [math.sqrt(tables.cell_variance(columns)) for columns in self.sets]
-        summed = sum(size * std for size, std in zip(sizes, stds, strict=True))
-        return MEAN_ABSOLUTE_NORMAL * summed / sum(sizes)
+        variances = (tables.cell_variance(columns) for columns in self.sets)
+        return [MEAN_ABSOLUTE_NORMAL * math.sqrt(each) for each in variances]
 
     def _simultaneous(self, tables: ResidualTables, confidence: float) -> float:
         cells = sum(prod(tables.sizes(columns)) for columns in self.sets)
