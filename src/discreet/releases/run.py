@@ -150,13 +150,11 @@ class Run:
         ):
 
             def published(made: Release) -> str:
-                with ThreadPoolExecutor(
-                    1
-                ) as beside:  # all is read: the engine has nothing left to do
-                    closed = beside.submit(engine.close)
-                    digest = publish(made)
-                closed.result()
-                return digest
+                # All is read, so the engine is let go of meanwhile. If that fails, it fails again below:
+                # after the ledger's line.
+                with ThreadPoolExecutor(1) as beside:
+                    beside.submit(engine.close)
+                    return publish(made)
 
             return self.with_engine(engine, book, published)
 
