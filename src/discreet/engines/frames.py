@@ -100,7 +100,7 @@ def _opened(
             known = None if made is None else _FrameColumn(place, *made)
         else:
             type_ = _arrow_type(source, place)
-            reading = None if type_ is None else reading_of(type_)
+            reading = None if type_ is None else reading_of(type_, exact=column is None)
             known = None if reading is None else _FrameColumn(place, reading)
         if known is None:
             raise BadSource(

@@ -59,7 +59,7 @@ def pandas_column(values: Any, column: Column | None) -> Made | None:
         type_ = pyarrow.from_numpy_dtype(dtype.numpy_dtype)
     else:
         return None
-    found = reading_of(type_)
+    found = reading_of(type_, exact=column is None)
     if found is None:
         return None
     return found, lambda: found.column(_as(pyarrow.array(values.array), type_))
@@ -81,6 +81,8 @@ def _numpy_column(
 ) -> Made | None:
     import pyarrow
 
+    if dtype.kind == "O" or (column is None and dtype.kind == "f" and dtype.itemsize > 8):
+        return _texts(lambda: (object_text(value, column) for value in values()))
     if dtype.kind in "biuf":
         plain_type = np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
         found = _known(pyarrow.from_numpy_dtype(plain_type))
@@ -92,8 +94,6 @@ def _numpy_column(
         return found, numbers
     if dtype.kind == "M":
         return _moments(np.datetime_data(dtype)[0], values)
-    if dtype.kind == "O":
-        return _texts(lambda: (object_text(value, column) for value in values()))
     if dtype.kind in "mc":  # durations and complex numbers, which no kind of column reads
         return nothing(), lambda: nothing().column(values())
     return None
@@ -155,7 +155,7 @@ def object_text(value: object, column: Column | None) -> str | None:
         return None if unit is None else repr(unit)
     known = plain(value)
     if isinstance(known, Instant):
-        return None if column is not None else str(known.microseconds)
+        return None if column is not None else _moment_identity(value, known)
     if column is None and isinstance(known, (int, float, Decimal, Fraction)):
         return _identity(known)
     text = category_text_of(known)
@@ -172,11 +172,20 @@ def _identity(number: int | float | Decimal | Fraction) -> str | None:
     near = double_of(number)
     if near is None or number == int(number):
         return None if near is None else str(int(number))
-    if near == number or not isinstance(number, Decimal):
-        return repr(near) if near == number else str(number)
-    sign, digits, exponent = number.as_tuple()
-    kept = "".join(map(str, digits)).rstrip("0")
-    return f"{'-' * sign}{kept}e{int(exponent) + len(digits) - len(kept)}"
+    if near == number:
+        return repr(near)
+    if isinstance(number, Decimal) and number.adjusted() < -5_000:
+        return None  # what is written of it grows with its places
+    whole, part = number.as_integer_ratio()
+    return f"{whole:x}/{part:x}"  # of so many digits as Python does not write otherwise
+
+
+def _moment_identity(value: Any, known: Instant) -> str | None:
+    """A moment's microseconds; null where these are not all of it, for then two people's may be alike."""
+    whole = not getattr(value, "nanosecond", 0)
+    if isinstance(value, np.datetime64):
+        whole = value.astype("datetime64[us]").astype(value.dtype) == value
+    return f"{known.microseconds} us" if whole else None
 
 
 def _unicode(text: str) -> str:

@@ -35,7 +35,7 @@ _DIGITS_OF_64_BITS = 18
 _FAMILIES = (
     (r"TINYINT|SMALLINT|INTEGER|BIGINT|UTINYINT|USMALLINT|UINTEGER", "integer"),
     (r"HUGEINT|UBIGINT", "huge"),
-    (r"FLOAT|DOUBLE", "float"),
+    (r"FLOAT|DOUBLE|ROUNDED DECIMAL", "float"),
     (r"DECIMAL\((\d+),(\d+)\)", "decimal"),
     (r"BOOLEAN", "boolean"),
     (r"DATE", "date"),
@@ -109,7 +109,7 @@ class DuckDBDialect(Dialect):
 
     def identifier(self, raw: Sql, type_: FieldType) -> Sql:
         if type_.family == "decimal" and type_.digits > _DIGITS_OF_64_BITS:
-            raw = _within_digits(raw, type_)
+            raw = s.choose([(s.equal(_within_digits(raw, type_), raw), raw)], s.null())
         elif type_.family in ("float", "date"):
             raw = self.finite(raw)
         elif type_.family in ("timestamp", "coarse"):
@@ -279,7 +279,7 @@ def _within_digits(raw: Sql, type_: FieldType) -> Sql:
 
 
 def _spelled_moment(value: Sql) -> Sql:
-    """A timestamp that can be spelled: those before the calendar's first day stop a cast to text."""
+    """A timestamp that can be spelled, or null: those before the calendar's first day stop a cast to text."""
     moment = s.call("epoch_us", value)  # null for an infinity
     first = s.call("greatest", moment, s.whole(_FIRST_MOMENT))
-    return s.choose([(s.is_null(moment), s.null())], s.call("make_timestamp", first))
+    return s.choose([(s.equal(first, moment), s.call("make_timestamp", first))], s.null())
