@@ -9,6 +9,7 @@ ODD = f"{FUZZ}::test_no_odd_value_can_be_seen_but_in_the_counts_of_its_row"
 SOURCES = f"{FUZZ}::test_no_source_is_touched_before_the_first_verb_or_heard_when_it_fails"
 ENGINE = "tests/kernel/test_engine_guards.py"
 SAME = "tests/engines/test_same_person.py"
+INFERRED = "tests/engines/test_pandas_types.py::test_no_row_changes_how_others_are_read"
 ARROW = "src/discreet/engines/arrow_columns.py"
 FRAMES = "src/discreet/engines/frames.py"
 DIALECT = "src/discreet/engines/duckdb/dialect.py"
@@ -186,9 +187,25 @@ VALUES = (
         name="long-doubles-that-lie-near-are-one-person",
         trap=3,
         file="src/discreet/engines/pandas_columns.py",
-        old='(column is None and dtype.kind == "f" and dtype.itemsize > 8)',
-        new="False",
+        old='("f" if column is None else',
+        new="(() if column is None else",
         tests=(f"{SAME}::test_nobody_takes_the_place_of_whoever_goes",),
+    ),
+    Mutant(
+        name="one-missing-value-spells-all-numbers-anew",
+        trap=36,
+        file="src/discreet/engines/pandas_columns.py",
+        old='"iuf" if isinstance(column, CategoryColumn)',
+        new="() if isinstance(column, CategoryColumn)",
+        tests=(f"{INFERRED}[a category of whole numbers]",),
+    ),
+    Mutant(
+        name="one-identifier-that-is-no-whole-number-spells-all-anew",
+        trap=36,
+        file="src/discreet/engines/pandas_columns.py",
+        old='("f" if column is None else',
+        new="(() if column is None else",
+        tests=(f"{INFERRED}[identifiers]",),
     ),
     Mutant(
         name="moments-of-one-day-are-one-person",
