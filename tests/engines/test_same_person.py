@@ -98,6 +98,14 @@ def wide(folder: Path) -> Path:
     return folder / "people.parquet"
 
 
+def nanoseconds(folder: Path) -> Path:
+    """Moments in 96 bits, which DuckDB reads in microseconds: these two as one."""
+    moments = pa.array([1, 2], pa.int64()).view(pa.timestamp("ns"))
+    path = folder / "people.parquet"
+    pq.write_table(arrow(moments, moments.type), path, use_deprecated_int96_timestamps=True)
+    return path
+
+
 def in_postgres(type_: str, *people: str) -> object:
     server().execute(
         "CREATE EXTENSION IF NOT EXISTS citext",
@@ -108,6 +116,7 @@ def in_postgres(type_: str, *people: str) -> object:
 
 MIXED_UP: dict[str, Callable[[Path], object]] = {
     "decimals of 50 digits": wide,
+    "moments in 96 bits": nanoseconds,
     "NOCASE of DuckDB": nocase,
     "citext of PostgreSQL": lambda _: in_postgres("citext", "Ann", "ann"),
     "a collation of PostgreSQL": lambda _: in_postgres("text COLLATE any_case", "Ann", "ann"),

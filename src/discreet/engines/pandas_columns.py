@@ -216,7 +216,7 @@ def _identity(number: int | float | Decimal | Fraction) -> str | None:
 
 def _moment_identity(value: Any, known: Instant) -> str | None:
     """A moment's microseconds; null where these are not all of it, for then two people's may be alike."""
-    whole = not getattr(value, "nanosecond", 0)
+    whole = type(value).__module__.partition(".")[0] != "pandas" or value.nanosecond == 0
     if isinstance(value, np.datetime64):
         whole = value.astype("datetime64[us]").astype(value.dtype) == value
     return f"{known.microseconds} us" if whole else None

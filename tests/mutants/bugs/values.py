@@ -145,7 +145,7 @@ VALUES = (
         name="decimals-that-a-reader-rounds-are-told-apart",
         trap=3,
         file="src/discreet/engines/duckdb/scan.py",
-        old='            described[place] = (described[place][0], "ROUNDED DECIMAL")\n',
+        old='            described[place] = (name, f"ROUNDED {type_}")\n',
         new="            pass\n",
         tests=(
             f"{SAME}::test_identifiers_that_their_database_takes_for_equal_are_not_told_apart_by_spelling",

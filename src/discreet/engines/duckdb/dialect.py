@@ -35,7 +35,7 @@ _DIGITS_OF_64_BITS = 18
 _FAMILIES = (
     (r"TINYINT|SMALLINT|INTEGER|BIGINT|UTINYINT|USMALLINT|UINTEGER", "integer"),
     (r"HUGEINT|UBIGINT", "huge"),
-    (r"FLOAT|DOUBLE|ROUNDED DECIMAL", "float"),
+    (r"FLOAT|DOUBLE", "float"),
     (r"DECIMAL\((\d+),(\d+)\)", "decimal"),
     (r"BOOLEAN", "boolean"),
     (r"DATE", "date"),
@@ -87,8 +87,9 @@ class DuckDBDialect(Dialect):
         return render(query)
 
     def field_type(self, type_name: str) -> FieldType:
+        plain = type_name.removesuffix(" COLLATE").removeprefix("ROUNDED ")
         for pattern, family in _FAMILIES:
-            if found := re.fullmatch(pattern, type_name.removesuffix(" COLLATE"), re.DOTALL):
+            if found := re.fullmatch(pattern, plain, re.DOTALL):
                 if family == "decimal":
                     return FieldType(family, int(found[1]), scale=int(found[2]))
                 digits = _DIGITS_OF_SINGLES if type_name == "FLOAT" else 0

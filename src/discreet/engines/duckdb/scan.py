@@ -209,8 +209,9 @@ def _parquet_header(session: Session, files: Sequence[str]) -> _ParquetHeader:
         )
     ]
     for place, (_, _, types) in enumerate(first):
-        if described[place][1] == "DOUBLE" and "BYTE_ARRAY" in types:  # of more than 38 digits
-            described[place] = (described[place][0], "ROUNDED DECIMAL")
+        name, type_ = described[place]  # of decimals of more than 38 digits, and of nanoseconds
+        if "INT96" in types or (type_ == "DOUBLE" and "BYTE_ARRAY" in types):
+            described[place] = (name, f"ROUNDED {type_}")
     return _ParquetHeader(table, columns, described, top_level)
 
 
