@@ -20,8 +20,14 @@ from discreet.schema import CategoryColumn, IntegerColumn, Schema
 from tests.harness.value_fuzz import BY_ROW
 
 KINDS = tuple(column for column in BY_ROW.columns if column.kind != "category")
-BY_CELL = Schema(dataset="t", columns=(*KINDS, CategoryColumn("spelled", ("01", "2.0", "1e1"))))
-BY_NAME = Schema(dataset="t", columns=(CategoryColumn("named", (), undeclared=True),))
+BY_CELL = Schema(
+    dataset="t",
+    columns=(
+        *KINDS,
+        CategoryColumn("spelled", ("01", "2.0", "1e1")),
+        CategoryColumn("named", (), undeclared=True),
+    ),
+)
 BY_PERSON = Schema(
     dataset="t", columns=(IntegerColumn("cell", 0, 9),), unit=PrivacyUnit("who", max_rows=1)
 )
@@ -45,14 +51,13 @@ TYPED: dict[str, Callable[[Any], Any]] = {
 def seen(values: Sequence[Any], typed: str) -> Counter[Any]:
     """The counts of every cell of every kind of column, and of every name."""
     column = TYPED[typed](pd.Series(values))
-    table = pd.DataFrame(dict.fromkeys([*BY_CELL.names, *BY_NAME.names], column))
+    table = pd.DataFrame(dict.fromkeys(BY_CELL.names, column))
     found: Counter[Any] = Counter()
     with open_engine(table, BY_CELL) as engine:
         marginals = engine.marginals([(name,) for name in BY_CELL.names])
+        keys, held = engine.held_keys(("named",), TRUE)
     for name, counts in zip(BY_CELL.names, marginals, strict=True):
         found.update({(name, cell): count for cell, count in enumerate(counts.tolist())})
-    with open_engine(table, BY_NAME) as engine:
-        keys, held = engine.held_keys(("named",), TRUE)
     found.update(dict(zip(keys, held.tolist(), strict=True)))
     return found
 

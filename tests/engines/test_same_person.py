@@ -178,7 +178,8 @@ def parquet(type_: Any, people: Sequence[int | None], folder: Path) -> Path:
     return folder / "people.parquet"
 
 
-LARGE = np.longdouble(2) ** 62
+LONG = tuple(dict.fromkeys(np.longdouble(2) ** 62 + step for step in range(3)))
+"""As many as the machine's long doubles tell apart."""
 OTHERS: dict[str, tuple[Callable[..., object], tuple[Any, ...]]] = {
     "CSV": (csv, (b"M\xfcller", b"M\xf6ller", b"Miller")),
     "Arrow": (lambda people, _: bytes_as_text(people), (b"M\xfcller", b"M\xf6ller", b"Miller")),
@@ -211,11 +212,11 @@ OTHERS: dict[str, tuple[Callable[..., object], tuple[Any, ...]]] = {
         lambda people, _: pd.DataFrame(
             {"who": np.array(people, dtype=np.longdouble), "cell": cells(people)}
         ),
-        tuple(LARGE + step for step in range(3)),
+        LONG,
     ),
     "long doubles as objects": (
         lambda people, _: objects(people),
-        (*(LARGE + step for step in range(3)), np.longdouble(2) ** -16_000),
+        (*LONG, np.longdouble(2) ** -16_000),
     ),
     "days of Arrow in milliseconds": (
         lambda people, _: arrow(pa.array(people, pa.int64()).view(pa.date64()), pa.date64()),
