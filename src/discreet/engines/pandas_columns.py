@@ -82,7 +82,6 @@ def _is_spelled(kind: str, column: Column | None) -> bool:
 
 
 def _spelled(values: Callable[[], Any], column: Column | None) -> Made | None:
-    """The text of each number, made once."""
     import pyarrow
 
     def texts() -> Any:

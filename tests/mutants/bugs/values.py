@@ -171,8 +171,8 @@ VALUES = (
         name="identifiers-before-the-calendar-are-one-person",
         trap=3,
         file=DIALECT,
-        old='    return s.choose([(s.equal(first, moment), s.call("make_timestamp", first))], s.null())\n',
-        new='    return s.choose([(s.is_null(moment), s.null())], s.call("make_timestamp", first))\n',
+        old="    return s.choose([(s.equal(first, moment), spelled)], ",
+        new="    return s.choose([(exp.Not(this=s.is_null(moment)), spelled)], ",
         tests=(f"{SAME}::test_nobody_takes_the_place_of_whoever_goes",),
     ),
     Mutant(

@@ -280,7 +280,8 @@ def _within_digits(raw: Sql, type_: FieldType) -> Sql:
 
 
 def _spelled_moment(value: Sql) -> Sql:
-    """A timestamp that can be spelled, or null: those before the calendar's first day stop a cast to text."""
+    """The text of a timestamp; its microseconds before the calendar's first day, which would stop the cast."""
     moment = s.call("epoch_us", value)  # null for an infinity
     first = s.call("greatest", moment, s.whole(_FIRST_MOMENT))
-    return s.choose([(s.equal(first, moment), s.call("make_timestamp", first))], s.null())
+    spelled = s.try_cast(s.call("make_timestamp", first), "VARCHAR")
+    return s.choose([(s.equal(first, moment), spelled)], s.try_cast(moment, "VARCHAR"))
