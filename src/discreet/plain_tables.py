@@ -69,12 +69,25 @@ def _all_columns(source: object, form: CsvForm) -> Columns:
         return _read_file(Path(source), form)
     frame: Any = source
     if hasattr(frame, "to_pydict"):  # Arrow
-        return _all_columns(frame.to_pydict(), form)
+        return _all_columns(_python_values(frame), form)
     if type(frame).__module__.startswith("polars"):
         return _all_columns(frame.to_dict(as_series=False), form)
     if hasattr(frame, "to_dict"):  # pandas
         return _all_columns(frame.to_dict("list"), form)
     raise BadSource(f"A table is a file, a data frame or a mapping, not a {type(source).__name__}.")
+
+
+def _python_values(table: Any) -> dict[str, list[Any]]:
+    """The values of an Arrow table; null where Python has none, such as a day after the year 9999."""
+
+    def value(scalar: Any) -> Any:
+        try:
+            return scalar.as_py()
+        except Exception:  # one answer must not stop the reading of all
+            return None
+
+    columns = zip(table.column_names, table.columns, strict=True)
+    return {name: [value(one) for one in column] for name, column in columns}
 
 
 def _read_file(path: Path, form: CsvForm) -> Columns:
@@ -89,7 +102,7 @@ def _read_file(path: Path, form: CsvForm) -> Columns:
         else:
             with arrow.OSFile(str(path)) as file:
                 table = arrow.ipc.open_file(file).read_all()
-        return _all_columns(table.to_pydict(), form)
+        return _all_columns(table, form)
     text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     reader = csv.reader(
         io.StringIO(text.decode(form.encoding, "replace"), newline=""),

@@ -37,6 +37,7 @@ from discreet.queries.tallies import (
 from discreet.questions.dialects.curator_sql import Aggregate, parse_curator_question
 from discreet.questions.expression_bounds import expression_bounds
 from discreet.questions.expressions import Call, Expression
+from discreet.schema import NumberColumn
 from tests.curator.conftest import schema_of
 from tests.curator.reference import clamped_value, evaluate
 from tests.curator.test_curator_engine import read, rows_of, written
@@ -345,3 +346,27 @@ def test_the_shares_of_a_question_are_the_best_there_are(accounting: Accounting)
     for _ in range(2_000):
         other = {term: float(w) * math.exp(generator.gauss(0, 0.5)) for term, w in weights.items()}
         assert product(other) >= best - 1e-4
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("sqrt(x * x)", 2e154),
+        ("ln(greatest(x * x, 1))", 710),
+        ("ln(y * y)", 745),
+        ("sqrt(y * y)", 1),
+    ],
+)
+def test_roots_and_logarithms_of_what_no_double_holds_have_the_ends_of_doubles(
+    text: str, most: float
+) -> None:
+    schema = dc.Schema(
+        dataset="people",
+        columns=(
+            NumberColumn("x", -1e200, 1e200, bits=2),
+            NumberColumn("y", 1e-200, 1, bits=2),
+        ),
+    )
+    expression = aggregate_of(text, schema).expression
+    assert expression is not None
+    assert max(map(abs, expression_bounds(expression, schema))) <= most * 1.001

@@ -7,6 +7,7 @@ places when one of them goes. Either way a table and its neighbour are further a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines import open_engine
@@ -70,7 +72,7 @@ ONE_PERSON: dict[str, Callable[[], object]] = {
     "doubles of Spark": lambda: spark(ZEROS),
     "numbers of Python": lambda: objects([1, 1.0, Decimal("1.00"), Fraction(1), np.float32(1)]),
     "fractions of Python": lambda: objects([0.5, Decimal("0.50"), Fraction(1, 2)]),
-    "decimals of Python": lambda: objects([Decimal("0.1"), Decimal("0.10"), Decimal("1E-1")]),
+    "decimals of Python": lambda: objects([Decimal("0.1"), Decimal("0.10"), Fraction(1, 10)]),
     "decimals of PostgreSQL": lambda: server().load(
         arrow(["1", "1.0", "1.00", "1.000"], pa.string()), {"who": "numeric"}
     ),
@@ -89,6 +91,21 @@ def nocase(folder: Path) -> str:
     return str(folder / "people.duckdb")
 
 
+def wide(folder: Path) -> Path:
+    """Decimals of more than 38 digits, which DuckDB reads as doubles: these two as one."""
+    people = [Decimal(10**45 + 1), Decimal(10**45 + 2)]
+    pq.write_table(arrow(people, pa.decimal256(50, 0)), folder / "people.parquet")
+    return folder / "people.parquet"
+
+
+def nanoseconds(folder: Path) -> Path:
+    """Moments in 96 bits, which DuckDB reads in microseconds: these two as one."""
+    moments = pa.array([1, 2], pa.int64()).view(pa.timestamp("ns"))
+    path = folder / "people.parquet"
+    pq.write_table(arrow(moments, moments.type), path, use_deprecated_int96_timestamps=True)
+    return path
+
+
 def in_postgres(type_: str, *people: str) -> object:
     server().execute(
         "CREATE EXTENSION IF NOT EXISTS citext",
@@ -97,7 +114,9 @@ def in_postgres(type_: str, *people: str) -> object:
     return server().load(arrow(people, pa.string()), {"who": type_})
 
 
-SPELLED_ANYHOW: dict[str, Callable[[Path], object]] = {
+MIXED_UP: dict[str, Callable[[Path], object]] = {
+    "decimals of 50 digits": wide,
+    "moments in 96 bits": nanoseconds,
     "NOCASE of DuckDB": nocase,
     "citext of PostgreSQL": lambda _: in_postgres("citext", "Ann", "ann"),
     "a collation of PostgreSQL": lambda _: in_postgres("text COLLATE any_case", "Ann", "ann"),
@@ -108,12 +127,31 @@ SPELLED_ANYHOW: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("kind", SPELLED_ANYHOW)
+@pytest.mark.parametrize("kind", MIXED_UP)
 def test_identifiers_that_their_database_takes_for_equal_are_not_told_apart_by_spelling(
     kind: str, tmp_path: Path
 ) -> None:
     with pytest.raises(BadSource, match="'who' has a type or a collation that cannot tell people"):
-        counted(SPELLED_ANYHOW[kind](tmp_path))
+        counted(MIXED_UP[kind](tmp_path))
+
+
+def test_tables_are_not_joined_by_what_mixes_people_up(tmp_path: Path) -> None:
+    """One person's double is spelled as the decimals of two others are read."""
+    folder = wide(tmp_path).parent
+    pq.write_table(arrow([1e45], pa.float64()), folder / "others.parquet")
+    joined = Schema.loads("""
+        dataset = "t"
+        [unit]
+        identifier = "who"
+        [view]
+        sql = "SELECT o.who, p.cell FROM others o JOIN people p ON o.who = p.who"
+        tables = { others = "others.parquet", people = "people.parquet" }
+        [columns.cell]
+        kind = "integer"
+        range = [0, 7]
+        """)
+    with pytest.raises(BadSource, match="'who' has a type that tables cannot be joined by"):
+        open_engine(folder, joined)
 
 
 def bytes_as_text(people: Sequence[bytes]) -> pa.Table:
@@ -129,6 +167,19 @@ def csv(people: Sequence[bytes], folder: Path) -> Path:
     return path
 
 
+def parquet(type_: Any, people: Sequence[int | None], folder: Path) -> Path:
+    """A file of numbers that are stored as they are, whatever the type allows."""
+    stored = b"".join(
+        (one or 0).to_bytes(type_.bit_width // 8, "little", signed=True) for one in people
+    )
+    known = pa.array([one is not None for one in people]).buffers()[1]
+    array = pa.Array.from_buffers(type_, len(people), [known, pa.py_buffer(stored)])
+    pq.write_table(arrow(array, type_), folder / "people.parquet")
+    return folder / "people.parquet"
+
+
+LONG = tuple(dict.fromkeys(np.longdouble(2) ** 62 + step for step in range(3)))
+"""As many as the machine's long doubles tell apart."""
 OTHERS: dict[str, tuple[Callable[..., object], tuple[Any, ...]]] = {
     "CSV": (csv, (b"M\xfcller", b"M\xf6ller", b"Miller")),
     "Arrow": (lambda people, _: bytes_as_text(people), (b"M\xfcller", b"M\xf6ller", b"Miller")),
@@ -143,11 +194,41 @@ OTHERS: dict[str, tuple[Callable[..., object], tuple[Any, ...]]] = {
     ),
     "fractions": (
         lambda people, _: objects(people),
-        (Fraction(1, 3), Fraction(10**20, 3 * 10**20 + 1), 1 / 3),
+        (Fraction(1, 3), Fraction(10**20, 3 * 10**20 + 1), 1 / 3, Fraction(1, 10**5000)),
     ),
     "far moments": (
         lambda people, _: objects(people),
         (np.datetime64(60_000, "Y"), np.datetime64(70_000, "Y"), np.datetime64(-70_000, "Y")),
+    ),
+    "moments that microseconds do not hold": (
+        lambda people, _: objects(people),
+        (*map(pd.Timestamp, (0, 1, 2)), np.datetime64(3, "ns"), *np.array([5, 5 + 2**58], "M8[s]")),
+    ),
+    "a number and a moment": (
+        lambda people, _: objects(people),
+        (10**6, datetime(1970, 1, 1, 0, 0, 1)),
+    ),
+    "long doubles": (
+        lambda people, _: pd.DataFrame(
+            {"who": np.array(people, dtype=np.longdouble), "cell": cells(people)}
+        ),
+        LONG,
+    ),
+    "long doubles as objects": (
+        lambda people, _: objects(people),
+        (*LONG, np.longdouble(2) ** -16_000),
+    ),
+    "days of Arrow in milliseconds": (
+        lambda people, _: arrow(pa.array(people, pa.int64()).view(pa.date64()), pa.date64()),
+        (0, 1, 2**62, 2**62 + 1),
+    ),
+    "decimals of Parquet that have too many digits": (
+        lambda people, folder: parquet(pa.decimal128(38, 0), people, folder),
+        (10**38 + 1, 10**38 + 2, 10**38 - 1),
+    ),
+    "moments of Parquet before the calendar": (
+        lambda people, folder: parquet(pa.timestamp("us"), people, folder),
+        (5 - 2**63, 6 - 2**63, 7 - 2**63),
     ),
 }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from discreet.cli.application import application
@@ -70,6 +72,36 @@ def test_bad_input_gets_one_sentence(words, said, folder, capsys):
     assert ran(words) == 2
     assert said in capsys.readouterr().err
     assert not (folder / "q.json").exists()
+
+
+ODD_LINES = (
+    b"", b'"yes', b"yes,1", b'"yes"no', b"x" * 200_000, b"\x00", b"\xff", b"a\rb", b"\xef\xbb\xbfno", b'no,"',
+)  # fmt: skip
+
+
+def test_every_line_is_one_report_whatever_it_holds(folder):
+    """An answer without a report, or one that takes others' with it, would tell of itself."""
+    ran("local plan --values yes,no --name smoker --epsilon 1 --people 2000 -o q.json")
+    for number, line in enumerate(ODD_LINES):
+        (folder / "a.csv").write_bytes(b"smoker\n" + b"yes\n" * 5 + line + b"\n" + b"no\n" * 5)
+        assert ran(f"local perturb a.csv --question q.json -o r{number}.csv") == 0, line[:9]
+        assert len((folder / f"r{number}.csv").read_text().splitlines()) == 12, line[:9]
+
+
+def test_no_answer_of_a_parquet_file_stops_the_others(folder):
+    days = pa.array([0, 2**31 - 1], pa.int32()).view(pa.date32())
+    pq.write_table(pa.table({"smoker": days}), folder / "a.parquet")
+    ran("local plan --values yes,no --name smoker --epsilon 1 --people 2000 -o q.json")
+    assert ran("local perturb a.parquet --question q.json -o r.csv") == 0
+    assert len((folder / "r.csv").read_text().splitlines()) == 3
+
+
+def test_a_first_line_that_may_be_an_answer_is_not_shown(folder, capsys):
+    ran("local plan --values yes,no --name smoker --epsilon 1 --people 2000 -o q.json")
+    (folder / "a.csv").write_text("CANARY\nyes\n")
+    assert ran("local perturb a.csv --question q.json -o r.csv") == 2
+    said = capsys.readouterr()
+    assert "does not name a column 'smoker'" in said.err and "CANARY" not in said.out + said.err
 
 
 def test_a_report_that_is_none_is_refused(folder, capsys):

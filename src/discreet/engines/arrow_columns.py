@@ -53,24 +53,23 @@ class Reading:
         return pyarrow.chunked_array([self.safe(chunk) for chunk in chunks], type=self.type)
 
 
-def reading_of(type_: Any) -> Reading | None:
-    """The reading of an Arrow type; `None` for one that is not known, or that no engine can hold."""
+def reading_of(type_: Any, *, exact: bool = False) -> Reading | None:
+    """The reading of an Arrow type, `exact` where values that differ must stay so; `None` where it is not known or too wide."""
     import pyarrow
 
     name = str(type_)
     if isinstance(type_, pyarrow.BaseExtensionType):
-        return _extension(type_)
+        return _extension(type_, exact)
     if name in _NUMBERS:
         return Reading(_NUMBERS[name], type_, _whole)
     if name == "halffloat":
         return Reading("FLOAT", pyarrow.float32(), lambda array: _whole(array).cast("float"))
-    if name == "date64[ms]":
+    if name == "date64[ms]" and not exact:
         return Reading("DATE", pyarrow.date32(), _days)
-    if _is(type_, "timestamp"):
+    if _is(type_, "timestamp") or name == "date64[ms]":
         integers = pyarrow.int64()
-        return Reading(
-            f"INSTANT_{type_.unit.upper()}", integers, lambda array: _whole(array).view(integers)
-        )
+        unit = getattr(type_, "unit", "ms").upper()
+        return Reading(f"INSTANT_{unit}", integers, lambda array: _whole(array).view(integers))
     if _is_text(type_):
         return Reading("VARCHAR", type_, _text)
     if any(_is(type_, one) for one in _DECIMALS):
@@ -79,11 +78,11 @@ def reading_of(type_: Any) -> Reading | None:
         wide = pyarrow.decimal128(type_.precision, type_.scale)
         return Reading(f"DECIMAL({type_.precision},{type_.scale})", wide, _decimals)
     if _is(type_, "dictionary"):
-        return _dictionary(type_)
+        return _dictionary(type_, exact)
     if _is(type_, "run_end_encoded"):
         from pyarrow import compute
 
-        inner = reading_of(type_.value_type)
+        inner = reading_of(type_.value_type, exact=exact)
         if inner is None:
             return None
         return Reading(
@@ -175,10 +174,10 @@ def _fitting(array: Any) -> Any:
     return array.take(pyarrow.array(taken, type=pyarrow.int64()))
 
 
-def _dictionary(type_: Any) -> Reading | None:
+def _dictionary(type_: Any, exact: bool) -> Reading | None:
     import pyarrow
 
-    inner = reading_of(type_.value_type)
+    inner = reading_of(type_.value_type, exact=exact)
     if inner is None:
         return None
     if not _is_text(type_.value_type):
@@ -198,11 +197,11 @@ def _dictionary(type_: Any) -> Reading | None:
     return Reading("VARCHAR", pyarrow.dictionary(pyarrow.int32(), type_.value_type), kept)
 
 
-def _extension(type_: Any) -> Reading | None:
+def _extension(type_: Any, exact: bool) -> Reading | None:
     """The extension types of Arrow itself whose meaning is known; not those of other packages."""
     from pyarrow import compute
 
-    inner = reading_of(type_.storage_type)
+    inner = reading_of(type_.storage_type, exact=exact)
     match type_.extension_name:
         case "arrow.uuid":
             return Reading("UUID", type_, _whole)

@@ -100,7 +100,7 @@ def _opened(
             known = None if made is None else _FrameColumn(place, *made)
         else:
             type_ = _arrow_type(source, place)
-            reading = None if type_ is None else reading_of(type_)
+            reading = None if type_ is None else reading_of(type_, exact=column is None)
             known = None if reading is None else _FrameColumn(place, reading)
         if known is None:
             raise BadSource(
@@ -219,7 +219,7 @@ class FrameRows:
             chosen = frame.select([polars.nth(place) for place in places])
             chosen = chosen.collect() if hasattr(chosen, "collect") else chosen
             return [
-                _nulls(len(series)) if one.reading.label == '"NULL"' else series.to_arrow()
+                pyarrow.nulls(len(series)) if one.reading.label == '"NULL"' else series.to_arrow()
                 for one, series in zip(self._columns, chosen.get_columns(), strict=True)
             ]
         if hasattr(frame, "read_next_batch"):
@@ -253,12 +253,6 @@ class FrameRows:
                 return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
             yield _foreign(safe, _unread)
-
-
-def _nulls(rows: int) -> Any:
-    import pyarrow
-
-    return pyarrow.nulls(rows)
 
 
 def _unread() -> EngineFailed:

@@ -6,7 +6,8 @@ engine is opened. An engine from outside is added by `register`, and by `registe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,9 +16,10 @@ from typing import Any
 from discreet.engines import sources
 from discreet.engines.postgres.address import recognise as postgres_recognise
 from discreet.engines.protocol import Engine, Progress
-from discreet.engines.sources import Source, view_source
+from discreet.engines.sources import UNDECODED, Source, view_source
 from discreet.engines.spark.address import recognise as spark_recognise
-from discreet.errors import BadInput
+from discreet.errors import BadInput, BadSource
+from discreet.schema.columns.values import NUMBER_PATTERN, WHITESPACE
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 
@@ -44,6 +46,8 @@ ENGINES = {
 }
 """By name."""
 DEFAULT_MEMORY = "768MB"
+_DATED = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+"""What begins like a date."""
 
 
 def register(name: str, entry: EngineEntry) -> None:
@@ -118,4 +122,30 @@ def column_names_and_types(source: object, csv: CsvOptions | None = None) -> lis
     """
     found: Source = recognise(source)
     described: list[tuple[str, str]] = _module_for(found).describe_source(found, csv)
+    if found.format == "csv" and csv is None:
+        _refuse_row_as_header([name for name, _ in described])
     return described
+
+
+def _refuse_row_as_header(names: Sequence[str]) -> None:
+    """For drafts, where nothing else tells a header from a row: a header holds no numbers and no dates.
+
+    A line in which another delimiter stands has not been taken apart, so it may hide anything.
+    """
+    plain = [name.strip(WHITESPACE) for name in names]
+    if any(UNDECODED & set(name) for name in plain):
+        raise BadSource(
+            "The first line is not UTF-8 text, so it is not shown. Save the file as UTF-8, or write the "
+            "schema by hand, with the file's `encoding` under [csv]."
+        )
+    if any(re.search(r"[;|\t]", name) for name in plain):
+        raise BadSource(
+            "The first line holds a ; or | or a tab inside of a name, so it may be a row, and is not shown. "
+            "Write the schema by hand, with the file's `delimiter` under [csv], and its `names` if it "
+            "has no header."
+        )
+    if any(re.fullmatch(NUMBER_PATTERN, name) or _DATED.match(name) for name in plain):
+        raise BadSource(
+            "The first line looks like a row, because it holds a number or a date. So it is not shown. If the "
+            "file has no header, list its columns under [csv] as `names`; if it has, say `header = true`."
+        )

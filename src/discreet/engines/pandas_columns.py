@@ -59,10 +59,10 @@ def pandas_column(values: Any, column: Column | None) -> Made | None:
         type_ = pyarrow.from_numpy_dtype(dtype.numpy_dtype)
     else:
         return None
-    found = reading_of(type_)
-    if found is None:
-        return None
-    return found, lambda: found.column(_as(pyarrow.array(values.array), type_))
+    is_number = pyarrow.types.is_floating(type_) or pyarrow.types.is_integer(type_)
+    if is_number and _is_spelled("f" if pyarrow.types.is_floating(type_) else "i", column):
+        return _texts(lambda: (object_text(value, column) for value in values.array))
+    return _made(type_, lambda: _as(pyarrow.array(values.array), type_), exact=column is None)
 
 
 def _as(array: Any, type_: Any) -> Any:
@@ -70,10 +70,26 @@ def _as(array: Any, type_: Any) -> Any:
     return array if array.type == type_ else array.cast(type_)
 
 
-def _known(type_: Any) -> Reading:
-    found = reading_of(type_)
-    assert found is not None
-    return found
+def _made(type_: Any, values: Callable[[], Any], *, exact: bool = False) -> Made | None:
+    """Arrow values of a type, to be made later; `None` where it is not known."""
+    found = reading_of(type_, exact=exact)
+    return None if found is None else (found, lambda: found.column(values()))
+
+
+def _is_spelled(kind: str, column: Column | None) -> bool:
+    """Whether numbers are read by their digits: one missing value makes whole ones doubles, and all must be read alike."""
+    return kind in ("f" if column is None else "iuf" if isinstance(column, CategoryColumn) else ())
+
+
+def _spelled(values: Callable[[], Any], column: Column | None) -> Made | None:
+    import pyarrow
+
+    def texts() -> Any:
+        numbers, places = np.unique(values(), return_inverse=True)
+        known = [object_text(one, column) for one in numbers.tolist()]
+        return pyarrow.array(known, type=pyarrow.large_string()).take(pyarrow.array(places))
+
+    return _made(pyarrow.large_string(), texts)
 
 
 def _numpy_column(
@@ -81,22 +97,30 @@ def _numpy_column(
 ) -> Made | None:
     import pyarrow
 
+    if dtype.kind == "c":  # one complex number makes all of them complex; among objects it is null
+        real = np.dtype(np.float64)
+        return _numpy_column(real, lambda: _real(values(), real), column)
+    if dtype.kind == "O":
+        return _texts(lambda: (object_text(value, column) for value in values()))
+    if _is_spelled(dtype.kind, column):
+        return _spelled(values, column)
     if dtype.kind in "biuf":
         plain_type = np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
-        found = _known(pyarrow.from_numpy_dtype(plain_type))
 
         def numbers() -> Any:
             with np.errstate(all="ignore"):  # a long double that is too large is infinite
-                return found.column(pyarrow.array(values().astype(plain_type, copy=False)))
+                return pyarrow.array(values().astype(plain_type, copy=False))
 
-        return found, numbers
+        return _made(pyarrow.from_numpy_dtype(plain_type), numbers)
     if dtype.kind == "M":
         return _moments(np.datetime_data(dtype)[0], values)
-    if dtype.kind == "O":
-        return _texts(lambda: (object_text(value, column) for value in values()))
-    if dtype.kind in "mc":  # durations and complex numbers, which no kind of column reads
+    if dtype.kind == "m":  # durations, which no kind of column reads
         return nothing(), lambda: nothing().column(values())
     return None
+
+
+def _real(numbers: Any, type_: np.dtype[Any]) -> Any:
+    return np.where(numbers.imag == 0, numbers.real, np.nan).astype(type_)
 
 
 def _moments(unit: str, values: Callable[[], Any]) -> Made | None:
@@ -104,26 +128,23 @@ def _moments(unit: str, values: Callable[[], Any]) -> Made | None:
 
     if unit not in ("s", "ms", "us", "ns"):
         return None
-    found = _known(pyarrow.timestamp(unit))
 
     def integers() -> Any:
         stored = np.ascontiguousarray(values()).view(np.int64)
         array = pyarrow.array(stored, mask=stored == _NOT_A_TIME)
-        return found.column(array.view(pyarrow.timestamp(unit)))
+        return array.view(pyarrow.timestamp(unit))
 
-    return found, integers
+    return _made(pyarrow.timestamp(unit), integers)
 
 
 def _texts(values: Callable[[], Iterable[str | None]]) -> Made | None:
     import pyarrow
 
-    found = _known(pyarrow.large_string())
-
     def texts() -> Any:
         known = [None if one is None else _unicode(one) for one in values()]
-        return found.column(pyarrow.array(known, type=found.type))
+        return pyarrow.array(known, type=pyarrow.large_string())
 
-    return found, texts
+    return _made(pyarrow.large_string(), texts)
 
 
 def _categorical(values: Any, column: Column | None) -> Made | None:
@@ -155,16 +176,29 @@ def object_text(value: object, column: Column | None) -> str | None:
         return None if unit is None else repr(unit)
     known = plain(value)
     if isinstance(known, Instant):
-        return None if column is not None else str(known.microseconds)
-    if column is None and isinstance(known, (int, float, Decimal, Fraction)):
-        return _identity(known)
+        return None if column is not None else _moment_identity(value, known)
+    if isinstance(known, (int, float, Decimal, Fraction)):
+        if column is None:
+            return _identity(known)
+        if not isinstance(known, bool):
+            return _digits(known, column)
     text = category_text_of(known)
-    if text is None or isinstance(text, str):
-        return text
-    code = None if column is None else column.code_of(text)
-    if isinstance(column, CategoryColumn) and code is not None and code < column.value_cells:
-        return column.values[code]
-    return repr(text)
+    assert not isinstance(text, float)
+    return text
+
+
+def _digits(number: int | float | Decimal | Fraction, column: Column) -> str | None:
+    """Of a category: the declared text of the number's digits, or one that is an equal number; else the digits."""
+    near, spelled = double_of(number), category_text_of(number)
+    if near is None:  # no declared value has so many digits
+        return spelled if isinstance(spelled, str) else None
+    is_whole = number == int(number)
+    text = str(int(number)) if is_whole else repr(near)
+    for one in (text, near) if near == number or not is_whole else (text,):
+        code = column.code_of(one)
+        if code is not None and code < column.value_cells:
+            return column.label(code)
+    return text
 
 
 def _identity(number: int | float | Decimal | Fraction) -> str | None:
@@ -172,11 +206,20 @@ def _identity(number: int | float | Decimal | Fraction) -> str | None:
     near = double_of(number)
     if near is None or number == int(number):
         return None if near is None else str(int(number))
-    if near == number or not isinstance(number, Decimal):
-        return repr(near) if near == number else str(number)
-    sign, digits, exponent = number.as_tuple()
-    kept = "".join(map(str, digits)).rstrip("0")
-    return f"{'-' * sign}{kept}e{int(exponent) + len(digits) - len(kept)}"
+    if near == number:
+        return repr(near)
+    if isinstance(number, Decimal) and number.adjusted() < -5_000:
+        return None  # what is written of it grows with its places
+    whole, part = number.as_integer_ratio()
+    return f"{whole:x}/{part:x}"  # of so many digits as Python does not write otherwise
+
+
+def _moment_identity(value: Any, known: Instant) -> str | None:
+    """A moment's microseconds; null where these are not all of it, for then two people's may be alike."""
+    whole = type(value).__module__.partition(".")[0] != "pandas" or value.nanosecond == 0
+    if isinstance(value, np.datetime64):
+        whole = value.astype("datetime64[us]").astype(value.dtype) == value
+    return f"{known.microseconds} us" if whole else None
 
 
 def _unicode(text: str) -> str:

@@ -13,7 +13,6 @@ fields appear in no message unless some of them are declared names.
 from __future__ import annotations
 
 import glob
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -23,7 +22,6 @@ from typing import Any
 from discreet.engines.csv.text import header_names, refuse_unmarked
 from discreet.errors import BadSource
 from discreet.schema.columns.column import folded
-from discreet.schema.columns.values import NUMBER_PATTERN, WHITESPACE
 from discreet.schema.csv_options import CsvOptions
 from discreet.schema.schema import Schema
 from discreet.schema.views import View
@@ -169,34 +167,8 @@ def csv_names(files: Sequence[str], csv: CsvOptions) -> tuple[str, ...]:
     return headers[0]
 
 
-_UNDECODED = {"\ufffd", "\0"}
+UNDECODED = {"\ufffd", "\0"}
 """What the bytes of another encoding leave behind."""
-DATED = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-"""What begins like a date."""
-
-
-def refuse_row_as_header(names: Sequence[str]) -> None:
-    """For drafts, where nothing else tells a header from a row: a header holds no numbers and no dates.
-
-    A line in which another delimiter stands has not been taken apart, so it may hide anything.
-    """
-    plain = [name.strip(WHITESPACE) for name in names]
-    if any(_UNDECODED & set(name) for name in plain):
-        raise BadSource(
-            "The first line is not UTF-8 text, so it is not shown. Save the file as UTF-8, or write the "
-            "schema by hand, with the file's `encoding` under [csv]."
-        )
-    if any(re.search(r"[;|\t]", name) for name in plain):
-        raise BadSource(
-            "The first line holds a ; or | or a tab inside of a name, so it may be a row, and is not shown. "
-            "Write the schema by hand, with the file's `delimiter` under [csv], and its `names` if it "
-            "has no header."
-        )
-    if any(re.fullmatch(NUMBER_PATTERN, name) or DATED.match(name) for name in plain):
-        raise BadSource(
-            "The first line looks like a row, because it holds a number or a date. So it is not shown. If the "
-            "file has no header, list its columns under [csv] as `names`; if it has, say `header = true`."
-        )
 
 
 def locate(
@@ -238,7 +210,7 @@ def _missing_text(missing: Sequence[str], available: Sequence[str], shown: bool)
             "Its first line holds hardly any declared name, so it may be a row and is not shown. If "
             "the file has no header, list its columns under [csv] as `names`; also check `delimiter`, `trim` and `encoding`."
         )
-    if any(_UNDECODED & set(name) for name in available):
+    if any(UNDECODED & set(name) for name in available):
         return (
             start + "Its first line has another encoding than was declared; say which under [csv]."
         )

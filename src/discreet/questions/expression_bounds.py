@@ -31,7 +31,7 @@ from discreet.schema.columns.values import MICROSECONDS_PER_DAY
 
 Ends = tuple[Fraction, Fraction]
 CLAMPED = "clamped"
-
+_ZERO, _SMALLEST, _LARGEST = map(Fraction, (0.0, 5e-324, 1.7976931348623157e308))  # of doubles
 _PARTS = {
     "quarter": (1, 4), "month": (1, 12), "day": (1, 31), "dayofweek": (0, 6), "isodow": (1, 7),
     "week": (1, 53), "dayofyear": (1, 366), "hour": (0, 23), "minute": (0, 59), "second": (0, 59),
@@ -202,7 +202,7 @@ def _logarithm(parts: Sequence[Ends]) -> Ends:
             "What ln() or log() is taken of inside an aggregate can be 0 or less by the schema, so it has "
             "no bounds. Keep it above 0, as in ln(greatest(x, 1))."
         )
-    return _outward(*(log(end) for end in parts[0]))
+    return _outward(*(log(min(max(end, _SMALLEST), _LARGEST)) for end in parts[0]))
 
 
 def _outward(low: float, high: float) -> Ends:
@@ -228,7 +228,7 @@ _OPERATIONS: dict[str, Callable[[Sequence[Ends]], Ends]] = {
     "%": _remainder,
     "negative": lambda parts: (-parts[0][1], -parts[0][0]),
     "abs": _absolute,
-    "sqrt": lambda parts: _outward(*(sqrt(max(end, Fraction(0))) for end in parts[0])),
+    "sqrt": lambda parts: _outward(*(sqrt(max(min(end, _LARGEST), _ZERO)) for end in parts[0])),
     "ln": _logarithm,
     "floor": _each_end(floor),
     "ceil": _each_end(ceil),

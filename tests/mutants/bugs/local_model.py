@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 LAWS = "tests/local/test_exact_laws.py"
 COLLECTING = "tests/local/test_collecting.py"
+COMMANDS = "tests/local/test_local_commands.py"
 RATIO = f"{LAWS}::test_the_largest_likelihood_ratio_is_exactly_what_the_protocol_costs"
 NEVER_MORE = f"{LAWS}::test_protocols_for_an_epsilon_never_cost_more_and_waste_little"
 HOLDS = f"{COLLECTING}::test_shares_have_the_variance_of_the_theory_and_intervals_hold_as_often_as_they_say"
@@ -106,5 +107,29 @@ LOCAL_MODEL: tuple[Mutant, ...] = (
         old="    width = high / 2 - low / 2 or 1.0\n    scaled = np.clip((np.clip(numbers, low, high) / 2 - low / 2) / width * cells, 0, cells)\n",
         new="    scaled = (np.clip(numbers, low, high) - low) / (high - low) * cells\n",
         tests=(f"{COLLECTING}::test_no_answer_stops_a_client_whatever_it_is",),
+    ),
+    Mutant(
+        name="an-answer-takes-others-with-it",
+        trap=40,
+        file="src/discreet/cli/commands/disclosure/local.py",
+        old="        columns = columns_of_lines(table, wanted)\n",
+        new="        columns = read_columns(table, wanted=wanted)\n",
+        tests=(f"{COMMANDS}::test_every_line_is_one_report_whatever_it_holds",),
+    ),
+    Mutant(
+        name="a-day-after-the-calendar-stops-all-clients",
+        trap=33,
+        file="src/discreet/plain_tables.py",
+        old="        except Exception:  # one answer must not stop the reading of all\n            return None\n",
+        new="        except Exception:\n            raise\n",
+        tests=(f"{COMMANDS}::test_no_answer_of_a_parquet_file_stops_the_others",),
+    ),
+    Mutant(
+        name="a-first-line-of-answers-is-shown",
+        trap=35,
+        file="src/discreet/engines/csv/answers.py",
+        old="does not name a column {name!r}, or does so twice. It",
+        new="names {names}. It does not name a column {name!r}. It",
+        tests=(f"{COMMANDS}::test_a_first_line_that_may_be_an_answer_is_not_shown",),
     ),
 )

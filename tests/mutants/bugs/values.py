@@ -9,6 +9,7 @@ ODD = f"{FUZZ}::test_no_odd_value_can_be_seen_but_in_the_counts_of_its_row"
 SOURCES = f"{FUZZ}::test_no_source_is_touched_before_the_first_verb_or_heard_when_it_fails"
 ENGINE = "tests/kernel/test_engine_guards.py"
 SAME = "tests/engines/test_same_person.py"
+INFERRED = "tests/engines/test_pandas_types.py::test_no_row_changes_how_others_are_read"
 ARROW = "src/discreet/engines/arrow_columns.py"
 FRAMES = "src/discreet/engines/frames.py"
 DIALECT = "src/discreet/engines/duckdb/dialect.py"
@@ -42,8 +43,8 @@ VALUES = (
         name="arrow-timestamps-converted-by-the-engine",
         trap=33,
         file=ARROW,
-        old='            f"INSTANT_{type_.unit.upper()}", integers, lambda array: _whole(array).view(integers)\n',
-        new='            "TIMESTAMP WITH TIME ZONE" if type_.tz else "TIMESTAMP", type_, _whole\n',
+        old='        return Reading(f"INSTANT_{unit}", integers, lambda array: _whole(array).view(integers))\n',
+        new='        return Reading("TIMESTAMP WITH TIME ZONE" if type_.tz else "TIMESTAMP", type_, _whole)\n',
         tests=(f"{ODD}[arrow]",),
     ),
     Mutant(
@@ -118,7 +119,7 @@ VALUES = (
         name="every-spelling-of-a-text-is-another-person",
         trap=3,
         file="src/discreet/engines/sql/layers.py",
-        old="_SPELLED_ANYHOW.fullmatch(fields[-1][1])",
+        old="MIXED_UP.fullmatch(fields[-1][1])",
         new="False",
         tests=(
             f"{SAME}::test_identifiers_that_their_database_takes_for_equal_are_not_told_apart_by_spelling",
@@ -139,6 +140,88 @@ VALUES = (
         old="    if near is None or number == int(number):\n",
         new="    if near is None or type(number) is int:\n",
         tests=(f"{SAME}::test_equal_identifiers_are_one_person_however_they_are_spelled",),
+    ),
+    Mutant(
+        name="decimals-that-a-reader-rounds-are-told-apart",
+        trap=3,
+        file="src/discreet/engines/duckdb/scan.py",
+        old='            described[place] = (name, f"ROUNDED {type_}")\n',
+        new="            pass\n",
+        tests=(
+            f"{SAME}::test_identifiers_that_their_database_takes_for_equal_are_not_told_apart_by_spelling",
+        ),
+    ),
+    Mutant(
+        name="tables-are-joined-by-decimals-that-a-reader-rounds",
+        trap=3,
+        file="src/discreet/engines/sql/views.py",
+        old=" or MIXED_UP.fullmatch(name)",
+        new="",
+        tests=(f"{SAME}::test_tables_are_not_joined_by_what_mixes_people_up",),
+    ),
+    Mutant(
+        name="identifiers-that-do-not-fit-their-type-are-one-person",
+        trap=3,
+        file=DIALECT,
+        old="            raw = s.choose([(s.equal(_within_digits(raw, type_), raw), raw)], s.null())\n",
+        new="            raw = _within_digits(raw, type_)\n",
+        tests=(f"{SAME}::test_nobody_takes_the_place_of_whoever_goes",),
+    ),
+    Mutant(
+        name="identifiers-before-the-calendar-are-one-person",
+        trap=3,
+        file=DIALECT,
+        old="    return s.choose([(s.equal(first, moment), spelled)], ",
+        new="    return s.choose([(exp.Not(this=s.is_null(moment)), spelled)], ",
+        tests=(f"{SAME}::test_nobody_takes_the_place_of_whoever_goes",),
+    ),
+    Mutant(
+        name="moments-within-one-microsecond-are-one-person",
+        trap=3,
+        file="src/discreet/engines/pandas_columns.py",
+        old='    return f"{known.microseconds} us" if whole else None\n',
+        new='    return f"{known.microseconds} us"\n',
+        tests=(f"{SAME}::test_nobody_takes_the_place_of_whoever_goes",),
+    ),
+    Mutant(
+        name="long-doubles-that-lie-near-are-one-person",
+        trap=3,
+        file="src/discreet/engines/pandas_columns.py",
+        old='("f" if column is None else',
+        new="(() if column is None else",
+        tests=(f"{SAME}::test_nobody_takes_the_place_of_whoever_goes",),
+    ),
+    Mutant(
+        name="one-missing-value-spells-all-numbers-anew",
+        trap=36,
+        file="src/discreet/engines/pandas_columns.py",
+        old='"iuf" if isinstance(column, CategoryColumn)',
+        new="() if isinstance(column, CategoryColumn)",
+        tests=(f"{INFERRED}[a category of whole numbers]",),
+    ),
+    Mutant(
+        name="one-identifier-that-is-no-whole-number-spells-all-anew",
+        trap=36,
+        file="src/discreet/engines/pandas_columns.py",
+        old='("f" if column is None else',
+        new="(() if column is None else",
+        tests=(f"{INFERRED}[identifiers]",),
+    ),
+    Mutant(
+        name="moments-of-one-day-are-one-person",
+        trap=3,
+        file=ARROW,
+        old='    if name == "date64[ms]" and not exact:\n',
+        new='    if name == "date64[ms]":\n',
+        tests=(f"{SAME}::test_nobody_takes_the_place_of_whoever_goes",),
+    ),
+    Mutant(
+        name="a-number-of-too-many-digits-stops-a-run",
+        trap=33,
+        file="src/discreet/engines/pandas_columns.py",
+        old='    return f"{whole:x}/{part:x}"',
+        new='    return f"{whole}/{part}"',
+        tests=(f"{SAME}::test_nobody_takes_the_place_of_whoever_goes",),
     ),
     Mutant(
         name="decimals-that-lie-near-are-one-person",

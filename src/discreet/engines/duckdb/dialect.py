@@ -87,8 +87,9 @@ class DuckDBDialect(Dialect):
         return render(query)
 
     def field_type(self, type_name: str) -> FieldType:
+        plain = type_name.removesuffix(" COLLATE").removeprefix("ROUNDED ")
         for pattern, family in _FAMILIES:
-            if found := re.fullmatch(pattern, type_name.removesuffix(" COLLATE"), re.DOTALL):
+            if found := re.fullmatch(pattern, plain, re.DOTALL):
                 if family == "decimal":
                     return FieldType(family, int(found[1]), scale=int(found[2]))
                 digits = _DIGITS_OF_SINGLES if type_name == "FLOAT" else 0
@@ -109,7 +110,7 @@ class DuckDBDialect(Dialect):
 
     def identifier(self, raw: Sql, type_: FieldType) -> Sql:
         if type_.family == "decimal" and type_.digits > _DIGITS_OF_64_BITS:
-            raw = _within_digits(raw, type_)
+            raw = s.choose([(s.equal(_within_digits(raw, type_), raw), raw)], s.null())
         elif type_.family in ("float", "date"):
             raw = self.finite(raw)
         elif type_.family in ("timestamp", "coarse"):
@@ -279,7 +280,8 @@ def _within_digits(raw: Sql, type_: FieldType) -> Sql:
 
 
 def _spelled_moment(value: Sql) -> Sql:
-    """A timestamp that can be spelled: those before the calendar's first day stop a cast to text."""
+    """The text of a timestamp; its microseconds before the calendar's first day, which would stop the cast."""
     moment = s.call("epoch_us", value)  # null for an infinity
     first = s.call("greatest", moment, s.whole(_FIRST_MOMENT))
-    return s.choose([(s.is_null(moment), s.null())], s.call("make_timestamp", first))
+    spelled = s.try_cast(s.call("make_timestamp", first), "VARCHAR")
+    return s.choose([(s.equal(first, moment), spelled)], s.try_cast(moment, "VARCHAR"))

@@ -21,7 +21,7 @@ from discreet.engines.duckdb.session import Session
 from discreet.engines.duckdb.views import open_view
 from discreet.engines.passes import Grouping, alone, slots
 from discreet.engines.protocol import Counts, Progress
-from discreet.engines.sources import Source, csv_names, refuse_row_as_header
+from discreet.engines.sources import Source, csv_names
 from discreet.engines.sql import cells
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.engine import SqlEngine
@@ -54,10 +54,7 @@ def open_source(
 def describe_source(source: Source, csv: CsvOptions | None) -> list[tuple[str, str]]:
     """Names and logical types, from metadata alone; no types for CSV."""
     if source.format == "csv":
-        names = csv_names(source.files, csv or CsvOptions())
-        if csv is None:
-            refuse_row_as_header(names)
-        return [(name, "") for name in names]
+        return [(name, "") for name in csv_names(source.files, csv or CsvOptions())]
     session = Session(memory_limit="256MB", threads=1, progress=None)
     try:
         return [(column.name, column.type_name) for column in describe(session, source)]

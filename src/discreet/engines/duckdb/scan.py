@@ -182,7 +182,12 @@ class _ParquetHeader:
         """DuckDB's names and types of some columns, once nothing in them can stop a reader."""
         fields = tuple(self.described[column.place] for column in found)
         _refuse_json(found, fields)
-        _refuse_milliseconds(self.top_level, found)
+        if (name := _in_milliseconds(self.top_level, found)) is not None:
+            raise BadSource(
+                f"Column {name!r} holds timestamps in milliseconds, which DuckDB cannot read from Parquet "
+                "safely: one far value would stop the run. No row was read. Write it in microseconds, or, "
+                "if the table is no view and has no partitions, install discreet[arrow]."
+            )
         return fields
 
 
@@ -203,6 +208,10 @@ def _parquet_header(session: Session, files: Sequence[str]) -> _ParquetHeader:
             zip([*names, *partitions], described, strict=True)
         )
     ]
+    for place, (_, _, types) in enumerate(first):
+        name, type_ = described[place]  # of decimals of more than 38 digits, and of nanoseconds
+        if "INT96" in types or (type_ == "DOUBLE" and "BYTE_ARRAY" in types):
+            described[place] = (name, f"ROUNDED {type_}")
     return _ParquetHeader(table, columns, described, top_level)
 
 
@@ -266,18 +275,6 @@ def _in_milliseconds(
         if name in wanted and ("TIMESTAMP_MILLIS" in types or "MilliSeconds" in types):
             return name
     return None
-
-
-def _refuse_milliseconds(
-    top_level: Sequence[tuple[str, str, str]], found: Sequence[SourceColumn]
-) -> None:
-    name = _in_milliseconds(top_level, found)
-    if name is not None:
-        raise BadSource(
-            f"Column {name!r} holds timestamps in milliseconds, which DuckDB cannot read from Parquet "
-            "safely: one far value would stop the run. No row was read. Write it in microseconds, or, "
-            "if the table is no view and has no partitions, install discreet[arrow]."
-        )
 
 
 def _as_dataset(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+MIXED_UP = re.compile(r"citext|jsonb|.* collate( .*)?|ROUNDED .*", re.IGNORECASE | re.DOTALL)
+"""Types of which equal values are spelled differently, so that one person would be several, or different ones alike."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ computed twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -14,13 +13,11 @@ from sqlglot import exp
 from discreet.engines.sql import cells, units
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.dialect import Dialect
+from discreet.engines.sql.fields import MIXED_UP
 from discreet.engines.sql.syntax import Sql
 from discreet.errors import BadSource
 from discreet.schema.columns.column import Column
 from discreet.schema.schema import Schema
-
-_SPELLED_ANYHOW = re.compile(r"citext|jsonb|.* collate( .*)?", re.IGNORECASE | re.DOTALL)
-"""Types of which values are equal to their database and spelled differently: one person would be several."""
 
 
 class Layers:
@@ -48,7 +45,7 @@ class Layers:
                 f"Column {name!r} has a type that is not known. No row was read. Convert it first."
             )
         if schema.unit.identifier is not None and (
-            families[-1] == "unreadable" or _SPELLED_ANYHOW.fullmatch(fields[-1][1])
+            families[-1] == "unreadable" or MIXED_UP.fullmatch(fields[-1][1])
         ):
             raise BadSource(
                 f"The identifier {schema.unit.identifier!r} has a type or a collation that cannot tell people apart. "

@@ -13,6 +13,7 @@ from sqlglot import exp
 from discreet.engines.sources import SourceColumn, locate
 from discreet.engines.sql import syntax as s
 from discreet.engines.sql.dialect import Dialect
+from discreet.engines.sql.fields import MIXED_UP
 from discreet.engines.sql.syntax import Sql
 from discreet.errors import BadSource
 from discreet.schema.columns.column import folded
@@ -51,8 +52,9 @@ def joined(
         return s.name(_alias(column[0]), field)
 
     def compared(column: ViewColumn) -> Sql:
-        type_ = dialect.field_type(used[folded(column[0])][folded(column[1])][1])
-        if type_.family in ("unknown", "unreadable"):
+        name = used[folded(column[0])][folded(column[1])][1]
+        type_ = dialect.field_type(name)
+        if type_.family in ("unknown", "unreadable") or MIXED_UP.fullmatch(name):
             raise BadSource(
                 f"Column {column[1]!r} has a type that tables cannot be joined by. No row was read. "
                 "Make it a number or a text."

@@ -60,8 +60,8 @@ def _plain(value: Any) -> object:
             return None if instant == _NOT_A_TIME else Instant(instant)
         if kind.__name__ in ("ndarray", "timedelta64"):
             return None
-        item = value.item()
-        return _plain(float(item) if type(item) is kind else item)  # a long double is its own item
+        item = value.item()  # a long double is its own item
+        return _plain(Fraction(*item.as_integer_ratio()) if type(item) is kind else item)
     if bool(value != value):  # pandas.NaT is a datetime; pandas.NA raises here
         return None
     if isinstance(value, datetime):

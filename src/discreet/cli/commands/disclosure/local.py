@@ -168,16 +168,20 @@ def perturb(
       discreet local perturb people.csv --question smoker.json -o reports.parquet
     """
     from discreet.cli.files import refuse_overwriting
+    from discreet.engines.csv.answers import columns_of_lines
     from discreet.local.clients.perturbing import perturb as perturbed
     from discreet.local.question import Question
-    from discreet.plain_tables import read_columns, write_columns
+    from discreet.plain_tables import ARROW, PARQUET, read_columns, write_columns
 
     refuse_overwriting(output, force=force)
     question = Question.load(question_path)
     if (identifier is None) != (memory is None):
         raise click.UsageError("--memory and --identifier go together.")
     wanted = [column or question.name, *([] if identifier is None else [identifier])]
-    columns = read_columns(table, wanted=wanted)
+    if Path(table).suffix in (PARQUET, *ARROW):
+        columns = read_columns(table, wanted=wanted)
+    else:
+        columns = columns_of_lines(table, wanted)
     answers = columns[wanted[0]]
     if memory is None:
         reports = [_report_text(each) for each in perturbed(question, answers)]
