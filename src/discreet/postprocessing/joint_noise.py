@@ -139,11 +139,32 @@ def joint_ratio(
         x, y = -x, -y
     if not (math.isfinite(x) and math.isfinite(y)) or y == 0:
         return None
+    apart = _of_both(x, y, laws, parts, 1 - (1 - confidence) / 2)
+    if apart is not None and apart[0] == apart[1]:
+        return apart  # the noise of both is nearly always 0
     ratio = _Ratio(x, y, laws, parts, confidence)
     if y <= ratio.about([b for _, b in parts]):
         return None
-    ends = [ratio.end(side) for side in (-1.0, 1.0)]
-    return None if None in ends else (float(ends[0] or 0.0), float(ends[1] or 0.0))
+    low, high = (ratio.end(side) for side in (-1.0, 1.0))
+    return apart if low is None or high is None else (low, high)
+
+
+def _of_both(
+    x: float,
+    y: float,
+    laws: Sequence[NoiseLaw],
+    parts: Sequence[Sequence[Floats]],
+    confidence: Fraction,
+) -> tuple[float, float] | None:
+    """The ratios of numbers within the noise of x and of y > 0, each at `confidence`: a union bound. `None` where y may be 0."""
+    above, below = (
+        linear_half_width([(law, own[side]) for law, own in zip(laws, parts, strict=True)], confidence)
+        for side in (0, 1)
+    )
+    if y <= below:
+        return None
+    found = [top / bottom for top in (x - above, x + above) for bottom in (y - below, y + below)]
+    return min(found), max(found)
 
 
 class _Ratio:

@@ -212,15 +212,8 @@ class AggregateRewriter:
     def _fails(self, condition: Any) -> Any:
         """Where a condition is not true: false, or unknown because of a null."""
         exp = self.exp
-        no = exp.Not(this=exp.Paren(this=condition.copy()))
-        unknown = [
-            exp.Is(this=column.copy(), expression=exp.Null())
-            for column in {each.sql(): each for each in condition.find_all(exp.Column)}.values()
-            if not self._never_null(column)
-        ]
-        for each in unknown:
-            no = exp.Or(this=exp.Paren(this=no), expression=each)
-        return no
+        is_true = exp.Is(this=exp.Paren(this=condition.copy()), expression=exp.Boolean(this=True))
+        return exp.Not(this=is_true)
 
     def _never_null(self, column: Any) -> bool:
         try:

@@ -248,7 +248,10 @@ class ExpressionReader(CallReader):
                 Output("value", asked),
             ),
         )
-        return Lookup(by_group, tuple(Key(place) for place in range(width)))
+        found = Lookup(by_group, tuple(Key(place) for place in range(width)))
+        if type(node) is exp.Count:  # a group without values has none, which is a number of them
+            return Call("coalesce", (found, Literal(0)))
+        return found
 
     def _persons(self, condition: Any, scope: Scope) -> Expression:
         """COUNT(DISTINCT identifier) of a release, which counts rows: the same where a person has one."""
