@@ -253,6 +253,13 @@ def key_size(key: Key, schema: Schema) -> int:
     return schema.column(key).cells if isinstance(key, str) else key.bins.size
 
 
+def is_of_values(key: Key, code: int, schema: Schema) -> bool:
+    """Whether a group is of declared values: not of nulls, nor of undeclared values."""
+    if isinstance(key, ComputedKey):
+        return code != key.other and key.values[code] is not None
+    return code < schema.column(key).value_cells
+
+
 def key_label(key: Key, code: int, schema: Schema) -> str:
     return schema.column(key).label(code) if isinstance(key, str) else key.label(code)
 

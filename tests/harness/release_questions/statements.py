@@ -18,6 +18,8 @@ class Statement:
     numbers: tuple[str, ...]
     """How each number after the keys was written."""
     is_ordered: bool = False
+    computed: str = ""
+    """The computed keys: a release puts all undeclared values into one group."""
     chooses: bool = False
     """Whether HAVING or LIMIT leaves groups out."""
 
@@ -53,7 +55,8 @@ class Statements:
         sql = f"SELECT {', '.join(shown)} FROM {table}{where}{by}{having}{order}{limit}"
         if 0.06 <= shape < 0.1:
             sql = f"WITH r AS ({sql}) SELECT * FROM r"
-        return Statement(sql, len(keys), numbers, bool(order), bool(having or limit))
+        computed = " ".join(key for key in keys if not key.startswith("⟨"))
+        return Statement(sql, len(keys), numbers, bool(order), computed, bool(having or limit))
 
     def _keys(self) -> list[str]:
         random, conditions = self._random, self._conditions
@@ -105,7 +108,10 @@ class Statements:
             f"count(CASE WHEN {conditions.condition(1)} THEN 1 END)",
             f"sum(CASE WHEN {conditions.condition(1)} THEN 1 ELSE 0 END)",
             f"count_if({conditions.condition(0)})",
-            f"count(DISTINCT «{name}»){filtered}",
+            f"sum(CASE WHEN {conditions.condition(1)} THEN 1 WHEN {conditions.condition(0)} THEN 3 ELSE 2 END)",
+            f"avg(CASE WHEN {conditions.condition(1)} THEN 1 ELSE 0 END)",
+            f"count(CASE WHEN {conditions.condition(0)} THEN NULL ELSE 1 END)",
+            f"count(DISTINCT ⟨{name}⟩){filtered}",
         ]
         if numeric:
             own = pick(numeric)
@@ -119,7 +125,7 @@ class Statements:
             ]
         if ordered:
             own = pick(ordered)
-            q = pick(["0", "0.1", "0.25", "0.5", "0.9", "1"])
+            q = pick(["0.1", "0.25", "0.5", "0.9"])
             options += [
                 f"percentile_disc({q}) WITHIN GROUP (ORDER BY ‹{own}›){filtered}",
                 f"quantile_disc(‹{own}›, {q}){filtered}",

@@ -84,7 +84,7 @@ def _columns(random: Random, exact: bool) -> tuple[dict[str, dict[str, str]], li
     for name, values in NAMED.items():
         listed = ", ".join(f'"{each}"' for each in values)
         palette[name] = {"kind": '"category"', "values": f"[{listed}]", **policies(False)}
-        if chance() < 0.2:
+        if chance() < 0.2 and not exact:
             palette[name]["other"] = "false"
     palette["ok"] = {"kind": '"boolean"', **policies(False)}
     palette["kids"] = {"kind": '"integer"', "range": pick(["[0, 4]", "[-3, 2]"]), **policies(True)}

@@ -8,6 +8,7 @@ add, which is null without a value cell, and the name of its cell, for groups.
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -72,15 +73,19 @@ class Truth:
         except (duckdb.Error, OverflowError):
             return None
 
-    def row_sets(self, used: set[str], classes: Sequence[set[str]]) -> list[set[str]]:
+    def row_sets(self) -> list[set[str]]:
         """Sets of columns whose rows an answer may be about, where the schema leaves rows out."""
-        leaving = {name for name, kept in self._table.kept.items() if not all(kept)}
-        asked = [used, *(used | each for each in classes), used.union(*classes)]
-        found: list[set[str]] = []
-        for each in asked:
-            if each & leaving not in found:
-                found.append(each & leaving)
-        return found
+        leaving = sorted(name for name, kept in self._table.kept.items() if not all(kept))
+        return [set(each) for size in range(len(leaving), -1, -1) for each in combinations(leaving, size)]
+
+    def has_others(self, names: Iterable[str]) -> bool:
+        """Whether some rows have a value of one of these columns that the schema does not declare."""
+        columns = [self._table.schema.column(name) for name in names]
+        return any(
+            column.has_other and column.code_of(row[column.name]) == column.other_cell
+            for column in columns
+            for row in self._table.rows
+        )
 
 
 def _arrays(schema: Schema, column: Column, values: Sequence[Any]) -> dict[str, pyarrow.Array]:

@@ -47,13 +47,16 @@ def some_classes(random: Random, schema: Schema) -> Wanted:
             continue
         if named and random.random() < 0.6:
             algorithms[text] = random.choice(named)
-    columns = tuple(
-        frozenset(name for name in schema.names if quoted(name) in text)
-        if "(" in text and not text.split("(")[1][0].isdigit()
-        else frozenset(schema.names)
-        for text in chosen
-    )
+    columns = tuple(each for text in chosen for each in _sets(text, schema))
     return Wanted(tuple(chosen), algorithms, _budget(random), columns)
+
+
+def _sets(text: str, schema: Schema) -> list[frozenset[str]]:
+    """The columns that a class has together."""
+    degree = text[-2]
+    if degree.isdigit() and text[-3] == "(":
+        return [frozenset(each) for each in combinations(schema.names, int(degree))]
+    return [frozenset(name for name in schema.names if name in text)]
 
 
 def _budget(random: Random) -> Budget:

@@ -22,6 +22,7 @@ from discreet.questions.expression_bounds import expression_bounds, over_clamped
 from discreet.questions.question import middle_of
 from discreet.questions.reading.expressions import ExpressionReader
 from discreet.schema import Column, Schema
+from discreet.schema.columns.column import keeps_every_row
 
 Measured = Callable[[Any, Any], Expression]
 """A plain aggregate over the rows that meet a condition (`None`: all of them)."""
@@ -132,6 +133,8 @@ class AggregateRewriter:
             columns = list(inside.find_all(exp.Column))
             never = all(self._never_null(each) for each in columns)
             counted = self.rows(condition if never else self.both(condition, known))
+            if self._leaves_rows_out(columns):
+                counted = _total([met, self.rows(self.both(condition, exp.Not(this=exp.Paren(this=inside.copy()))))])
             return _mean_of(Call("/", (met, counted)), [0, 1])
         branches = self._branches(inside)
         if branches is not None and (self._splits or self._are_counts(branches)):
@@ -163,7 +166,8 @@ class AggregateRewriter:
         if not is_mean:
             return total
         constants = [self._constant(value) for _, value in valued]
-        if len(valued) == len(branches):
+        columns = [each for met, _ in branches for each in met.find_all(exp.Column)]
+        if len(valued) == len(branches) and not self._leaves_rows_out(columns):
             return _mean_of(Call("/", (total, self.rows(condition))), constants)
         counted = _total([self.rows(self.both(condition, met)) for met, _ in valued])
         return _mean_of(Call("/", (total, counted)), constants)
@@ -214,6 +218,13 @@ class AggregateRewriter:
         exp = self.exp
         is_true = exp.Is(this=exp.Paren(this=condition.copy()), expression=exp.Boolean(this=True))
         return exp.Not(this=is_true)
+
+    def _leaves_rows_out(self, columns: Sequence[Any]) -> bool:
+        """Whether rows may have no cell in a column, so that counts with and without it are about different rows."""
+        try:
+            return not all(keeps_every_row(self._schema.column(each.name)) for each in columns)
+        except BadInput:
+            return False
 
     def _never_null(self, column: Any) -> bool:
         try:

@@ -18,7 +18,7 @@ from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value
 from discreet.postprocessing.working.frames import Frame
 from discreet.questions.cells.values import cell_value
 from discreet.questions.expressions import Expression
-from discreet.questions.keys import Key, key_size, possible_groups
+from discreet.questions.keys import Key, is_of_values, key_name, key_size, possible_groups
 from discreet.schema import Schema
 
 MOST_DECLARED = 1_000_000
@@ -109,29 +109,47 @@ class MeasuredGroups:
 
         All have the statement's WHERE, so a group that another condition takes away has rows in it all the same.
         """
+        width = len(source.keys)
+        pairs = zip(source.questions, source.axes, strict=True)
+        full = [question for question, own in pairs if len(own) == width]
         if not self._discovered.isdisjoint(source.keys):
             return codes
-        found = {tuple(row) for row in codes.tolist()}
+        found = set(map(tuple, codes.tolist()))
         every = set(found)
-        whole = range(len(source.keys))
-        full = [q for q, own in zip(source.questions, source.axes, strict=True) if len(own) == len(whole)]
         for question in full:
             other = self._answered(question, 0)
-            every.update(map(tuple, other.codes[:, [other.groups.index(k) for k in source.keys]].tolist()))
+            axes = [other.groups.index(key) for key in source.keys]
+            every.update(map(tuple, other.codes[:, axes].tolist()))
         if source.condition is not None and self._questions:
-            every |= self._ruled_out(source.condition, full)
-        return codes if every == found else np.array(sorted(every), dtype=np.int64).reshape(-1, len(whole))
+            every |= self._ruled_out(source, source.condition, full)
+        if every == found:
+            return codes
+        return np.array(sorted(every), dtype=np.int64).reshape(-1, width)
 
-    def _ruled_out(self, where: Expression, questions: Sequence[int]) -> set[tuple[int, ...]]:
-        """The groups that WHERE leaves rows in, and none of the questions does, by the schema."""
+    def _ruled_out(
+        self, source: Measured, where: Expression, questions: Sequence[int]
+    ) -> set[tuple[int, ...]]:
+        """The groups that WHERE leaves rows in, and none of the questions does, by the schema.
+
+        A question lists all groups of values that its conditions leave. Nulls and values outside the domain may be
+        missing in it for another reason: the release did not count them.
+        """
         asked = [self._questions[each] for each in questions]
         keys: Sequence[Key] = asked[0].group_by
         if prod(key_size(key, self._schema) for key in keys) > MOST_RULED_OUT:
             return set()
         found = set(possible_groups(keys, where, self._schema))
+        open_groups: set[tuple[int, ...]] = set()
         for each in asked:
-            found.difference_update(possible_groups(keys, each.condition, self._schema, raw=False))
-        return found
+            open_groups.update(possible_groups(keys, each.condition, self._schema, raw=False))
+        names = [key_name(key) for key in keys]
+        axes = [names.index(key) for key in source.keys]
+        return {
+            tuple(row[axis] for axis in axes)
+            for row in found
+            if row not in open_groups
+            or all(is_of_values(key, code, self._schema) for key, code in zip(keys, row, strict=True))
+        }
 
     def _numbers(self, question: int, place: int, rows: Places) -> Numbers:
         """An aggregate's answers at every level; estimates are those of the first.

@@ -22,7 +22,7 @@ from discreet.families.ranges.answer.ranges import WHOLE_NOTE, bounded
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.answer.evidence import Evidence
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
-from discreet.questions.conditions import asks_for_a_value, both, columns_named
+from discreet.questions.conditions import asks_for_a_value, both, columns_named, opposite
 from discreet.questions.expressions import Call, Expression
 from discreet.schema import OrderedColumn, Schema
 
@@ -161,8 +161,17 @@ def _halves(condition: Expression, measured: GroupedRanges) -> tuple[Expression,
 
 
 def _parts(condition: Expression) -> list[Expression]:
-    if isinstance(condition, Call) and condition.name == "and":
+    """What must hold together, however it is written: NOT (a OR b) is both NOT a and NOT b."""
+    if not isinstance(condition, Call):
+        return [condition]
+    if condition.name == "and":
         return [inner for part in condition.arguments for inner in _parts(part)]
+    if condition.name == "not":
+        (negated,) = condition.arguments
+        if isinstance(negated, Call) and negated.name == "not":
+            return _parts(negated.arguments[0])
+        if isinstance(negated, Call) and negated.name == "or":
+            return [inner for part in negated.arguments for inner in _parts(opposite(part))]
     return [condition]
 
 
