@@ -208,16 +208,20 @@ class _Ratio:
         length = max(length, 1e-12 * max(1.0, abs(middle)))
         for _ in range(TRIES):
             length *= 1 + CLOSE
-            if self._is_left_out_beyond(middle + side * length, side, length):
-                return middle + side * length
+            end = middle + side * length
+            # Long stretches first: where noise is small or nearly always 0, short ones would never reach the end.
+            if self._is_left_out_beyond(end, side, CLOSE * max(length, abs(end))) or (
+                self._first and self._is_left_out_beyond(end, side, CLOSE * length)
+            ):
+                return end
         return None
 
     def _at(self, r: float) -> list[Floats]:
         return [np.asarray(a - r * b) for a, b in self._parts]
 
-    def _is_left_out_beyond(self, start: float, side: float, length: float) -> bool:
-        """Whether no ratio from `start` on is in the interval: stretch by stretch, and then all the rest."""
-        here, step = start, CLOSE * length
+    def _is_left_out_beyond(self, start: float, side: float, step: float) -> bool:
+        """Whether no ratio from `start` on is in the interval: stretch by stretch, the first of length `step`, and then all the rest."""
+        here = start
         for _ in range(60):
             if self._is_left_out_forever(here):
                 return True

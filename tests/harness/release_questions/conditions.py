@@ -142,8 +142,8 @@ class Conditions:
                 f"trim(«{name}») = 'red'",
                 f"length(«{name}») {pick(_SIGNS)} {pick('0136')}",
                 f"substr(«{name}», 1, 1) = {pick(['S', 'r', 'f', '東'])!r}",
-                f"starts_with(«{name}», 'S')",
-                f"contains(«{name}», 'r')",
+                f"starts_with(‹{name}›, 'S')",  # null for undeclared values, as documented
+                f"contains(‹{name}›, 'r')",
                 f"coalesce(«{name}», 'f') = 'f'",
                 f"«{name}» || '!' = 'f!'",
                 f"«{name}» {pick(['<', '>='])} {literal()}",

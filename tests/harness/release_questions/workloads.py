@@ -68,9 +68,9 @@ def _texts(random: Random, schema: Schema) -> list[str]:
     ordered = [quoted(column.name) for column in schema.columns if column.is_ordered]
     small = [quoted(column.name) for column in schema.columns if column.cells <= 200]
     summed = [quoted(column.name) for column in schema.columns if column.kind in ("integer", "number", "boolean")]
-    found = ["marginals(1)", "marginals(2)", "marginals(2)", "parities(2)"]
+    found = ["marginals(1)", *["marginals(2)"] * 4, "parities(2)"]
     if len(names) > 2:
-        found.append("marginals(3)")
+        found += ["marginals(3)"] * 2
     found += [f"marginals({', '.join(random.sample(small, min(len(small), 3)))})"] * 2 if small else []
     found += [f"histogram({name})" for name in small[:2]]
     for one, two in list(combinations(small, 2))[:2]:
