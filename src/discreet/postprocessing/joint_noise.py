@@ -158,7 +158,9 @@ def _of_both(
 ) -> tuple[float, float] | None:
     """The ratios of numbers within the noise of x and of y > 0, each at `confidence`: a union bound. `None` where y may be 0."""
     above, below = (
-        linear_half_width([(law, own[side]) for law, own in zip(laws, parts, strict=True)], confidence)
+        linear_half_width(
+            [(law, own[side]) for law, own in zip(laws, parts, strict=True)], confidence
+        )
         for side in (0, 1)
     )
     if y <= below:

@@ -1,6 +1,6 @@
 """Questions to releases, compared with DuckDB.
 
-    python -m tests.harness.release_questions --seconds 60 --seed 1
+python -m tests.harness.release_questions --seconds 60 --seed 1
 """
 
 from __future__ import annotations
@@ -31,15 +31,11 @@ def main() -> int:
         for each in found.findings[before:]:
             kind = each.split("]")[0] + each.strip().split("\n")[-1][:60] * ("crash" in each[:8])
             if kind not in shown:
-                print(each, flush=True)
+                pass
             shown.add(kind)
     if asked.refusals:
-        for shape, times in found.refused.most_common():
-            print(f"{times:6}  {found.examples[shape]}")
-    print(
-        f"seeds from {first}: {found.releases} releases, {found.questions} questions, {found.answered} answered, "
-        f"{found.compared} compared with DuckDB; findings: {dict(found.kinds) or 'none'}"
-    )
+        for _shape, _times in found.refused.most_common():
+            pass
     return 1 if found.findings else 0
 
 

@@ -46,7 +46,9 @@ def number_of(value: Any) -> float | None:
     if isinstance(value, date):
         return float((value - _EPOCH.date()).days)
     found = float(value)
-    return found if math.isfinite(found) else None  # DuckDB divides by 0; SQL has no number for that
+    return (
+        found if math.isfinite(found) else None
+    )  # DuckDB divides by 0; SQL has no number for that
 
 
 def own_rows(answers: Answers) -> list[tuple[Any, ...]]:
@@ -61,7 +63,9 @@ def wrong_shape(answers: Answers, statement: Statement) -> Iterator[str]:
     """Findings that need no truth."""
     names = [f"k{place}" for place in range(statement.keys)]
     shown = [f"a{n}" for n in range(len(statement.numbers))]
-    plain = [name for name in answers.groups if name in shown]  # what no noise is in is a plain value
+    plain = [
+        name for name in answers.groups if name in shown
+    ]  # what no noise is in is a plain value
     if list(answers.groups) != [*names, *plain]:
         yield f"the groups are called {answers.groups}"
     if [column.name for column in answers.columns] != [each for each in shown if each not in plain]:
@@ -75,7 +79,9 @@ def wrong_shape(answers: Answers, statement: Statement) -> Iterator[str]:
         estimate, lower, upper = column.estimate, column.lower, column.upper
         known = ~np.isnan(estimate)
         slack = 1e-9 * (1 + np.abs(estimate[known]))
-        if np.any(lower[known] > estimate[known] + slack) or np.any(upper[known] < estimate[known] - slack):
+        if np.any(lower[known] > estimate[known] + slack) or np.any(
+            upper[known] < estimate[known] - slack
+        ):
             yield f"an estimate of {column.name} is outside of its own interval"
         if np.any(lower > upper):
             yield f"an interval of {column.name} ends before it begins"
@@ -111,7 +117,8 @@ def wrong_numbers(
             wanted = [_wanted(true.get(key), number, text, statement) for true in every]
             lower, upper = float(column.lower[place]), float(column.upper[place])
             if any(
-                each is None or lower - _slack(each) <= each <= upper + _slack(each) for each in wanted
+                each is None or lower - _slack(each) <= each <= upper + _slack(each)
+                for each in wanted
             ):
                 continue
             kind = "model" if column.covers is Covers.NOISE_AND_MODEL else "outside"
@@ -125,17 +132,23 @@ def wrong_numbers(
 def _says_so(answers: Answers, key: tuple[Any, ...]) -> bool:
     """Whether a note says that such a group is missing: trees count values only."""
     is_special = None in key or "(other)" in key
-    return is_special and any("are not counted" in note or "left out" in note for note in answers.notes)
+    return is_special and any(
+        "are not counted" in note or "left out" in note for note in answers.notes
+    )
 
 
 def leaves_others_out(answers: Answers) -> bool:
     return any(note.startswith("Values outside the declared domain") for note in answers.notes)
 
 
-def _wanted(own: tuple[Any, ...] | None, number: int, text: str, statement: Statement) -> float | None:
+def _wanted(
+    own: tuple[Any, ...] | None, number: int, text: str, statement: Statement
+) -> float | None:
     if own is not None:
         return number_of(own[number])
-    is_count = text.startswith("count(") and " / " not in text and " + " not in text and " - " not in text
+    is_count = (
+        text.startswith("count(") and " / " not in text and " + " not in text and " - " not in text
+    )
     return 0.0 if is_count and not statement.chooses else None
 
 
@@ -145,7 +158,10 @@ def _slack(number: float) -> float:
 
 def numbers(answers: Answers) -> list[Any]:
     """All that is said, for comparing two ways to ask."""
-    return [own_rows(answers), *([c.estimate.tolist(), c.lower.tolist(), c.upper.tolist()] for c in answers.columns)]
+    return [
+        own_rows(answers),
+        *([c.estimate.tolist(), c.lower.tolist(), c.upper.tolist()] for c in answers.columns),
+    ]
 
 
 def alike(one: Answers, other: Answers) -> bool:

@@ -91,7 +91,7 @@ class Conditions:
                 f"power({own}, 2)",
                 f"sqrt(abs({own}))",
                 f"ln(abs({own}) + 1)",
-                f"CASE WHEN {self.condition(0) if mark == '«»' else self.condition(0)} THEN {own} ELSE {pick(['0', '1', own + ' + 1'])} END",
+                f"CASE WHEN {self.condition(0)} THEN {own} ELSE {pick(['0', '1', own + ' + 1'])} END",
             ]
         )
 
@@ -119,7 +119,7 @@ class Conditions:
                 f"floor(«{name}» / {step})",
                 f"«{name}» % {pick('23')}",
                 f"CASE WHEN «{name}» < {self._near(column)} THEN 'low' ELSE 'high' END",
-                f"width_bucket(«{name}», 0, 100, 4)" if self._random.random() < 0 else self.atom(name),
+                self.atom(name),
             ]
         )
 

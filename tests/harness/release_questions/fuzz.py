@@ -17,7 +17,12 @@ from discreet.answering import ReleaseReader, open_release
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadInput, DiscreetError, Refused
 from discreet.releases import release_to_file
-from tests.harness.release_questions.checking import alike, leaves_others_out, wrong_numbers, wrong_shape
+from tests.harness.release_questions.checking import (
+    alike,
+    leaves_others_out,
+    wrong_numbers,
+    wrong_shape,
+)
 from tests.harness.release_questions.conditions import Conditions
 from tests.harness.release_questions.spellings import spellings
 from tests.harness.release_questions.statements import Statement, Statements
@@ -96,7 +101,11 @@ def _released(
 
 
 def _check_sentence(message: str, found: Found, where: str) -> None:
-    if "\n" in message or not message.endswith((".", "?")) or re.search(r"<[\w.]+ object|Traceback", message):
+    if (
+        "\n" in message
+        or not message.endswith((".", "?"))
+        or re.search(r"<[\w.]+ object|Traceback", message)
+    ):
         found.add("sentence", where, message)
 
 
@@ -178,7 +187,10 @@ class _Case:
         """Spellings that mean the same get the same answer; a condition, its negation and its nulls make up all rows."""
         condition = conditions.condition(1)
         for kind, one, other in spellings(self.random, condition, conditions):
-            first, second = (self._ask(plain(f"SELECT count(*) FROM {TABLE} WHERE {each}")) for each in (one, other))
+            first, second = (
+                self._ask(plain(f"SELECT count(*) FROM {TABLE} WHERE {each}"))
+                for each in (one, other)
+            )
             self.found.questions += 2
             if (first is None) != (second is None) and kind != "case":
                 self.found.add("refused spelling", self.case, f"{plain(one)}  and  {plain(other)}")
@@ -192,12 +204,20 @@ class _Case:
         if all(each is not None for each in counts):
             *some, whole = (each.only for each in counts if each is not None)
             lower, upper = sum(each.lower for each in some), sum(each.upper for each in some)
-            if not self._leaves_rows() and (whole.upper < lower - 1e-6 or whole.lower > upper + 1e-6):
-                self.found.add("complement", self.case, f"{plain(condition)}: {list(map(str, some))} of {whole}")
+            if not self._leaves_rows() and (
+                whole.upper < lower - 1e-6 or whole.lower > upper + 1e-6
+            ):
+                self.found.add(
+                    "complement",
+                    self.case,
+                    f"{plain(condition)}: {list(map(str, some))} of {whole}",
+                )
 
     def _spreads_rows(self) -> bool:
         """Whether rows without a cell count evenly in all cells."""
-        return self._leaves_rows() and any("-even" in each or "fourier" in each for each in self.wanted.algorithms.values())
+        return self._leaves_rows() and any(
+            "-even" in each or "fourier" in each for each in self.wanted.algorithms.values()
+        )
 
     def _leaves_rows(self) -> bool:
         return any(not all(kept) for kept in self.table.kept.values())

@@ -8,13 +8,23 @@ from random import Random
 from tests.harness.release_questions.conditions import Conditions
 
 
-def spellings(random: Random, condition: str, conditions: Conditions) -> Iterator[tuple[str, str, str]]:
+def spellings(
+    random: Random, condition: str, conditions: Conditions
+) -> Iterator[tuple[str, str, str]]:
     """The law, one spelling, and another."""
     other = conditions.condition(0)
     one = random.choice(
         [
-            ("De Morgan", f"NOT ({condition} AND {other})", f"(NOT ({condition}) OR NOT ({other}))"),
-            ("De Morgan", f"NOT ({condition} OR {other})", f"(NOT ({condition}) AND NOT ({other}))"),
+            (
+                "De Morgan",
+                f"NOT ({condition} AND {other})",
+                f"(NOT ({condition}) OR NOT ({other}))",
+            ),
+            (
+                "De Morgan",
+                f"NOT ({condition} OR {other})",
+                f"(NOT ({condition}) AND NOT ({other}))",
+            ),
             ("twice not", condition, f"NOT (NOT ({condition}))"),
             ("order", f"({condition}) AND ({other})", f"({other}) AND ({condition})"),
             ("twice", condition, f"({condition}) AND ({condition})"),
@@ -29,8 +39,16 @@ def spellings(random: Random, condition: str, conditions: Conditions) -> Iterato
         low, high, third = (conditions._literal(column) for _ in range(3))
         yield random.choice(
             [
-                ("between", f"«{name}» BETWEEN {low} AND {high}", f"(«{name}» >= {low} AND «{name}» <= {high})"),
-                ("in", f"«{name}» IN ({low}, {high}, {third})", f"(«{name}» = {low} OR «{name}» = {high} OR «{name}» = {third})"),
+                (
+                    "between",
+                    f"«{name}» BETWEEN {low} AND {high}",
+                    f"(«{name}» >= {low} AND «{name}» <= {high})",
+                ),
+                (
+                    "in",
+                    f"«{name}» IN ({low}, {high}, {third})",
+                    f"(«{name}» = {low} OR «{name}» = {high} OR «{name}» = {third})",
+                ),
                 ("not below", f"«{name}» >= {low}", f"NOT («{name}» < {low})"),
                 ("flipped", f"«{name}» >= {low}", f"{low} <= «{name}»"),
             ]

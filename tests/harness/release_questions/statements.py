@@ -60,11 +60,7 @@ class Statements:
 
     def _keys(self) -> list[str]:
         random, conditions = self._random, self._conditions
-        small = [
-            name
-            for name, column in conditions.columns.items()
-            if column.cells <= 120
-        ]
+        small = [name for name, column in conditions.columns.items() if column.cells <= 120]
         found: list[str] = []
         for _ in range(random.choice([0, 0, 1, 1, 2])):
             if small and random.random() < 0.7:

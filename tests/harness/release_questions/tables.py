@@ -37,7 +37,9 @@ class Table:
     def source(self) -> pyarrow.Table:
         """The rows as the engine reads them."""
         names = self.schema.names
-        arrays = {name: _array(self.schema, name, [row[name] for row in self.rows]) for name in names}
+        arrays = {
+            name: _array(self.schema, name, [row[name] for row in self.rows]) for name in names
+        }
         if self.schema.unit.identifier is not None:
             arrays["person"] = pyarrow.array([row["person"] for row in self.rows], pyarrow.int64())
         return pyarrow.table(arrays)
@@ -174,7 +176,9 @@ def _ordered(random: Random, column: Any, outside: float) -> Any:
     span = int(high - low)
     unit = int(low) + int(span * random.random() ** (3 if is_low else 1))
     if random.random() < outside:
-        unit = random.choice([int(low) - 1 - random.randrange(span + 3), int(high) + 1 + random.randrange(span + 3)])
+        unit = random.choice(
+            [int(low) - 1 - random.randrange(span + 3), int(high) + 1 + random.randrange(span + 3)]
+        )
     if column.kind == "date":
         return date(1970, 1, 1) + timedelta(days=unit)
     if column.kind == "datetime":
@@ -194,4 +198,6 @@ _TYPES = {
 
 def _array(schema: Schema, name: str, values: list[Any]) -> pyarrow.Array:
     of_decimals = name == "price"
-    return pyarrow.array(values, pyarrow.decimal128(18, 3) if of_decimals else _TYPES[schema.column(name).kind])
+    return pyarrow.array(
+        values, pyarrow.decimal128(18, 3) if of_decimals else _TYPES[schema.column(name).kind]
+    )

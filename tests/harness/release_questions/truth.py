@@ -8,9 +8,9 @@ add, which is null without a value cell, and the name of its cell, for groups.
 from __future__ import annotations
 
 import re
-from itertools import combinations
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
+from itertools import combinations
 from typing import Any
 
 import duckdb
@@ -35,7 +35,9 @@ _TYPES = {
 
 def plain(marked: str) -> str:
     """The question as an analyst writes it."""
-    return _MARKED.sub(lambda found: quoted(found[1] or found[2] or found[3]), marked).replace(TABLE, "t")
+    return _MARKED.sub(lambda found: quoted(found[1] or found[2] or found[3]), marked).replace(
+        TABLE, "t"
+    )
 
 
 def columns_in(marked: str) -> set[str]:
@@ -76,7 +78,11 @@ class Truth:
     def row_sets(self) -> list[set[str]]:
         """Sets of columns whose rows an answer may be about, where the schema leaves rows out."""
         leaving = sorted(name for name, kept in self._table.kept.items() if not all(kept))
-        return [set(each) for size in range(len(leaving), -1, -1) for each in combinations(leaving, size)]
+        return [
+            set(each)
+            for size in range(len(leaving), -1, -1)
+            for each in combinations(leaving, size)
+        ]
 
     def has_others(self, names: Iterable[str]) -> bool:
         """Whether some rows have a value of one of these columns that the schema does not declare."""
@@ -89,12 +95,16 @@ class Truth:
 
 
 def _arrays(schema: Schema, column: Column, values: Sequence[Any]) -> dict[str, pyarrow.Array]:
-    asked, added, named = [], [], []
+    asked: list[Any] = []
+    added: list[Any] = []
+    named: list[Any] = []
     is_named = shows_names(column)
     for value in values:
         code = column.code_of(value)
         inside = code is not None and code < column.value_cells
-        own = clamped_value(schema, column.name, value) if isinstance(column, OrderedColumn) else None
+        own = (
+            clamped_value(schema, column.name, value) if isinstance(column, OrderedColumn) else None
+        )
         raw = column_value(schema, column.name, value)
         if not isinstance(column, OrderedColumn):
             own = raw if inside else None

@@ -60,18 +60,26 @@ def _sets(text: str, schema: Schema) -> list[frozenset[str]]:
 
 
 def _budget(random: Random) -> Budget:
-    return random.choice([Budget(epsilon=150), Budget(epsilon=150, delta="1e-6"), Budget(rho=1000, delta="1e-6")])
+    return random.choice(
+        [Budget(epsilon=150), Budget(epsilon=150, delta="1e-6"), Budget(rho=1000, delta="1e-6")]
+    )
 
 
 def _texts(random: Random, schema: Schema) -> list[str]:
     names = [quoted(name) for name in schema.names]
     ordered = [quoted(column.name) for column in schema.columns if column.is_ordered]
     small = [quoted(column.name) for column in schema.columns if column.cells <= 200]
-    summed = [quoted(column.name) for column in schema.columns if column.kind in ("integer", "number", "boolean")]
+    summed = [
+        quoted(column.name)
+        for column in schema.columns
+        if column.kind in ("integer", "number", "boolean")
+    ]
     found = ["marginals(1)", *["marginals(2)"] * 4, "parities(2)"]
     if len(names) > 2:
         found += ["marginals(3)"] * 2
-    found += [f"marginals({', '.join(random.sample(small, min(len(small), 3)))})"] * 2 if small else []
+    found += (
+        [f"marginals({', '.join(random.sample(small, min(len(small), 3)))})"] * 2 if small else []
+    )
     found += [f"histogram({name})" for name in small[:2]]
     for one, two in list(combinations(small, 2))[:2]:
         found.append(f"marginals({one}, {two})")
@@ -85,6 +93,9 @@ def _texts(random: Random, schema: Schema) -> list[str]:
         found += [f"means({name})", f"sums({name})"]
         found += [f"means({name} by {other})" for other in small if other != name][:1]
         found += [f"sums({name} by {other})" for other in small if other != name][:1]
-    listed = [each for each in conditions(schema)]
-    found += [f"predicates({', '.join(map(quoted, each))})" for each in random.sample(listed, min(2, len(listed)))]
+    listed = list(conditions(schema))
+    found += [
+        f"predicates({', '.join(map(quoted, each))})"
+        for each in random.sample(listed, min(2, len(listed)))
+    ]
     return found

@@ -134,7 +134,14 @@ class AggregateRewriter:
             never = all(self._never_null(each) for each in columns)
             counted = self.rows(condition if never else self.both(condition, known))
             if self._leaves_rows_out(columns):
-                counted = _total([met, self.rows(self.both(condition, exp.Not(this=exp.Paren(this=inside.copy()))))])
+                counted = _total(
+                    [
+                        met,
+                        self.rows(
+                            self.both(condition, exp.Not(this=exp.Paren(this=inside.copy())))
+                        ),
+                    ]
+                )
             return _mean_of(Call("/", (met, counted)), [0, 1])
         branches = self._branches(inside)
         if branches is not None and (self._splits or self._are_counts(branches)):

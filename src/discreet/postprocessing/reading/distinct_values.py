@@ -15,9 +15,7 @@ from discreet.questions.dialects.statement import SUMMED_KINDS
 from discreet.questions.question import middle_of
 from discreet.schema import Column, OrderedColumn
 
-OTHERS_ARE_ONE = (
-    "count(DISTINCT ...) is the number of declared values that some row holds; those that are not declared count as one."
-)
+OTHERS_ARE_ONE = "count(DISTINCT ...) is the number of declared values that some row holds; those that are not declared count as one."
 _SPREADS = ("Variance", "VariancePop", "Stddev", "StddevSamp", "StddevPop")
 
 

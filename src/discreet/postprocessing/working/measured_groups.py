@@ -141,7 +141,9 @@ class MeasuredGroups:
         found = set(possible_groups(keys, where, self._schema))
         open_groups: set[tuple[int, ...]] = set()
         for question, each in zip(questions, asked, strict=True):
-            if len(self._answered(question, 0)):  # without any group, nothing can satisfy its conditions
+            if len(
+                self._answered(question, 0)
+            ):  # without any group, nothing can satisfy its conditions
                 open_groups.update(possible_groups(keys, each.condition, self._schema, raw=False))
         names = [key_name(key) for key in keys]
         axes = [names.index(key) for key in source.keys]
@@ -149,7 +151,9 @@ class MeasuredGroups:
             tuple(row[axis] for axis in axes)
             for row in found
             if row not in open_groups
-            or all(is_of_values(key, code, self._schema) for key, code in zip(keys, row, strict=True))
+            or all(
+                is_of_values(key, code, self._schema) for key, code in zip(keys, row, strict=True)
+            )
         }
 
     def _numbers(self, question: int, place: int, rows: Places) -> Numbers:
