@@ -139,3 +139,11 @@ def test_a_mean_of_a_case_is_about_the_rows_that_its_conditions_are_about(tmp_pa
         )
     for asked in ("CASE WHEN age = 1 OR sex = 'm' THEN 1 ELSE 0 END", "age = 1 OR sex = 'm'"):
         assert made.ask(f"SELECT avg({asked}) FROM t").only.estimate == pytest.approx(0.5)
+
+
+def test_a_quantile_at_the_end_of_a_cell_is_the_last_of_its_rows() -> None:
+    """18 of 20 rows are up to 2, so the least value with nine tenths of the rows is 2."""
+    rows = [{"kids": value} for value in [0] * 10 + [2] * 8 + [3] * 2]
+    reader = ReleaseReader(release_of_tables(people(), [("kids",)], rows))
+    answer = reader.ask("SELECT quantile(kids, 0.9) FROM people").only
+    assert (answer.estimate, answer.lower) == (2, 2)

@@ -7,13 +7,13 @@ import tempfile
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from discreet.answering import ReleaseReader, open_release
+from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadInput, DiscreetError, Refused
 from discreet.releases import release_to_file
@@ -30,6 +30,7 @@ from tests.harness.release_questions.tables import Table, made_table
 from tests.harness.release_questions.truth import TABLE, Truth, columns_in, plain
 from tests.harness.release_questions.workloads import Wanted, some_classes, whole_table
 from tests.no_noise import without_noise
+from tests.repeated_noise import noise_of
 
 
 @dataclass
@@ -58,20 +59,23 @@ class Found:
 def try_case(seed: int, found: Found, questions: int = 40) -> None:
     """A table and a release from one seed, and questions to it."""
     random = Random(seed)
-    is_exact = random.random() < 0.3
+    kind = random.random()
+    is_noisy, is_exact = kind > 0.75, kind < 0.3
     table = made_table(random, exact=is_exact)
-    wanted = whole_table(random, table.schema) if is_exact else some_classes(random, table.schema)
+    choose = whole_table if is_exact else some_classes
+    wanted = choose(random, table.schema, is_noisy=is_noisy)
     case = f"seed {seed}, {len(table.rows)} rows, {', '.join(wanted.workload)} {wanted.algorithms or ''}"
     truth = Truth(table)
     try:
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "t.release"
-            reader = _released(table, wanted, path, found, case)
+            with noise_of(f"release questions {seed}") if is_noisy else without_noise():
+                reader = _released(table, wanted, path, found, case)
             if reader is None:
                 return
             found.releases += 1
             again = open_release(path)
-            _Case(random, table, wanted, truth, reader, again, found, case, is_exact).run(questions)
+            _Case(random, table, wanted, truth, reader, again, found, case, is_noisy).run(questions)
     finally:
         truth.close()
 
@@ -79,7 +83,7 @@ def try_case(seed: int, found: Found, questions: int = 40) -> None:
 def _released(
     table: Table, wanted: Wanted, path: Path, found: Found, case: str
 ) -> ReleaseReader | None:
-    with warnings.catch_warnings(), without_noise():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return release_to_file(
@@ -119,7 +123,7 @@ class _Case:
     again: ReleaseReader
     found: Found
     case: str
-    is_exact: bool
+    is_noisy: bool
 
     def run(self, questions: int) -> None:
         for _ in range(questions):
@@ -132,8 +136,10 @@ class _Case:
             answers = self._asked(statement)
             if answers is not None:
                 self._check(statement, answers)
-            if self.random.random() < 0.3:
+            if self.random.random() < 0.15:
                 self._other_ways(own)
+            if self.random.random() < 0.15:
+                self._sum_of_groups(own)
 
     def _asked(self, statement: Statement) -> Answers | None:
         self.found.questions += 1
@@ -168,7 +174,9 @@ class _Case:
             if not all(alike(answers, each) for each in several[-2:]):
                 self.found.add("batch", self.case, f"{sql}: answered otherwise in a batch")
         truths = []
-        if self.truth.has_others(columns_in(statement.computed)) or self._spreads_rows():
+        if self.is_noisy or self._spreads_rows():
+            return
+        if self.truth.has_others(columns_in(statement.computed)):
             return
         if leaves_others_out(answers) and self.truth.has_others(columns_in(statement.sql)):
             return
@@ -213,6 +221,31 @@ class _Case:
                     f"{plain(condition)}: {list(map(str, some))} of {whole}",
                 )
 
+    def _sum_of_groups(self, conditions: Conditions) -> None:
+        """Counts from tables add up, whatever the noise."""
+        if self._leaves_rows() or not all(
+            each.startswith(("marginals", "histogram")) for each in self.wanted.workload
+        ):
+            return
+        condition, key = conditions.condition(1), self.random.choice(conditions.names)
+        whole = f"SELECT count(*) AS n FROM {TABLE} WHERE {condition}"
+        parts = f"SELECT ⟨{key}⟩, count(*) AS n FROM {TABLE} WHERE {condition} GROUP BY ⟨{key}⟩"
+        for options in ({}, {"additive": True}):
+            total, groups = (self._ask(plain(each), **options) for each in (whole, parts))
+            self.found.questions += 2
+            if total is None or groups is None or groups.columns[0].covers is not Covers.NOISE:
+                continue
+            added, one = (
+                float(groups.columns[0].estimate.sum()),
+                float(total.columns[0].estimate[0]),
+            )
+            if abs(added - one) > 1e-6 * (1 + abs(one)):
+                self.found.add(
+                    "sum",
+                    self.case,
+                    f"{plain(parts)} {options}: groups add up to {added}, not {one}; {total.notes}",
+                )
+
     def _spreads_rows(self) -> bool:
         """Whether rows without a cell count evenly in all cells."""
         return self._leaves_rows() and any(
@@ -221,9 +254,3 @@ class _Case:
 
     def _leaves_rows(self) -> bool:
         return any(not all(kept) for kept in self.table.kept.values())
-
-
-def seeds(first: int) -> Iterator[int]:
-    while True:
-        yield first
-        first += 1

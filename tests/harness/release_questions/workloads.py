@@ -29,15 +29,18 @@ class Wanted:
     """Those of each class."""
 
 
-def whole_table(random: Random, schema: Schema) -> Wanted:
+def whole_table(random: Random, schema: Schema, *, is_noisy: bool = False) -> Wanted:
     """Everything, with noise on every cell."""
     text = f"marginals({', '.join(map(quoted, schema.names))})"
-    return Wanted((text,), {text: "direct"}, _budget(random), (frozenset(schema.names),))
+    return Wanted((text,), {text: "direct"}, _budget(random, is_noisy), (frozenset(schema.names),))
 
 
-def some_classes(random: Random, schema: Schema) -> Wanted:
+def some_classes(random: Random, schema: Schema, *, is_noisy: bool = False) -> Wanted:
     texts = list(_texts(random, schema))
+    if random.random() < 0.5:
+        texts = [each for each in texts if each.startswith(("marginals", "histogram"))]
     chosen = random.sample(texts, min(len(texts), random.choice([1, 1, 2, 3])))
+    chosen = list(dict.fromkeys(chosen))
     algorithms: dict[str, str] = {}
     for text in chosen:
         try:
@@ -48,7 +51,7 @@ def some_classes(random: Random, schema: Schema) -> Wanted:
         if named and random.random() < 0.6:
             algorithms[text] = random.choice(named)
     columns = tuple(each for text in chosen for each in _sets(text, schema))
-    return Wanted(tuple(chosen), algorithms, _budget(random), columns)
+    return Wanted(tuple(chosen), algorithms, _budget(random, is_noisy), columns)
 
 
 def _sets(text: str, schema: Schema) -> list[frozenset[str]]:
@@ -59,9 +62,12 @@ def _sets(text: str, schema: Schema) -> list[frozenset[str]]:
     return [frozenset(name for name in schema.names if name in text)]
 
 
-def _budget(random: Random) -> Budget:
+def _budget(random: Random, is_noisy: bool) -> Budget:
+    if is_noisy:
+        return random.choice([Budget(epsilon=1), Budget(epsilon=2, delta="1e-6")])
+    # Gaussian noise that is nearly always 0 takes minutes to put together in ratios.
     return random.choice(
-        [Budget(epsilon=150), Budget(epsilon=150, delta="1e-6"), Budget(rho=1000, delta="1e-6")]
+        [Budget(epsilon=150), Budget(epsilon=60), Budget(epsilon=150, delta="1e-6")]
     )
 
 
