@@ -85,7 +85,8 @@ class Statements:
                 f"-({one})",
                 f"round({one}, 1)",
                 f"abs({one} - 3)",
-                f"coalesce({one}, 0)",
+                # A mean of rows of which there may be none has the interval that it has if there are some.
+                f"coalesce({one if one.startswith(('count', 'sum')) else 'count(*)'}, 0)",
                 f"greatest({one}, 2)",
                 f"CASE WHEN count(*) > 4 THEN {one} ELSE 0 END",
                 f"1.0 * count(*) FILTER (WHERE {self._conditions.condition(1)}) / count(*)",
