@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 
@@ -67,6 +68,23 @@ def test_no_group_at_all_has_no_rows(by_group: dict[str, ReleaseReader], name: s
     what = "avg(age)" if name in ("means", "sums") else "median(age)"
     answer = reader.ask(f"SELECT {what} {asked}").only
     assert (answer.lower, answer.upper) == (0, 4), "of no rows it may be anything"
+
+
+def test_a_median_of_no_dates_is_a_date(tmp_path: Path) -> None:
+    schema = Schema.loads(
+        BY_GROUP + '[columns.day]\nkind = "date"\nrange = ["2020-01-01", "2020-01-31"]\n'
+    )
+    rows = pandas.DataFrame({"sex": ["f"], "age": [1], "day": [date(2020, 1, 5)]})
+    with without_noise(), pytest.warns(UserWarning):
+        made = release(
+            rows,
+            schema,
+            budget=Budget(epsilon=20),
+            workload=["quantiles(day by sex)"],
+            ledger=tmp_path / "l.db",
+        )
+    answer = made.ask("SELECT median(day) FROM t WHERE sex = 'f' AND sex = 'm'").only
+    assert answer.interval == (date(2020, 1, 1), date(2020, 1, 31))
 
 
 def test_ranges_by_group_are_the_same_however_their_conditions_are_joined(

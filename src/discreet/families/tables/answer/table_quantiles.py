@@ -65,7 +65,7 @@ def quantile_of_cells(
         widths = [table.widths(each, group_axes, confidence)[0] for each in (least, most)]
         low[cell], high[cell] = sums[0] - widths[0], sums[1] + widths[1]
         middle[cell] = (sums[0] + sums[1]) / 2
-    # Cell c is possible where D(c) may be at or above 0, and D(c - 1) below it, but for rounding.
+    # Cell c is possible where D(c) may be at or above 0, and D(c - 1) at or below it; rounding decides nothing.
     close = CLOSE * level.denominator * float(np.abs(table.counts).sum())
     reaches = high >= -close
     starts = np.concatenate([np.ones((1, *shape), dtype=bool), low[:-1] <= close])
