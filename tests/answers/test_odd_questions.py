@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -165,3 +166,30 @@ def test_a_quantile_at_the_end_of_a_cell_is_the_last_of_its_rows() -> None:
     reader = ReleaseReader(release_of_tables(people(), [("kids",)], rows))
     answer = reader.ask("SELECT quantile(kids, 0.9) FROM people").only
     assert (answer.estimate, answer.lower) == (2, 2)
+
+
+def test_the_covariance_of_a_column_with_itself_is_its_variance() -> None:
+    """Values lie anywhere in wide cells: the product of one value with itself is no product of two."""
+    pay = [1.6, 1.7, 3.9, 3.5, 2.0, 2.2]
+    rows = [{"pay": each} for each in pay]
+    reader = ReleaseReader(release_of_tables(people(), [("pay",)], rows))
+    asked = "FROM people WHERE pay >= 1.5 AND pay < 4"
+    answer = reader.ask(f"SELECT covar_pop(pay, pay) {asked}").only
+    assert answer.lower <= statistics.pvariance(pay) <= answer.upper
+
+
+def test_groups_of_a_derived_column_keep_their_names() -> None:
+    """The release has none of it, so rows are counted by the other column, whose cells have other numbers."""
+    schema = Schema.loads(
+        BY_GROUP
+        + '[columns.life]\nkind = "category"\nvalues = ["young", "old"]\n'
+        + "[derived]\nlife = \"CASE WHEN age < 2 THEN 'young' WHEN age >= 2 THEN 'old' END\"\n"
+    )
+    rows = [{"sex": "f", "age": place % 5} for place in range(20)]
+    reader = ReleaseReader(release_of_tables(schema, [("sex", "age")], rows))
+    found = reader.ask(
+        "SELECT left(life, 1) AS l, count(*) FILTER (WHERE age > 2) AS n FROM t GROUP BY l"
+    )
+    counts = {row.group["l"]: row["n"].estimate for row in found}
+    assert counts["o"] == 8
+    assert counts.get("y", 0) == 0

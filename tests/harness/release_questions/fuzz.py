@@ -200,7 +200,7 @@ class _Case:
                 for each in (one, other)
             )
             self.found.questions += 2
-            if (first is None) != (second is None) and kind != "case":
+            if (first is None) != (second is None):
                 self.found.add("refused spelling", self.case, f"{plain(one)}  and  {plain(other)}")
             elif first is not None and second is not None and not alike(first, second):
                 self.found.add(
@@ -234,6 +234,8 @@ class _Case:
             total, groups = (self._ask(plain(each), **options) for each in (whole, parts))
             self.found.questions += 2
             if total is None or groups is None or groups.columns[0].covers is not Covers.NOISE:
+                continue
+            if any("sums of their cells differ" in note for note in total.notes + groups.notes):
                 continue
             added, one = (
                 float(groups.columns[0].estimate.sum()),

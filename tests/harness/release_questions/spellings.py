@@ -28,7 +28,6 @@ def spellings(
             ("twice not", condition, f"NOT (NOT ({condition}))"),
             ("order", f"({condition}) AND ({other})", f"({other}) AND ({condition})"),
             ("twice", condition, f"({condition}) AND ({condition})"),
-            ("case", condition, f"CASE WHEN {condition} THEN TRUE ELSE FALSE END"),
         ]
     )
     yield one

@@ -344,7 +344,8 @@ class AggregateRewriter:
             return self._measured(node, condition)
 
         own = [self._schema.column(column.name) for column in columns]
-        return _Moments(moment, self.rows(condition), [_bounds_of_wide(column) for column in own])
+        bounds = [_bounds_of_wide(column) for column in own]
+        return _Moments(moment, self.rows(condition), bounds, len(own) > 1 and own[0] == own[1])
 
     def _variance(self, node: Any, condition: Any, *, sample: bool) -> Expression:
         found = self._moments([bare(node.this)], condition)
@@ -413,6 +414,8 @@ class _Moments:
     rows: Expression
     bounds: Sequence[tuple[float, float] | None]
     """The bounds of each column with cells of several values."""
+    is_one_column: bool = False
+    """Whether both columns are the same."""
 
     def mean(self, place: int) -> Expression:
         """The mean, less the middle."""
@@ -425,6 +428,8 @@ class _Moments:
         the better the nearer this is to the mean. That is not known beforehand: it is worked out for
         several centres, and lies in all their intervals.
         """
+        if self.is_one_column:  # a product of one value with itself is a square
+            one = other = 0
         places = [_centres(self.bounds[place]) for place in (one, other)]
         pairs = zip(*places, strict=True) if one == other else product(*places)
         found = tuple(self._around(one, other, pair) for pair in pairs)
