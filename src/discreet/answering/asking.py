@@ -33,7 +33,14 @@ from discreet.privacy.exact import confidence_level
 from discreet.questions.conditions import both, columns_named, null_test, opposite
 from discreet.questions.counted_rows import counted_rows_note
 from discreet.questions.derived import derived_note, through_sources
-from discreet.questions.keys import ComputedKey, Key, key_label, key_name, key_value
+from discreet.questions.keys import (
+    ComputedKey,
+    Key,
+    is_of_values,
+    key_label,
+    key_name,
+    key_value,
+)
 from discreet.questions.notes import beyond_bounds, divided_cells, undeclared_values
 from discreet.questions.question import Question
 from discreet.schema import Schema
@@ -159,6 +166,7 @@ class Asking:
         notes = dict.fromkeys(undeclared_values(question.condition, schema))
         notes |= dict.fromkeys(beyond_bounds(question.condition, schema))
         blocks: list[tuple[Integers, list[Estimates]]] = []
+        refusal: NotAnswerable | None = None
         for codes, regions in zip(asked.keys, asked.regions, strict=True):
             settle = [found[region] for region in regions]
             known = [each for each in settle if isinstance(each, Estimates)]
@@ -168,9 +176,10 @@ class Asking:
                 if isinstance(each, NotAnswerable)
             ]
             if refused:
-                if not _is_beside_the_values(codes, keys):
-                    # What needs the most columns says best what to release.
-                    raise max(refused, key=lambda each: each[0])[1]
+                # What needs the most columns says best what to release.
+                refusal = max(refused, key=lambda each: each[0])[1]
+                if not _is_beside_the_values(codes, keys, schema):
+                    raise refusal
                 notes[LEFT_OUT_NOTE] = None
                 continue
             cells = _common(known, plain, schema)
@@ -179,7 +188,9 @@ class Asking:
             here = [_at(own, cells, plain, schema) for own in known]
             blocks.append((_placed(cells, codes, keys), here))
         if not blocks:
-            raise NotAnswerable("The condition rules out every group.")
+            if refusal is not None:
+                raise refusal
+            blocks.append(_no_groups(question))
         columns = []
         for place, aggregate in enumerate(question.aggregates):
             each = [block[place] for _, block in blocks]
@@ -239,12 +250,20 @@ class Asking:
         return found if agreed is None else that_adds_up(found, agreed)
 
 
-def _is_beside_the_values(codes: tuple[int, ...], keys: Sequence[Key]) -> bool:
+def _no_groups(question: Question) -> tuple[Integers, list[Estimates]]:
+    """A block without groups: the condition rules out all of them."""
+    nothing = np.zeros(0)
+    return np.zeros((0, len(question.group_by)), dtype=np.int64), [
+        Estimates(nothing, nothing, nothing, nothing, is_count=each.kind == "count")
+        for each in question.aggregates
+    ]
+
+
+def _is_beside_the_values(codes: tuple[int, ...], keys: Sequence[Key], schema: Schema) -> bool:
     """Whether a group is of nulls or of undeclared values, which a release of ranges does not count."""
     computed = [key for key in keys if isinstance(key, ComputedKey)]
-    return any(
-        code == key.other or key.values[code] is None
-        for key, code in zip(computed, codes, strict=True)
+    return not all(
+        is_of_values(key, code, schema) for key, code in zip(computed, codes, strict=True)
     )
 
 

@@ -153,7 +153,10 @@ class Estimates:
 
 
 def joined(parts: list[Estimates]) -> Estimates:
-    """Pieces of one long list, put together again."""
+    """Pieces of one long list, put together again; no pieces make an empty list."""
+    if not parts:
+        nothing = np.zeros(0)
+        return Estimates(nothing, nothing, nothing, nothing)
     if len(parts) == 1:
         return parts[0]
     found: dict[str, Any] = {}

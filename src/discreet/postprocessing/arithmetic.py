@@ -59,7 +59,7 @@ def add(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     noise = _sum_of_noise(left, right)
     if noise is not None:
         return of_noise(noise, left, right, levels)
-    return _result(
+    return _of_all(
         left.estimate + right.estimate,
         _defined(left.lower + right.lower, -np.inf),
         _defined(left.upper + right.upper, np.inf),
@@ -90,7 +90,7 @@ def multiply(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
         if factor is not None and other.noise is not None and _is_moderate(factor):
             return _scaled(other, factor)
     corners = [_product(a, b) for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
-    return _result(
+    return _of_all(
         left.estimate * right.estimate,
         np.min(corners, axis=0),
         np.max(corners, axis=0),
@@ -122,9 +122,11 @@ def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
         least = _defined(left.lower / right.upper, 0.0)
     lower = np.where(never_below, least, np.where(may_be_zero, -np.inf, lower))
     upper = np.where(may_be_zero, np.inf, upper)
+    by_zero = (right.lower == 0) & (right.upper == 0)
+    lower, upper = (np.where(by_zero, np.nan, each) for each in (lower, upper))
     ends = ratio_ends(left, right, levels)
     if ends is not None:
-        nothing = np.isnan(estimate)
+        nothing = by_zero | np.isnan(left.lower) | np.isnan(right.lower)
         lower, upper = (np.where(nothing, np.nan, each) for each in ends)
         return Numbers(
             np.clip(estimate, lower[0], upper[0]),
@@ -140,7 +142,7 @@ def divide(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
                 ): 1
             },
         )
-    return _result(estimate, lower, upper, np.where(np.isnan(std), np.inf, std), left, right)
+    return _of_all(estimate, lower, upper, np.where(np.isnan(std), np.inf, std), left, right)
 
 
 def remainder(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
@@ -152,7 +154,7 @@ def remainder(left: Numbers, right: Numbers, levels: Levels) -> Numbers:
     furthest = np.minimum(furthest, np.maximum(np.abs(left.lower), np.abs(left.upper)))
     lower = np.where(left.lower >= 0, 0.0, -furthest)
     upper = np.where(left.upper <= 0, 0.0, furthest)
-    return _result(estimate, lower, upper, left.std + right.std, left, right)
+    return _of_all(estimate, lower, upper, left.std + right.std, left, right)
 
 
 def increasing(value: Numbers, function: Function, slope: Function | None = None) -> Numbers:
@@ -161,14 +163,14 @@ def increasing(value: Numbers, function: Function, slope: Function | None = None
         estimate, lower, upper = map(function, (value.estimate, value.lower, value.upper))
         std = value.std if slope is None else value.std * np.abs(slope(value.estimate))
     std = np.where(np.isfinite(std), std, np.inf)
-    return _result(estimate, lower, upper, std, value)
+    return _of_all(estimate, lower, upper, std, value)
 
 
 def absolute(value: Numbers, levels: Levels) -> Numbers:
     crosses = (value.lower <= 0) & (value.upper >= 0)
     ends = np.abs(value.lower), np.abs(value.upper)
     lower = np.where(crosses, 0.0, np.minimum(*ends))
-    return _result(np.abs(value.estimate), lower, np.maximum(*ends), value.std, value)
+    return _of_all(np.abs(value.estimate), lower, np.maximum(*ends), value.std, value)
 
 
 def power(base: Numbers, exponent: Numbers, levels: Levels) -> Numbers:
@@ -328,15 +330,25 @@ def _defined(found: Floats, otherwise: float) -> Floats:
 def _result(
     estimate: Floats, lower: Floats, upper: Floats, std: Floats, *parts: Numbers
 ) -> Numbers:
+    """A number made of others. Without an estimate it may still have an interval: it is null by the estimates alone."""
     covers = parts[0].covers
     for each in parts[1:]:
         covers = covers.joined(each.covers)
-    nothing = np.isnan(estimate)
     return Numbers(
         estimate,
-        np.where(nothing, np.nan, lower),
-        np.where(nothing, np.nan, upper),
-        np.where(nothing, np.nan, std),
+        lower,
+        upper,
+        np.where(np.isnan(estimate), np.nan, std),
         covers,
         origins=joined_origins(*parts),
+    )
+
+
+def _of_all(
+    estimate: Floats, lower: Floats, upper: Floats, std: Floats, *parts: Numbers
+) -> Numbers:
+    """The same of a function that is null where one of its arguments is."""
+    null = np.any([np.isnan(each.lower) for each in parts], axis=0)
+    return _result(
+        estimate, np.where(null, np.nan, lower), np.where(null, np.nan, upper), std, *parts
     )

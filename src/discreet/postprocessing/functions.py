@@ -163,7 +163,10 @@ def _present(arguments: Sequence[Value], levels: Levels) -> Value:
 def _coalesced(arguments: Sequence[Value], levels: Levels) -> Value:
     found = arguments[-1]
     for each in reversed(arguments[:-1]):
-        found = arithmetic.chosen(~each.is_null, None, each, found, levels)
+        unsure = None
+        if isinstance(each, Numbers):  # null by the estimates, with an interval all the same
+            unsure = each.is_null & ~np.isnan(each.lower)
+        found = arithmetic.chosen(~each.is_null, unsure, each, found, levels)
     return found
 
 

@@ -139,11 +139,34 @@ def joint_ratio(
         x, y = -x, -y
     if not (math.isfinite(x) and math.isfinite(y)) or y == 0:
         return None
+    apart = _of_both(x, y, laws, parts, 1 - (1 - confidence) / 2)
+    if apart is not None and apart[0] == apart[1]:
+        return apart  # the noise of both is nearly always 0
     ratio = _Ratio(x, y, laws, parts, confidence)
     if y <= ratio.about([b for _, b in parts]):
         return None
-    ends = [ratio.end(side) for side in (-1.0, 1.0)]
-    return None if None in ends else (float(ends[0] or 0.0), float(ends[1] or 0.0))
+    low, high = (ratio.end(side) for side in (-1.0, 1.0))
+    return apart if low is None or high is None else (low, high)
+
+
+def _of_both(
+    x: float,
+    y: float,
+    laws: Sequence[NoiseLaw],
+    parts: Sequence[Sequence[Floats]],
+    confidence: Fraction,
+) -> tuple[float, float] | None:
+    """The ratios of numbers within the noise of x and of y > 0, each at `confidence`: a union bound. `None` where y may be 0."""
+    above, below = (
+        linear_half_width(
+            [(law, own[side]) for law, own in zip(laws, parts, strict=True)], confidence
+        )
+        for side in (0, 1)
+    )
+    if y <= below:
+        return None
+    found = [top / bottom for top in (x - above, x + above) for bottom in (y - below, y + below)]
+    return min(found), max(found)
 
 
 class _Ratio:
@@ -187,16 +210,20 @@ class _Ratio:
         length = max(length, 1e-12 * max(1.0, abs(middle)))
         for _ in range(TRIES):
             length *= 1 + CLOSE
-            if self._is_left_out_beyond(middle + side * length, side, length):
-                return middle + side * length
+            end = middle + side * length
+            # Long stretches first: where noise is small or nearly always 0, short ones would never reach the end.
+            if self._is_left_out_beyond(end, side, CLOSE * max(length, abs(end))) or (
+                self._first and self._is_left_out_beyond(end, side, CLOSE * length)
+            ):
+                return end
         return None
 
     def _at(self, r: float) -> list[Floats]:
         return [np.asarray(a - r * b) for a, b in self._parts]
 
-    def _is_left_out_beyond(self, start: float, side: float, length: float) -> bool:
-        """Whether no ratio from `start` on is in the interval: stretch by stretch, and then all the rest."""
-        here, step = start, CLOSE * length
+    def _is_left_out_beyond(self, start: float, side: float, step: float) -> bool:
+        """Whether no ratio from `start` on is in the interval: stretch by stretch, the first of length `step`, and then all the rest."""
+        here = start
         for _ in range(60):
             if self._is_left_out_forever(here):
                 return True

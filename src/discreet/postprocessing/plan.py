@@ -126,6 +126,8 @@ class Measured:
     questions: tuple[int, ...]
     axes: tuple[tuple[int, ...], ...]
     """For each question, which of the keys it is grouped by. The first has all of them."""
+    condition: RowExpression | None = None
+    """WHERE, if every question has a condition of its own beside it: groups that all of these rule out are there too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,11 @@ def worked(
             all="ignore"
         ):  # numbers beyond doubles are infinite, and what has none is null
             groups = MeasuredGroups(
-                lambda q, level: remembered(q, at[level]), schema, levels, discovered
+                lambda q, level: remembered(q, at[level]),
+                schema,
+                levels,
+                discovered,
+                statement.questions,
             )
             return Work(groups).result(statement.table)
 

@@ -161,12 +161,19 @@ def _without(normal: Normal, column: str) -> Normal:
 
 def anywhere(expression: Expression) -> dict[str, Reach]:
     """Every column of an expression, with all that it may hold."""
+    return {name: anything(type_) for name, type_ in _types(expression).items()}
+
+
+def _types(expression: Expression) -> dict[str, Type]:
+    """The type of every column of an expression. A test for null leaves it open, so what else is said of the column counts."""
     if isinstance(expression, ColumnValue):
-        return {expression.column: anything(expression.type)}
-    found: dict[str, Reach] = {}
+        return {expression.column: expression.type}
+    found: dict[str, Type] = {}
     if isinstance(expression, Call):
         for argument in expression.arguments:
-            found |= anywhere(argument)
+            for name, type_ in _types(argument).items():
+                if type_ != "null" or name not in found:
+                    found[name] = type_
     return found
 
 

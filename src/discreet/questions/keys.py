@@ -151,13 +151,25 @@ def tally_groups(keys: Sequence[Key]) -> tuple[str | Bins, ...]:
     return tuple(key if isinstance(key, str) else key.bins for key in keys)
 
 
-def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]:
+def possible_groups(
+    keys: Sequence[Key], condition: Expression, schema: Schema, *, raw: bool = True
+) -> list[tuple[int, ...]]:
+    """The groups of some keys together that some row could be in and satisfy a condition, as rows of codes."""
+    possible = [possible_codes(key, condition, schema, raw=raw) for key in keys]
+    rows = list(product(*possible))
+    together = possible_together(keys, rows, condition, schema, raw=raw)
+    return [row for row, is_possible in zip(rows, together, strict=True) if is_possible]
+
+
+def possible_codes(
+    key: Key, condition: Expression, schema: Schema, *, raw: bool = True
+) -> list[int]:
     """The groups of a key that some row could be in and satisfy a condition; the schema decides, and no row.
 
-    The condition looks at raw values.
+    The condition looks at `raw` values, or at values that are clamped to the declared bounds.
     """
     if isinstance(key, ComputedKey):
-        return key.possible(condition, schema, raw=True)
+        return key.possible(condition, schema, raw=raw)
     column = schema.column(key)
     everything = list(range(column.cells))
     if key not in columns_of(condition) or column.cells > MOST_VALUES:
@@ -165,7 +177,7 @@ def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]
     elsewhere = anywhere(condition)
     return [
         code
-        for code, pieces in enumerate(raw_reaches(column))
+        for code, pieces in enumerate(_cell_reaches(column, raw=raw))
         if any(
             True in reach_of(condition, elsewhere | {column.name: each}).options for each in pieces
         )
@@ -173,7 +185,12 @@ def possible_codes(key: Key, condition: Expression, schema: Schema) -> list[int]
 
 
 def possible_together(
-    keys: Sequence[Key], rows: Sequence[Sequence[int]], condition: Expression, schema: Schema
+    keys: Sequence[Key],
+    rows: Sequence[Sequence[int]],
+    condition: Expression,
+    schema: Schema,
+    *,
+    raw: bool = True,
 ) -> list[bool]:
     """For each row of codes, one a key, whether some row of the table could be in that group and satisfy a condition.
 
@@ -187,7 +204,7 @@ def possible_together(
         return [True] * len(rows)
     elsewhere = anywhere(condition)
     names = [key for _, key in plain]
-    reaches = [raw_reaches(schema.column(key)) for key in names]
+    reaches = [_cell_reaches(schema.column(key), raw=raw) for key in names]
 
     def is_possible(codes: Sequence[int]) -> bool:
         pieces = [own[codes[place]] for own, (place, _) in zip(reaches, plain, strict=True)]
@@ -197,6 +214,10 @@ def possible_together(
         )
 
     return [is_possible(codes) for codes in rows]
+
+
+def _cell_reaches(column: Column, *, raw: bool) -> list[tuple[Reach, ...]]:
+    return raw_reaches(column) if raw else [(reach,) for reach in _each_cell(column)]
 
 
 def raw_reaches(column: Column) -> list[tuple[Reach, ...]]:
@@ -230,6 +251,13 @@ def key_name(key: Key) -> str:
 def key_size(key: Key, schema: Schema) -> int:
     """How many groups a key makes."""
     return schema.column(key).cells if isinstance(key, str) else key.bins.size
+
+
+def is_of_values(key: Key, code: int, schema: Schema) -> bool:
+    """Whether a group is of declared values: not of nulls, nor of undeclared values."""
+    if isinstance(key, ComputedKey):
+        return code != key.other and key.values[code] is not None
+    return code < schema.column(key).value_cells
 
 
 def key_label(key: Key, code: int, schema: Schema) -> str:

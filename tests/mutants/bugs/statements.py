@@ -12,6 +12,7 @@ REFUSED = "tests/postprocessing/test_refused_statements.py"
 WORK = "tests/postprocessing/test_work.py"
 FAR = "tests/curator/test_far_from_zero.py"
 SUMS = "tests/answers/test_sums_of_expressions.py"
+ODD = "tests/answers/test_odd_questions.py"
 
 GROUPS = "tests/curator/test_computed_groups.py"
 FORESEEN = "tests/releases/test_foreseen_claims.py"
@@ -279,5 +280,37 @@ STATEMENTS = (
         tests=(
             "tests/privacy/test_laws_fourier.py::test_noise_that_is_hardly_ever_there_has_no_width_and_takes_no_time",
         ),
+    ),
+    Mutant(
+        name="an-else-takes-no-row-whose-condition-is-unknown",
+        trap=42,
+        file="src/discreet/postprocessing/reading/aggregates.py",
+        old="        return exp.Not(this=is_true)\n",
+        new="        return exp.Not(this=exp.Paren(this=condition.copy()))\n",
+        tests=(f"{CORPUS}::test_a_release_without_noise_answers_as_duckdb_does",),
+    ),
+    Mutant(
+        name="groups-that-every-aggregate-rules-out-are-missing",
+        trap=42,
+        file="src/discreet/postprocessing/working/measured_groups.py",
+        old="            every |= self._ruled_out(source, source.condition, full)\n",
+        new="            pass\n",
+        tests=(f"{CORPUS}::test_a_release_without_noise_answers_as_duckdb_does",),
+    ),
+    Mutant(
+        name="what-is-null-by-the-estimates-is-surely-null",
+        trap=42,
+        file="src/discreet/postprocessing/functions.py",
+        old="            unsure = each.is_null & ~np.isnan(each.lower)\n",
+        new="            unsure = None\n",
+        tests=(f"{ODD}::test_what_is_null_by_the_estimates_alone_may_have_a_value",),
+    ),
+    Mutant(
+        name="undeclared-values-are-not-counted-among-the-different-ones",
+        trap=42,
+        file="src/discreet/postprocessing/reading/expressions.py",
+        old="            known = declared\n",
+        new="            pass\n",
+        tests=(f"{ODD}::test_undeclared_values_count_as_one_different_value",),
     ),
 )

@@ -22,6 +22,7 @@ from discreet.questions.expression_bounds import expression_bounds, over_clamped
 from discreet.questions.question import middle_of
 from discreet.questions.reading.expressions import ExpressionReader
 from discreet.schema import Column, Schema
+from discreet.schema.columns.column import keeps_every_row
 
 Measured = Callable[[Any, Any], Expression]
 """A plain aggregate over the rows that meet a condition (`None`: all of them)."""
@@ -132,6 +133,15 @@ class AggregateRewriter:
             columns = list(inside.find_all(exp.Column))
             never = all(self._never_null(each) for each in columns)
             counted = self.rows(condition if never else self.both(condition, known))
+            if self._leaves_rows_out(columns):
+                counted = _total(
+                    [
+                        met,
+                        self.rows(
+                            self.both(condition, exp.Not(this=exp.Paren(this=inside.copy())))
+                        ),
+                    ]
+                )
             return _mean_of(Call("/", (met, counted)), [0, 1])
         branches = self._branches(inside)
         if branches is not None and (self._splits or self._are_counts(branches)):
@@ -163,7 +173,8 @@ class AggregateRewriter:
         if not is_mean:
             return total
         constants = [self._constant(value) for _, value in valued]
-        if len(valued) == len(branches):
+        columns = [each for met, _ in branches for each in met.find_all(exp.Column)]
+        if len(valued) == len(branches) and not self._leaves_rows_out(columns):
             return _mean_of(Call("/", (total, self.rows(condition))), constants)
         counted = _total([self.rows(self.both(condition, met)) for met, _ in valued])
         return _mean_of(Call("/", (total, counted)), constants)
@@ -212,15 +223,15 @@ class AggregateRewriter:
     def _fails(self, condition: Any) -> Any:
         """Where a condition is not true: false, or unknown because of a null."""
         exp = self.exp
-        no = exp.Not(this=exp.Paren(this=condition.copy()))
-        unknown = [
-            exp.Is(this=column.copy(), expression=exp.Null())
-            for column in {each.sql(): each for each in condition.find_all(exp.Column)}.values()
-            if not self._never_null(column)
-        ]
-        for each in unknown:
-            no = exp.Or(this=exp.Paren(this=no), expression=each)
-        return no
+        is_true = exp.Is(this=exp.Paren(this=condition.copy()), expression=exp.Boolean(this=True))
+        return exp.Not(this=is_true)
+
+    def _leaves_rows_out(self, columns: Sequence[Any]) -> bool:
+        """Whether rows may have no cell in a column, so that counts with and without it are about different rows."""
+        try:
+            return not all(keeps_every_row(self._schema.column(each.name)) for each in columns)
+        except BadInput:
+            return False
 
     def _never_null(self, column: Any) -> bool:
         try:
@@ -333,7 +344,8 @@ class AggregateRewriter:
             return self._measured(node, condition)
 
         own = [self._schema.column(column.name) for column in columns]
-        return _Moments(moment, self.rows(condition), [_bounds_of_wide(column) for column in own])
+        bounds = [_bounds_of_wide(column) for column in own]
+        return _Moments(moment, self.rows(condition), bounds, len(own) > 1 and own[0] == own[1])
 
     def _variance(self, node: Any, condition: Any, *, sample: bool) -> Expression:
         found = self._moments([bare(node.this)], condition)
@@ -402,6 +414,8 @@ class _Moments:
     rows: Expression
     bounds: Sequence[tuple[float, float] | None]
     """The bounds of each column with cells of several values."""
+    is_one_column: bool = False
+    """Whether both columns are the same."""
 
     def mean(self, place: int) -> Expression:
         """The mean, less the middle."""
@@ -414,6 +428,8 @@ class _Moments:
         the better the nearer this is to the mean. That is not known beforehand: it is worked out for
         several centres, and lies in all their intervals.
         """
+        if self.is_one_column:  # a product of one value with itself is a square
+            one = other = 0
         places = [_centres(self.bounds[place]) for place in (one, other)]
         pairs = zip(*places, strict=True) if one == other else product(*places)
         found = tuple(self._around(one, other, pair) for pair in pairs)

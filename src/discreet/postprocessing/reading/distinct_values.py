@@ -15,6 +15,7 @@ from discreet.questions.dialects.statement import SUMMED_KINDS
 from discreet.questions.question import middle_of
 from discreet.schema import Column, OrderedColumn
 
+OTHERS_ARE_ONE = "count(DISTINCT ...) is the number of declared values that some row holds; those that are not declared count as one."
 _SPREADS = ("Variance", "VariancePop", "Stddev", "StddevSamp", "StddevPop")
 
 
@@ -28,6 +29,16 @@ def cells_are_values(column: Column) -> str | None:
     return None
 
 
+def counts_others_as_one(column: Column) -> bool:
+    """Whether values that the schema does not declare share a cell, and nothing tells them apart."""
+    return column.has_other and not _is_open(column)
+
+
+def _is_open(column: Column) -> bool:
+    """Whether there may be values that nobody named: the schema declares none, or a release names some of them."""
+    return getattr(column, "is_open", False) or getattr(column, "undeclared", False)
+
+
 def of_distinct_values(
     node: Any, name: Expression, counted: Expression, column: Column
 ) -> Expression:
@@ -36,9 +47,7 @@ def of_distinct_values(
     if kind == "Mode":
         return Across("mode", name, weight=counted)
     if kind == "Count":
-        # Of a column whose values a release names, there may be values that nobody named.
-        is_open = getattr(column, "is_open", False)
-        return Across("present or more" if is_open else "present", counted)
+        return Across("present or more" if _is_open(column) else "present", counted)
     if kind not in ("Sum", "Avg", *_SPREADS):
         raise BadQuestion("DISTINCT stands in count, sum, avg, variance and stddev only.")
     if column.kind not in SUMMED_KINDS:

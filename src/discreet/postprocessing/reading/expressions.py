@@ -30,7 +30,12 @@ from discreet.postprocessing.plan import (
 )
 from discreet.postprocessing.reading.aggregates import AggregateRewriter
 from discreet.postprocessing.reading.calls import CallReader
-from discreet.postprocessing.reading.distinct_values import cells_are_values, of_distinct_values
+from discreet.postprocessing.reading.distinct_values import (
+    OTHERS_ARE_ONE,
+    cells_are_values,
+    counts_others_as_one,
+    of_distinct_values,
+)
 from discreet.postprocessing.reading.row_sources import Rows
 from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Dialect, Pending, Scope
 from discreet.postprocessing.reading.syntax import (
@@ -52,6 +57,8 @@ class ExpressionReader(CallReader):
     def __init__(self, schema: Schema, dialect: Dialect, text: str) -> None:
         super().__init__(schema, dialect, text)
         self.pending: list[Pending] = []
+        self.notes: dict[str, None] = {}
+        """What a reader of the result should know."""
         self._known: dict[str, Any] = {}
 
     def _table(self, node: Any, known: dict[str, Any], *, is_top: bool = False) -> Table | Rows:
@@ -172,7 +179,9 @@ class ExpressionReader(CallReader):
     def _aggregate(self, node: Any, scope: Scope) -> Expression:
         if scope.rows is None:
             return self._aggregate_of_results(node, scope)
-        inside = node.this if type(node) in (self.exp.Filter, self.exp.WithinGroup) else node
+        inside = node
+        while type(inside) in (self.exp.Filter, self.exp.WithinGroup):
+            inside = inside.this
         if any(self._has_aggregate(each) for each in nodes_in(inside.args.values())):
             raise BadQuestion(
                 "An aggregate of an aggregate needs a subquery: SELECT avg(n) FROM (SELECT count(*) AS n FROM ... "
@@ -237,8 +246,12 @@ class ExpressionReader(CallReader):
         )
         name, counted = Field(width), Field(width + 1)
         declared = Call("not", (Call("is null", (name,)),))
-        known = Call("and", (declared, Call("!=", (Call("text", (name,)), Literal(OTHER_LABEL)))))
+        is_known = Call("!=", (Call("text", (name,)), Literal(OTHER_LABEL)))
         asked = of_distinct_values(node, name, counted, self.schema.column(own))
+        known = Call("and", (declared, is_known))
+        if type(node) is exp.Count and counts_others_as_one(self.schema.column(own)):
+            known = declared
+            self.notes[OTHERS_ARE_ONE] = None
         by_group = Select(
             source=values,
             where=known,
@@ -248,7 +261,10 @@ class ExpressionReader(CallReader):
                 Output("value", asked),
             ),
         )
-        return Lookup(by_group, tuple(Key(place) for place in range(width)))
+        found = Lookup(by_group, tuple(Key(place) for place in range(width)))
+        if type(node) is exp.Count:  # a group without values has none, which is a number of them
+            return Call("coalesce", (found, Literal(0)))
+        return found
 
     def _persons(self, condition: Any, scope: Scope) -> Expression:
         """COUNT(DISTINCT identifier) of a release, which counts rows: the same where a person has one."""

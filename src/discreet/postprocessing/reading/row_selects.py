@@ -24,6 +24,7 @@ from discreet.postprocessing.reading.scope import ROWS_ARE_NOT_SHOWN, Scope
 from discreet.postprocessing.reading.syntax import canonical, is_known_column
 from discreet.questions.conditions import both
 from discreet.questions.dialects.statement import bare, number
+from discreet.questions.expressions import Expression as RowExpression
 from discreet.questions.reading.expressions import ExpressionReader as RowExpressionReader
 from discreet.schema.columns.column import folded
 
@@ -307,10 +308,12 @@ class RowSelectReader(ResultSelectReader):
         others = [(q, axes) for (_, axes), q in scope.questions.items() if q != first]
         places = {key: at for at, key in enumerate(scope.present)}
         all_axes = [tuple(places[key] for key in axes) for _, axes in others]
+        is_narrowed = all(text for text, axes in scope.questions if axes == scope.present)
         return Measured(
             tuple(scope.key_names[key] for key in scope.present),
             (first, *(q for q, _ in others)),
             (tuple(range(len(scope.present))), *all_axes),
+            self._where(scope) if is_narrowed and scope.present else None,
         )
 
     def _declared_source(self, scope: Scope) -> Declared:
@@ -321,9 +324,12 @@ class RowSelectReader(ResultSelectReader):
                     f"The values of column {name!r} are not declared, so they are not public. Ask for "
                     "count(*) beside it, or discover them."
                 )
+        return Declared(names, self._where(scope))
+
+    def _where(self, scope: Scope) -> RowExpression:
         assert scope.rows is not None
         reader = RowExpressionReader(self.schema, (), clause="WHERE")
-        return Declared(names, both(*(reader.condition(each) for each in scope.rows.conditions)))
+        return both(*(reader.condition(each) for each in scope.rows.conditions))
 
     def _output(self, name: str | None, node: Any, scope: Scope) -> Output:
         value = self._value(node, scope)

@@ -55,7 +55,7 @@ def read_statement(text: str, schema: Schema, dialect: Dialect) -> QueryPlan:
         made = _Reader(schema, dialect, text).statement(tree)
         notes = (NOT_INTERPOLATED,) * asks_between_rows(tree) + (SUBTOTALS,) * asks_subtotals(tree)
         notes += (NO_NEIGHBOURS,) * asks_neighbours(tree)
-        return replace(made, notes=notes)
+        return replace(made, notes=made.notes + notes)
     except RecursionError:
         raise BadQuestion("The question is nested too deeply to be read; flatten it.") from None
 
@@ -168,7 +168,7 @@ class _Reader(RowSelectReader):
             )
         questions = tuple(self.dialect.question(self._select_of(each)) for each in self.pending)
         named = _Named(self.dialect, questions)
-        return QueryPlan(questions, named.table(table), self.text)
+        return QueryPlan(questions, named.table(table), self.text, notes=tuple(self.notes))
 
     def _select_of(self, pending: Pending) -> Any:
         """A question as a plain SELECT."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from itertools import product
+from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +17,21 @@ from discreet.postprocessing.rows import Places, joined_places
 from discreet.postprocessing.values import Labels, Levels, Noise, Numbers, Value, is_own_row
 from discreet.postprocessing.working.frames import Frame
 from discreet.questions.cells.values import cell_value
-from discreet.questions.keys import possible_codes, possible_together
+from discreet.questions.expressions import Expression
+from discreet.questions.keys import (
+    Key,
+    is_of_values,
+    key_name,
+    key_size,
+    key_value,
+    possible_groups,
+)
 from discreet.schema import Schema
 
 MOST_DECLARED = 1_000_000
 """Combinations of cells that are listed without being measured."""
+MOST_RULED_OUT = 1 << 16
+"""Groups that are looked at, whether every aggregate rules them out by a condition of its own."""
 DRAW = -2
 """Marks the origin of a draw of noise, of which several questions may share one."""
 NOT_FOUND = "Groups that were not found by every one of the questions behind this result are left out of it."
@@ -37,10 +48,12 @@ class MeasuredGroups:
         schema: Schema,
         levels: Levels,
         discovered: Collection[str] = (),
+        questions: Sequence[Any] = (),
     ) -> None:
         """`answered(question, level)` gives the answer to a question at a level. `discovered` are columns whose groups
         are those that the rows were found to hold, beside columns whose values the schema does not declare."""
         self._answered, self._schema, self.levels = answered, schema, levels
+        self._questions = questions
         self._discovered = {
             each.name for each in schema.columns if getattr(each, "undeclared", False)
         }
@@ -55,10 +68,7 @@ class MeasuredGroups:
             raise BadQuestion(
                 f"There are {cells:,} groups; at most {MOST_DECLARED:,} are listed. Group by fewer columns."
             )
-        possible = [possible_codes(name, source.condition, self._schema) for name in source.keys]
-        rows = list(product(*possible))
-        together = possible_together(source.keys, rows, source.condition, self._schema)
-        rows = [row for row, is_possible in zip(rows, together, strict=True) if is_possible]
+        rows = possible_groups(source.keys, source.condition, self._schema)
         keys: list[Value] = [
             Labels.of([cell_value(column, row[axis]) for row in rows])
             for axis, column in enumerate(columns)
@@ -69,14 +79,13 @@ class MeasuredGroups:
         return Frame(len(rows), keys, {}, [])
 
     def measured(self, source: Measured, notes: dict[str, None]) -> Frame:
-        # All questions have the statement's WHERE; a condition inside an aggregate only takes groups away.
         base = max(
             (at for at, own in enumerate(source.axes) if len(own) == len(source.keys)),
             key=lambda at: len(self._answered(source.questions[at], 0)),
         )
         first = self._answered(source.questions[base], 0)
         axes = [first.groups.index(source.keys[axis]) for axis in source.axes[base]]
-        codes = first.codes[:, axes]
+        codes = self._all_groups(source, first.codes[:, axes])
         places: list[Places] = []
         for question, own in zip(source.questions, source.axes, strict=True):
             other = self._answered(question, 0)
@@ -101,6 +110,70 @@ class MeasuredGroups:
             values[:] = [first.value(axis, int(code)) for code in distinct]
             keys.append(Labels(values[where] if len(distinct) else values))
         return Frame(len(codes), keys, measures, [])
+
+    def _all_groups(self, source: Measured, codes: Places) -> Places:
+        """The groups of all questions, and those that each of them rules out by a condition of its own (FILTER or CASE).
+
+        All have the statement's WHERE, so a group that another condition takes away has rows in it all the same.
+        """
+        width = len(source.keys)
+        pairs = zip(source.questions, source.axes, strict=True)
+        full = [question for question, own in pairs if len(own) == width]
+        if not self._discovered.isdisjoint(source.keys) or not all(map(self._is_its_own, full)):
+            return codes
+        found = set(map(tuple, codes.tolist()))
+        every = set(found)
+        for question in full:
+            other = self._answered(question, 0)
+            axes = [other.groups.index(key) for key in source.keys]
+            every.update(map(tuple, other.codes[:, axes].tolist()))
+        if source.condition is not None and self._questions:
+            every |= self._ruled_out(source, source.condition, full)
+        if every == found:
+            return codes
+        return np.array(sorted(every), dtype=np.int64).reshape(-1, width)
+
+    def _is_its_own(self, question: int) -> bool:
+        """Whether the codes of an answer are those of its question's keys, and not of columns that these are derived from."""
+        if not self._questions:
+            return True
+        found, keys = self._answered(question, 0), self._questions[question].group_by
+        return all(
+            code < key_size(key, self._schema)
+            and found.value(axis, code) == key_value(key, code, self._schema)
+            for axis, key in enumerate(keys)
+            for code in np.unique(found.codes[:, axis]).tolist()
+        )
+
+    def _ruled_out(
+        self, source: Measured, where: Expression, questions: Sequence[int]
+    ) -> set[tuple[int, ...]]:
+        """The groups that WHERE leaves rows in, and none of the questions does, by the schema.
+
+        A question lists all groups of values that its conditions leave. Nulls and values outside the domain may be
+        missing in it for another reason: the release did not count them.
+        """
+        asked = [self._questions[each] for each in questions]
+        keys: Sequence[Key] = asked[0].group_by
+        if prod(key_size(key, self._schema) for key in keys) > MOST_RULED_OUT:
+            return set()
+        found = set(possible_groups(keys, where, self._schema))
+        open_groups: set[tuple[int, ...]] = set()
+        for question, each in zip(questions, asked, strict=True):
+            if len(
+                self._answered(question, 0)
+            ):  # without any group, nothing can satisfy its conditions
+                open_groups.update(possible_groups(keys, each.condition, self._schema, raw=False))
+        names = [key_name(key) for key in keys]
+        axes = [names.index(key) for key in source.keys]
+        return {
+            tuple(row[axis] for axis in axes)
+            for row in found
+            if row not in open_groups
+            or all(
+                is_of_values(key, code, self._schema) for key, code in zip(keys, row, strict=True)
+            )
+        }
 
     def _numbers(self, question: int, place: int, rows: Places) -> Numbers:
         """An aggregate's answers at every level; estimates are those of the first.

@@ -38,7 +38,7 @@ def cumulants_of(terms: Iterable[Term]) -> Floats:
 def kurtosis_of(terms: Iterable[Term]) -> float:
     """The excess kurtosis of the sum; 0 where there is no noise."""
     second, fourth, _ = cumulants_of(terms)
-    return float(fourth / second**2) if second else 0.0
+    return float(fourth / second / second) if second else 0.0
 
 
 def chernoff_half_width(terms: Iterable[Term], miss: float) -> float:

@@ -94,7 +94,7 @@ def _radius(
     miss: float,
 ) -> Floats:
     """An r with P(|S + G| > r) <= miss, by Chernoff's bound."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # without an end there is no limit
         limits = np.min([law.mgf_limit / sizes[:, at] for at, law in enumerate(laws)], axis=0)
     high = np.minimum(0.999 * limits, 4 * math.sqrt(-math.log(miss)) / std)
     t = high[:, None] * np.geomspace(0.02, 1.0, MGF_POINTS)

@@ -86,6 +86,11 @@ class CuratorQuestion:
     unlisted: tuple[str, ...] = ()
     """Further columns of GROUP BY, whose values have to be found first."""
 
+    @property
+    def group_by(self) -> tuple[Key, ...]:
+        """The keys whose groups the schema declares."""
+        return self.groups
+
     def canonical(self) -> str:
         """Equal for questions that differ in spelling, names of answers and order of conditions."""
         return json.dumps(

@@ -11,6 +11,7 @@ from discreet.answering.readings import Reading
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Source
 from discreet.arrays import Codes, Integers
+from discreet.artifacts.answer import Unit
 from discreet.artifacts.release import Part, Release
 from discreet.errors import NotAnswerable
 from discreet.families.groups.answer.drawn_ranges import DrawnRanges
@@ -22,9 +23,10 @@ from discreet.families.ranges.answer.ranges import WHOLE_NOTE, bounded
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.answer.evidence import Evidence
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
-from discreet.questions.conditions import asks_for_a_value, both, columns_named
+from discreet.questions.conditions import asks_for_a_value, both, columns_named, opposite
 from discreet.questions.expressions import Call, Expression
 from discreet.schema import OrderedColumn, Schema
+from discreet.schema.columns.temporal import TemporalColumn
 
 MOST_GROUPS = 1 << 20
 
@@ -75,10 +77,12 @@ class GroupRangeSource(Source):
             else _anywhere(sources[place])
             for place in places
         ]
-        made = joined(found)
+        column = self._schema.column(measured.column)
         return replace(
-            made,
+            joined(found),
             is_direct=True,
+            is_count=False,
+            unit=Unit(column.kind) if isinstance(column, TemporalColumn) else Unit.NUMBER,
             codes=taken.codes,
             notes=(WHOLE_NOTE, *taken.notes, *group_notes(measured.groups, self._schema)),
             parts=self._places,
@@ -161,8 +165,17 @@ def _halves(condition: Expression, measured: GroupedRanges) -> tuple[Expression,
 
 
 def _parts(condition: Expression) -> list[Expression]:
-    if isinstance(condition, Call) and condition.name == "and":
+    """What must hold together, however it is written: NOT (a OR b) is both NOT a and NOT b."""
+    if not isinstance(condition, Call):
+        return [condition]
+    if condition.name == "and":
         return [inner for part in condition.arguments for inner in _parts(part)]
+    if condition.name == "not":
+        (negated,) = condition.arguments
+        if isinstance(negated, Call) and negated.name == "not":
+            return _parts(negated.arguments[0])
+        if isinstance(negated, Call) and negated.name == "or":
+            return [inner for part in negated.arguments for inner in _parts(opposite(part))]
     return [condition]
 
 

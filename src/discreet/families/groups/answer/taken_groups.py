@@ -51,6 +51,8 @@ class TakenGroups:
         rest = tuple(axis for axis in range(len(shape)) if axis not in self.axes)
         order = [sorted(self.axes).index(axis) for axis in self.axes]
         self.present: Bools = np.asarray(outer.any(axis=rest)).transpose(order).reshape(-1)
+        if not self.axes:  # there is one answer, also of no groups at all
+            self.present = np.ones(1, dtype=np.bool_)
         sizes = tuple(shape[axis] for axis in self.axes)
         codes = (
             np.stack(np.unravel_index(np.flatnonzero(self.present), sizes), axis=1)

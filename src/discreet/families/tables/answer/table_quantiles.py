@@ -25,6 +25,8 @@ from discreet.schema.columns.temporal import TemporalColumn
 
 MOST_WORK = 1 << 26
 """Cells of the table, times cells of the column."""
+CLOSE = 1e-12
+"""How far sums may be off by rounding, as a part of all counts."""
 
 
 def quantile_of_cells(
@@ -45,7 +47,9 @@ def quantile_of_cells(
             f"A quantile of {column.name!r} looks at {cells:,} cells of the column in a table of "
             f"{table.cells:,} cells, which takes too long. Release intervals({column.name}) for its quantiles."
         )
-    q, shape = float(level), tuple(table.counts.shape[each] for each in group_axes)
+    shape = tuple(table.counts.shape[each] for each in group_axes)
+    # D times the denominator of q: of whole counts it is whole, and just 0 where q of the rows end with a cell.
+    q, rest_of_q = float(level.numerator), float(level.denominator - level.numerator)
     inner, outer = (
         np.broadcast_to(each, table.counts.shape).astype(np.float64)
         for each in (selection.inner(), selection.outer())
@@ -55,19 +59,20 @@ def quantile_of_cells(
     for cell in range(cells):
         below = _up_to(cell, axis, table.counts.ndim, table.counts.shape[axis], cells)
         above = _up_to(cells - 1, axis, table.counts.ndim, table.counts.shape[axis], cells) - below
-        least = (1 - q) * below * inner - q * above * outer
-        most = (1 - q) * below * outer - q * above * inner
+        least = rest_of_q * below * inner - q * above * outer
+        most = rest_of_q * below * outer - q * above * inner
         sums = [np.sum(table.counts * each, axis=rest) for each in (least, most)]
         widths = [table.widths(each, group_axes, confidence)[0] for each in (least, most)]
         low[cell], high[cell] = sums[0] - widths[0], sums[1] + widths[1]
         middle[cell] = (sums[0] + sums[1]) / 2
-    # Cell c is possible where D(c) may be at or above 0, and D(c - 1) at or below it.
-    reaches = high >= 0
-    starts = np.concatenate([np.ones((1, *shape), dtype=bool), low[:-1] <= 0])
+    # Cell c is possible where D(c) may be at or above 0, and D(c - 1) at or below it; rounding decides nothing.
+    close = CLOSE * level.denominator * float(np.abs(table.counts).sum())
+    reaches = high >= -close
+    starts = np.concatenate([np.ones((1, *shape), dtype=bool), low[:-1] <= close])
     first = np.where(reaches.any(axis=0), reaches.argmax(axis=0), cells - 1)
     last = np.where(starts.any(axis=0), cells - 1 - starts[::-1].argmax(axis=0), 0)
     first, last = np.minimum(first, last), np.maximum(first, last)
-    passed = middle >= 0
+    passed = middle >= -close
     likeliest = np.where(passed.any(axis=0), passed.argmax(axis=0), cells - 1)
     likeliest = np.clip(likeliest, first, last)
     ends = np.array([[float(each) for each in column.extent(code)] for code in range(cells)])
