@@ -229,19 +229,11 @@ def python_of(text: str) -> str:
     return "\n".join(re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in kept)
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        "api.md",
-        "attacks.md",
-        "local.md",
-        "curator.md",
-        "planning.md",
-        "releases.md",
-        "synthesis.md",
-    ],
-)
+SCRIPTS = [page for page, text in PAGES.items() if "import discreet" in python_of(text)]
+SCRIPTS += [page for page, text in PAGES.items() if "from discreet" in python_of(text)]
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted(set(SCRIPTS))])
 def test_the_python_of_a_document_runs(page: str, work: Path) -> None:
     text = PAGES.get(page) or README.partition("The same from Python:")[2]
     source = python_of(text)
