@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from statistics import median
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from discreet.queries.measurable import CountQuery
 from discreet.releases.preparing import Prospect
 from discreet.releases.together import finished
 from discreet.schema import Column, Schema
-
-if TYPE_CHECKING:
-    pass
 
 SEED = 20_261_117
 DRAWS = 5
