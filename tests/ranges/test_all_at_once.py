@@ -227,6 +227,13 @@ def test_a_plan_with_more_epsilon_promises_a_smaller_bound(shape, algorithm):
     assert all(more < 0.6 * less for less, more in pairwise(bounds))
 
 
+@pytest.mark.parametrize("algorithm", [AdaptiveTree(), FullTree()])
+def test_a_plan_for_more_rows_than_there_are_people_is_shown(algorithm):
+    made = prepared((100,), algorithm=algorithm)
+    bounds = [made.error(rows=10**power, confidence=0.95).simultaneous for power in (12, 19, 30)]
+    assert bounds[0] == bounds[1] == bounds[2] < 1000
+
+
 @pytest.mark.parametrize("algorithm", [AdaptiveTree(), TwoStageTree(), FullTree(), RangeStrategy()])
 def test_a_plan_promises_the_noise_that_the_release_claims(algorithm):
     """Large even counts: nothing is stopped early, and smoothing moves estimates by less than the noise does.

@@ -188,7 +188,7 @@ def object_text(value: object, column: Column | None) -> str | None:
 
 
 def _digits(number: int | float | Decimal | Fraction, column: Column) -> str | None:
-    """Of a category: the declared text of the number's digits, or one that is an equal number; else the digits."""
+    """The declared value that is written with the number's digits, or else is an equal number; if there is none, the digits."""
     near, spelled = double_of(number), category_text_of(number)
     if near is None:  # no declared value has so many digits
         return spelled if isinstance(spelled, str) else None

@@ -186,7 +186,7 @@ def _ordered(random: Random, column: Any, outside: float) -> Any:
     return unit
 
 
-_TYPES = {
+ARROW_TYPES = {
     "category": pyarrow.string(),
     "boolean": pyarrow.bool_(),
     "integer": pyarrow.int64(),
@@ -199,5 +199,5 @@ _TYPES = {
 def _array(schema: Schema, name: str, values: list[Any]) -> pyarrow.Array:
     of_decimals = name == "price"
     return pyarrow.array(
-        values, pyarrow.decimal128(18, 3) if of_decimals else _TYPES[schema.column(name).kind]
+        values, pyarrow.decimal128(18, 3) if of_decimals else ARROW_TYPES[schema.column(name).kind]
     )

@@ -19,18 +19,10 @@ import pyarrow
 from discreet.questions.spelling import quoted
 from discreet.schema import Column, OrderedColumn, Schema
 from tests.curator.reference import clamped_value, column_value
-from tests.harness.release_questions.tables import Table
+from tests.harness.release_questions.tables import ARROW_TYPES, Table
 
 _MARKED = re.compile(r"«(.+?)»|‹(.+?)›|⟨(.+?)⟩")
 TABLE = "⟪t⟫"
-_TYPES = {
-    "category": pyarrow.string(),
-    "boolean": pyarrow.bool_(),
-    "integer": pyarrow.int64(),
-    "number": pyarrow.float64(),
-    "date": pyarrow.date32(),
-    "datetime": pyarrow.timestamp("us"),
-}
 
 
 def plain(marked: str) -> str:
@@ -114,7 +106,7 @@ def _arrays(schema: Schema, column: Column, values: Sequence[Any]) -> dict[str, 
             named.append(None)
         else:
             named.append(column.label(code) if is_named else asked[-1])
-    type_ = _TYPES[column.kind]
+    type_ = ARROW_TYPES[column.kind]
     return {
         column.name: pyarrow.array(asked, type_),
         f"{column.name}_v": pyarrow.array(added, type_),

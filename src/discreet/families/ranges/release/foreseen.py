@@ -27,13 +27,15 @@ SEED = 20_260_102
 DEVIATIONS = 3.0
 """A column reaches so many standard deviations to each side of its middle."""
 BELL = NormalDist()
+MOST_ROWS = 10**12
+"""Rows of an invented table. With more of them the noise is lost beside the counts, and no bound is another one."""
 
 
 class InventedTable:
     """The verb of a grant that trees are measured with, and whole levels, over a table that nobody is in."""
 
     def __init__(self, schema: Schema, rows: int) -> None:
-        self._schema, self._rows = schema, rows
+        self._schema, self._rows = schema, min(rows, MOST_ROWS)
         self._public = generator(SEED)
         self._cells: dict[tuple[str, ...], Integers] = {}
 
