@@ -160,9 +160,7 @@ class MeasuredGroups:
         found = set(possible_groups(keys, where, self._schema))
         open_groups: set[tuple[int, ...]] = set()
         for question, each in zip(questions, asked, strict=True):
-            if len(
-                self._answered(question, 0)
-            ):  # without any group, nothing can satisfy its conditions
+            if len(self._answered(question, 0)):  # else nothing can satisfy its conditions
                 open_groups.update(possible_groups(keys, each.condition, self._schema, raw=False))
         names = [key_name(key) for key in keys]
         axes = [names.index(key) for key in source.keys]
