@@ -312,8 +312,10 @@ def test_no_connection_is_asked_anything_before_it_is_told_not_to_print(
     """DuckDB prints a progress bar to standard output once a query is slow, also into a pipe."""
     asked: list[list[str]] = []
     connect = duckdb.connect
-    monkeypatch.setattr(duckdb, "connect", lambda *given: _Noted(connect(*given), asked))
+    monkeypatch.setattr(
+        duckdb, "connect", lambda *given, **more: _Noted(connect(*given, **more), asked)
+    )
     session.Session(memory_limit="64MB", threads=1, progress=None).close()
     assert len(asked) == session.SIDE_BY_SIDE
     for statements in asked:
-        assert statements[0].startswith("SET enable_progress_bar"), statements[0][:80]
+        assert statements[0].startswith("SET enable_progress_bar_print = false"), statements[0][:80]

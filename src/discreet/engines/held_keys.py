@@ -234,7 +234,7 @@ class _Subtrees:
         """Whether the rows of all these nodes are among those that are held: all lie below `above`."""
         if depth <= self.start:
             return False
-        parents = wanted >> np.uint64(depth - self.start)
+        parents = _distinct(wanted >> np.uint64(depth - self.start))
         found = np.minimum(np.searchsorted(self.above, parents), len(self.above) - 1)
         return bool(np.all(self.above[found] == parents))
 

@@ -64,8 +64,8 @@ SIDE_CHANNELS = (
         name="the-database-prints-how-long-it-took",
         trap=39,
         file="src/discreet/engines/duckdb/session.py",
-        old='            "enable_progress_bar_print": False,  # first, for a slow query would print to our output\n',
-        new='            "memory_limit": self._memory_limit,\n',
+        old='            connection.execute("SET enable_progress_bar_print = false")\n',
+        new='            connection.execute("SET enable_progress_bar = true")\n',
         tests=(
             "tests/engines/test_isolation.py::test_no_connection_is_asked_anything_before_it_is_told_not_to_print",
         ),

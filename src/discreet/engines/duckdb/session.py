@@ -72,19 +72,18 @@ class Session:
         self._turn = threading.Condition()
         self._numbers = count(1)
         try:
-            self._connections.append(duckdb.connect(":memory:"))
+            self._connections.append(duckdb.connect(":memory:", config=self._settings(threads)))
             self._connections += [self._connections[0].cursor() for _ in range(SIDE_BY_SIDE - 1)]
-            self._configure(threads)
+            self._configure()
         except duckdb.Error as error:
             self._spill.remove()
             raise self._sentence(error) from None
         self._free = self._connections[::-1]  # the last is taken first
 
-    def _configure(self, threads: int | None) -> None:
+    def _settings(self, threads: int | None) -> dict[str, Any]:
+        """Those of the database, for all connections."""
         private = str(self._spill.path)
-        settings: dict[str, object] = {
-            "enable_progress_bar_print": False,  # first, for a slow query would print to our output
-            "enable_progress_bar": self._progress is not None,
+        settings: dict[str, Any] = {
             "memory_limit": self._memory_limit,
             "temp_directory": private,
             "home_directory": private,
@@ -102,17 +101,20 @@ class Session:
             # DuckDB 2.0 some of these fail, so that an error would tell of the rows.
             "disabled_optimizers": "statistics_propagation",
             "preserve_insertion_order": False,
-            "streaming_buffer_size": "32MB",  # so that the database reads on while a batch is in work
-            "parquet_metadata_cache": True,  # checked against the file's time of change
-            "TimeZone": "UTC",
         }
-        if threads is not None:
-            settings["threads"] = threads
-        statements = "; ".join(
-            f"SET {name} = {_setting(value)}" for name, value in settings.items()
-        )
-        for connection in self._connections:  # some hold for one of them alone
-            connection.execute(statements)
+        return settings if threads is None else settings | {"threads": threads}
+
+    def _configure(self) -> None:
+        """What can only be set for one connection, or of an extension."""
+        for connection in self._connections:
+            # First this, for a slow query would print to our output.
+            connection.execute("SET enable_progress_bar_print = false")
+            connection.execute(f"SET enable_progress_bar = {self._progress is not None}")
+            # So that the database reads on while a batch is in work.
+            connection.execute("SET streaming_buffer_size = '32MB'")
+            # Checked against the file's time of change.
+            connection.execute("SET parquet_metadata_cache = true")
+            connection.execute("SET TimeZone = 'UTC'")
 
     def lock(self, files: Sequence[str]) -> None:
         """From here on only `files` can be read, and no setting can be changed back."""
@@ -360,9 +362,3 @@ class Session:
 def _text(query: str | Sql) -> str:
     """A query's text. Each is built for one run, so rendering it may use it up."""
     return query if isinstance(query, str) else query.sql(dialect="duckdb", copy=False)
-
-
-def _setting(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return render(s.whole(value) if isinstance(value, int) else s.text(str(value)))

@@ -13,9 +13,9 @@ intervals come from least squares.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress
-from typing import Any
+from typing import Self
 
 import numpy as np
 
@@ -143,26 +143,46 @@ def _left_halves(
 
     `leaning`: how many rows more than its even part the left half is expected to hold, by the slope.
     """
-    total = noise[0] + noise[1]
-    share = np.divide(noise[0], total, out=np.ones_like(total), where=total > 0)
-    middle = value[0] * (1 - share) + (whole - value[1]) * share
-    spread = np.sqrt(share * noise[1])
-    noisy = spread > 0  # the others have one half beyond the domain
-    if not noisy.any():
-        return np.clip(middle, 0.0, whole), weights
-    chosen: Any = ... if noisy.all() else noisy  # to choose all is to copy nothing
-    base = even * whole
-    in_fit = np.broadcast_to(in_fit[:, np.newaxis], noisy.shape)
-    splits = Splits(
-        (middle - base)[chosen].ravel(),
-        spread[chosen].ravel(),
-        np.maximum(whole, LEAST_COUNT)[chosen].ravel(),
-        even[chosen].reshape(-1),
-        None if leaning is None else leaning[chosen].ravel(),
-    )
-    shift, weights = _shrunk(splits, in_fit[chosen].ravel(), weights)
-    middle[chosen] = base[chosen] + shift.reshape(base[chosen].shape)
-    return np.clip(middle, 0.0, whole), weights
+    left, spread = np.empty(whole.shape), np.empty(whole.shape)
+    is_fitted = np.empty(whole.shape, dtype=np.bool_)
+    for rows in _blocks(whole.shape):
+        total = noise[0][rows] + noise[1][rows]
+        share = np.divide(noise[0][rows], total, out=np.ones_like(total), where=total > 0)
+        left[rows] = value[0][rows] * (1 - share) + (whole[rows] - value[1][rows]) * share
+        apart = np.sqrt(share * noise[1][rows], out=spread[rows])
+        known = apart < np.maximum(whole[rows], LEAST_COUNT)
+        is_fitted[rows] = known & (apart > 0) & in_fit[rows, np.newaxis]
+
+    def splits(*chosen: slice | Integers) -> Splits:
+        return Splits(
+            left[chosen] - even[chosen] * whole[chosen],
+            spread[chosen],
+            np.maximum(whole[chosen], LEAST_COUNT),
+            even[chosen],
+            None if leaning is None else leaning[chosen],
+        )
+
+    many = int(np.count_nonzero(spread))  # the others have one half beyond the domain
+    fitted = np.flatnonzero(is_fitted)
+    if len(fitted) > MOST_FITTED:
+        fitted = fitted[:: -(-len(fitted) // MOST_FITTED)]
+    mixture = Mixture.fitted(splits(*np.divmod(fitted, whole.shape[1])), weights, many)
+    for rows in _blocks(whole.shape):
+        noisy = spread[rows] > 0
+        if noisy.all():
+            left[rows] = even[rows] * whole[rows] + mixture.shrunk(splits(rows))
+        elif noisy.any():
+            row, column = np.nonzero(noisy)
+            some = (row + rows.start, column)
+            left[some] = even[some] * whole[some] + mixture.shrunk(splits(*some))
+        np.clip(left[rows], 0.0, whole[rows], out=left[rows])
+    return left, mixture.weights
+
+
+def _blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Rows of arrays of a shape that are worked on at a time."""
+    step = max(1, _BLOCK // max(1, shape[1]))
+    return (slice(start, start + step) for start in range(0, shape[0], step))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,15 +197,12 @@ class Splits:
     """The even part of a count: that of the cells."""
     leaning: Floats | None
 
-    def some(self, which: slice | Integers) -> Splits:
-        leaning = None if self.leaning is None else self.leaning[which]
-        return Splits(
-            self.seen[which], self.spread[which], self.count[which], self.even[which], leaning
-        )
+    def least_spread(self) -> Floats:
+        return np.maximum(self.spread, LEAST_SPREAD * self.count)
 
     def distances(self) -> Distances:
         """All in units of the noise."""
-        per_spread = 1 / self.spread
+        per_spread = 1 / self.least_spread()
         middle, whole = self.seen * per_spread, self.count * per_spread
         right = middle + self.even * whole
         slope = chance = None
@@ -213,34 +230,37 @@ class Distances:
     chance: Singles | None
 
 
-def _shrunk(splits: Splits, in_fit: Bools, weights: Floats) -> tuple[Floats, Floats]:
-    """Posterior mean of the shift from an even split, seen with normal noise; and new weights.
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixture:
+    """How splits of one depth are spread: the weights of all laws."""
 
-    What is looked for is how far the mean is pulled from what was seen, in units of the noise. That is
-    a small number wherever little noise was added, so single precision is enough.
-    """
-    seen = splits.seen
-    splits = replace(splits, spread=np.maximum(splits.spread, LEAST_SPREAD * splits.count))
-    fitted = np.flatnonzero(in_fit & (splits.count > splits.spread))
-    if len(fitted) > MOST_FITTED:
-        fitted = fitted[:: -(-len(fitted) // MOST_FITTED)]
-    components = _laws(splits.some(fitted).distances(), kept=[True] * len(weights))
-    weights = _fitted_weights(np.stack([likelihood for likelihood, _ in components]), weights)
-    # The widest law and the one-sided one stay: they account for what no other expects.
-    left_out = range(AFTER_EVEN, AFTER_SIDE) if len(seen) > MOST_NEARLY else range(0)
-    kept = [
-        place < 3 or (weight > LEAST_WEIGHT and place not in left_out)
-        for place, weight in enumerate(weights)
-    ]
-    mixture_weights = weights[kept].astype(np.float32)
-    shift = np.empty_like(seen)
-    for start in range(0, len(seen), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        apart = splits.some(block).distances()
+    weights: Floats
+    kept: tuple[bool, ...]
+    """Which laws are looked at; the others have hardly any weight."""
+
+    @classmethod
+    def fitted(cls, splits: Splits, weights: Floats, many: int) -> Self:
+        """Fitted to some of so `many` splits; `weights` are those of the depth above."""
+        components = _laws(splits.distances(), kept=[True] * len(weights))
+        weights = _fitted_weights(np.stack([likelihood for likelihood, _ in components]), weights)
+        # The widest law and the one-sided one stay: they account for what no other expects.
+        left_out = range(AFTER_EVEN, AFTER_SIDE) if many > MOST_NEARLY else range(0)
+        kept = (
+            place < 3 or (weight > LEAST_WEIGHT and place not in left_out)
+            for place, weight in enumerate(weights)
+        )
+        return cls(weights, tuple(kept))
+
+    def shrunk(self, splits: Splits) -> Floats:
+        """Posterior mean of the shift from an even split, seen with normal noise.
+
+        What is looked for is how far the mean is pulled from what was seen, in units of the noise. That is
+        a small number wherever little noise was added, so single precision is enough.
+        """
+        apart = splits.distances()
         total, mean = np.zeros_like(apart.middle), np.zeros_like(apart.middle)
-        for weight, (likelihood, pull) in zip(
-            mixture_weights, _laws(apart, kept=kept), strict=True
-        ):
+        weights = self.weights[list(self.kept)].astype(np.float32)
+        for weight, (likelihood, pull) in zip(weights, _laws(apart, kept=self.kept), strict=True):
             likelihood *= weight
             total += likelihood
             np.maximum(pull, apart.left, out=pull)
@@ -248,8 +268,7 @@ def _shrunk(splits: Splits, in_fit: Bools, weights: Floats) -> tuple[Floats, Flo
             likelihood *= pull
             mean += likelihood
         mean /= total
-        np.multiply(mean, splits.spread[block], out=shift[block])
-    return np.subtract(seen, shift, out=shift), weights
+        return splits.seen - mean * splits.least_spread()
 
 
 def _laws(apart: Distances, *, kept: Sequence[bool]) -> Iterator[tuple[Singles, Singles]]:
