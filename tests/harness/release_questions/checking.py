@@ -110,6 +110,10 @@ def wrong_numbers(
         for key in set.intersection(*(set(each) for each in every)):
             if key not in places and not _says_so(answers, key):
                 return "missing group", f"{key} is not among {list(places)[:6]}"
+    if statement.order and not statement.chooses and len(truths) == 1:
+        wrong = _wrong_order(statement, list(places), every[0])
+        if wrong is not None:
+            return "order", wrong
     for key, place in places.items():
         for column in answers.columns:
             number = int(column.name[1:])
@@ -131,8 +135,22 @@ def wrong_numbers(
     return None
 
 
+def _wrong_order(
+    statement: Statement, own: list[tuple[Any, ...]], true: dict[tuple[Any, ...], Any]
+) -> str | None:
+    """Whether groups come in another order than in the truth, which lists no group without rows."""
+    if statement.order.startswith("a"):
+        return None  # estimates decide, and even the smallest interval leaves some orders open
+    axis = int(statement.order[1:])
+    shown, wanted = (
+        list(dict.fromkeys(key[axis] for key in keys))
+        for keys in ([key for key in own if key in true], [key for key in true if key in set(own)])
+    )
+    return None if shown == wanted else f"ordered by {statement.order}: {shown}, not {wanted}"
+
+
 def _is_of_several(text: str) -> bool:
-    return any(sign in text for sign in (" / ", " + ", " - ", "CASE WHEN count(*)"))
+    return any(sign in text for sign in (" / ", " + ", " - ", "CASE WHEN count(*)", " OVER "))
 
 
 def _says_so(answers: Answers, key: tuple[Any, ...]) -> bool:

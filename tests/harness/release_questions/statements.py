@@ -22,6 +22,8 @@ class Statement:
     """The computed keys: a release puts all undeclared values into one group."""
     chooses: bool = False
     """Whether HAVING or LIMIT leaves groups out."""
+    order: str = ""
+    """What the rows are ordered by: a key, or the first number."""
 
 
 class Statements:
@@ -33,7 +35,11 @@ class Statements:
     def statement(self) -> Statement:
         random, conditions = self._random, self._conditions
         keys = self._keys()
+        if not keys and random.random() < 0.08:
+            return self._union()
         numbers = tuple(self._result() for _ in range(random.choice([1, 1, 2, 3])))
+        if keys and random.random() < 0.2:
+            numbers += (self._window(keys),)
         shown = [f"{key} AS k{place}" for place, key in enumerate(keys)]
         shown += [f"{number} AS a{place}" for place, number in enumerate(numbers)]
         where = f" WHERE {conditions.condition()}" if random.random() < 0.6 else ""
@@ -42,11 +48,12 @@ class Statements:
             by = " GROUP BY " + random.choice(
                 [", ".join(keys), ", ".join(str(n + 1) for n in range(len(keys)))]
             )
-        having = order = limit = ""
+        having = order = limit = ordered_by = ""
         if keys and random.random() < 0.15:
             having = f" HAVING {random.choice(['count(*)', numbers[0]])} {random.choice(['>', '>=', '<'])} {random.choice(['0', '3', '20'])}"
         if keys and random.random() < 0.3:
-            order = f" ORDER BY {random.choice([*('k' + str(n) for n in range(len(keys))), 'a0', 'a0 DESC'])}"
+            ordered_by = random.choice([*(f"k{n}" for n in range(len(keys))), "a0", "a0 DESC"])
+            order = f" ORDER BY {ordered_by}"
             if random.random() < 0.4:
                 limit = f" LIMIT {random.choice([1, 3, 5])}"
         table, shape = TABLE, random.random()
@@ -56,7 +63,35 @@ class Statements:
         if 0.06 <= shape < 0.1:
             sql = f"WITH r AS ({sql}) SELECT * FROM r"
         computed = " ".join(key for key in keys if not key.startswith("⟨"))
-        return Statement(sql, len(keys), numbers, bool(order), computed, bool(having or limit))
+        chooses = bool(having or limit)
+        return Statement(sql, len(keys), numbers, bool(order), computed, chooses, ordered_by)
+
+    def _union(self) -> Statement:
+        """One row a condition, each with a name of its own."""
+        numbers = tuple(self.aggregate() for _ in range(self._random.choice([1, 2])))
+        shown = ", ".join(f"{number} AS a{place}" for place, number in enumerate(numbers))
+        rows = [
+            f"SELECT 'row {place}' AS k0, {shown} FROM {TABLE} WHERE {self._conditions.condition(1)}"
+            for place in range(self._random.choice([2, 3]))
+        ]
+        return Statement(" UNION ALL ".join(rows), 1, numbers)
+
+    def _window(self, keys: list[str]) -> str:
+        """Numbers that groups without rows, which a release lists and a database does not, leave as they are."""
+        counted = self._random.choice(
+            ["count(*)", "count(*)", f"count(«{self._conditions.names[0]}»)"]
+        )
+        part = f"PARTITION BY {keys[0]}" if len(keys) > 1 and self._random.random() < 0.5 else ""
+        return self._random.choice(
+            [
+                f"sum({counted}) OVER ({part})",
+                f"100.0 * {counted} / sum({counted}) OVER ({part})",
+                f"max({counted}) OVER ({part})",
+                f"sum({counted}) OVER ({part} ORDER BY {keys[-1]})",
+                f"rank() OVER ({part} ORDER BY {counted} DESC)",
+                f"{counted} - max({counted}) OVER ({part})",
+            ]
+        )
 
     def _keys(self) -> list[str]:
         random, conditions = self._random, self._conditions
