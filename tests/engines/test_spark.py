@@ -277,6 +277,29 @@ def test_moments_in_milliseconds_are_refused_before_spark_stops_at_one(
         open_engine(source, schemas[1])
 
 
+def test_moments_in_milliseconds_are_found_under_another_name_and_in_files_of_any_name(
+    spark: Any, tmp_path: Path
+) -> None:
+    """Hive gives its Parquet files no suffix. What another name stands for is not guessed at."""
+    far = pa.table({"stored": pa.array([0, 2**62], pa.timestamp("ms", tz="UTC"))})
+    for file in ("plain.parquet", "hive/000000_0"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        pq.write_table(far, tmp_path / file)
+    first, last = datetime(1970, 1, 1), datetime(1970, 1, 2)
+    renamed, stored = (
+        Schema(dataset="t", columns=(DatetimeColumn(name, first, last, granularity="hour"),))
+        for name in ("renamed", "stored")
+    )
+    plain, hive = (spark.read.parquet(f"{tmp_path}/{name}") for name in ("plain.parquet", "hive"))
+    frames = [
+        (plain.withColumnRenamed("stored", "renamed"), renamed),
+        (plain.toDF("renamed"), renamed),
+    ]
+    for frame, schema in [*frames, (hive, stored)]:
+        with pytest.raises(BadSource, match=r"is stored in milliseconds.*No row was read"):
+            open_engine(frame, schema)
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [

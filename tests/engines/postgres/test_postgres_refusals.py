@@ -61,6 +61,8 @@ def test_a_table_that_is_not_there_is_named_with_the_nearest_one(
 
 REFUSED = {
     "a view that computes": ("VIEW", "SELECT 10 / age AS age, sex FROM {table}", "choose columns"),
+    "a view that negates": ("VIEW", "SELECT -age AS age, sex FROM {table}", "choose columns"),
+    "a view that filters by a negative": ("VIEW", "SELECT * FROM {table} WHERE -age < 9", "choose columns"),
     "a view that casts": ("VIEW", "SELECT sex::int AS age, sex FROM {table}", "choose columns"),
     "a view that joins": ("VIEW", "SELECT a.age, b.sex FROM {table} a, {table} b", "choose columns"),
     "a view that groups": ("VIEW", "SELECT max(age) AS age, sex FROM {table} GROUP BY 2", "choose columns"),

@@ -91,6 +91,14 @@ POSTGRES = (
         tests=(f"{REFUSALS}::test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused",),
     ),
     Mutant(
+        name="a-view-that-negates-is-read",
+        trap=33,
+        file=f"{FOLDER}/catalog.py",
+        old="        elif isinstance(node, exp.Neg) and not isinstance(node.this, exp.Literal):\n",
+        new="        elif isinstance(node, exp.Neg) and node.this is None:\n",
+        tests=(f"{REFUSALS}::test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused",),
+    ),
+    Mutant(
         name="rules-of-row-security-are-run",
         trap=33,
         file=f"{FOLDER}/catalog.py",

@@ -247,4 +247,6 @@ def _table_below(definition: str) -> Any:
                 return None
         elif not isinstance(node, _PLAIN):
             return None
+        elif isinstance(node, exp.Neg) and not isinstance(node.this, exp.Literal):
+            return None  # of the least number there is no negative
     return tables[0]

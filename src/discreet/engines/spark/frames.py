@@ -14,7 +14,7 @@ from typing import Any
 from discreet.engines.sources import Source, SourceColumn, locate
 from discreet.engines.spark.address import is_path
 from discreet.engines.spark.dialect import DIALECT
-from discreet.engines.spark.footers import refuse_milliseconds
+from discreet.engines.spark.footers import rounded_moments
 from discreet.engines.spark.session import Session
 from discreet.engines.sql.syntax import Sql
 from discreet.engines.sql.views import joined
@@ -47,12 +47,18 @@ class Frame:
     frame: Any
     columns: list[SourceColumn]
 
-    def given(self, session: Session, read: Sequence[SourceColumn]) -> Sql:
-        """As a table that queries can name, of which some columns are read."""
-        moments = [one.name for one in read if one.type_name.startswith("timestamp")]
-        refuse_milliseconds(session, self.frame, moments)
+    def given(self, session: Session) -> Sql:
+        """As a table that queries can name."""
         names = [f"s{column.place}" for column in self.columns]
         return session.given(self.frame.toDF(*names))
+
+    def fields(self, session: Session, read: Sequence[SourceColumn]) -> list[tuple[str, str]]:
+        """The names in queries and the types of some columns, once no moment of theirs can stop Spark."""
+        rounded = rounded_moments(session, self.frame, read)
+        return [
+            (f"s{one.place}", f"ROUNDED {one.type_name}" if one.place in rounded else one.type_name)
+            for one in read
+        ]
 
 
 def opened(session: Session, source: Source) -> Frame:
@@ -155,7 +161,8 @@ def found_table(
     """A table, and the fields of the declared columns, then the identifier's."""
     frame = opened(session, source)
     found = locate(schema, frame.columns, names_are_public=True)
-    return frame.given(session, found), [(f"s{column.place}", column.type_name) for column in found]
+    fields = frame.fields(session, found)
+    return frame.given(session), fields
 
 
 def found_view(
@@ -174,7 +181,7 @@ def found_view(
         table: _table(session, f"{place}.`{PurePath(file).stem.replace('`', '``')}`")
         for table, file in view.tables
     }
-    tables = {table: frame.given(session, frame.columns) for table, frame in frames.items()}
+    tables = {table: frame.given(session) for table, frame in frames.items()}
 
     def fields_of(table: str, columns: tuple[str, ...]) -> list[tuple[str, str]]:
         found = []
@@ -185,7 +192,7 @@ def found_view(
                 raise BadSource(
                     f"Table {table!r} of the view has {what} {column!r}. No row was read."
                 )
-            found.append((f"s{alike[0].place}", alike[0].type_name))
-        return found
+            found += alike
+        return frames[table].fields(session, found)
 
     return joined(schema, fields_of, lambda table: tables[table].copy(), DIALECT)
