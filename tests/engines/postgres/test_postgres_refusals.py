@@ -87,6 +87,27 @@ def test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused(
         postgres.execute(f"DROP {kind} refused")
 
 
+@pytest.mark.parametrize("column", ["box", "circle", "lseg[]"])
+def test_a_view_that_compares_what_overflows_is_refused(column: str, postgres: Server) -> None:
+    """An area of 10^400 stops the comparison, so one row would stop the run."""
+    postgres.execute(f"CREATE TABLE shapes (age int, sex text, shape {column})")
+    query = "SELECT age, sex FROM shapes WHERE {condition}"
+    try:
+        one = named(
+            postgres, "refused", f"CREATE VIEW refused AS {query.format(condition='shape = shape')}"
+        )
+        with pytest.raises(BadSource, match="plain comparisons"):
+            open_engine(one, SCHEMA)
+        postgres.execute("DROP VIEW refused")
+        one = named(
+            postgres, "refused", f"CREATE VIEW refused AS {query.format(condition='age > -5')}"
+        )
+        with open_engine(one, SCHEMA) as engine:
+            assert engine.row_count() == 0
+    finally:
+        postgres.execute("DROP TABLE shapes CASCADE")
+
+
 def test_row_security_foreign_files_and_columns_without_leave_are_refused(
     postgres: Server, tmp_path: Path
 ) -> None:

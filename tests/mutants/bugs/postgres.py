@@ -86,7 +86,7 @@ POSTGRES = (
         name="a-view-that-computes-is-read",
         trap=33,
         file=f"{FOLDER}/catalog.py",
-        old="        elif not isinstance(node, _PLAIN):\n            return None\n",
+        old="        elif not isinstance(node, _PLAIN):\n            return other\n",
         new="",
         tests=(f"{REFUSALS}::test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused",),
     ),
@@ -97,6 +97,14 @@ POSTGRES = (
         old="        elif isinstance(node, exp.Neg) and not isinstance(node.this, exp.Literal):\n",
         new="        elif isinstance(node, exp.Neg) and node.this is None:\n",
         tests=(f"{REFUSALS}::test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused",),
+    ),
+    Mutant(
+        name="a-view-that-compares-areas-is-read",
+        trap=33,
+        file=f"{FOLDER}/catalog.py",
+        old="            if column in compared and not _compares_safely(_type_name(*type_)):\n",
+        new="            if column is compared:\n",
+        tests=(f"{REFUSALS}::test_a_view_that_compares_what_overflows_is_refused",),
     ),
     Mutant(
         name="rules-of-row-security-are-run",
