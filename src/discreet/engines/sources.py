@@ -118,10 +118,11 @@ def _parquet_below(folder: Path) -> list[str]:
             "replaced, which would count again. No row was read. Give it to Spark, or write its rows to other files."
         )
     shown = [one for one in below if not any(p[0] in "_." and "=" not in p for p in one.parts)]
-    found = [one for one in shown if one.name.lower().endswith(_SUFFIXES["parquet"])]
+    named = [folder / one for one in shown if one.name.lower().endswith(_SUFFIXES["parquet"])]
+    found = sorted(str(one) for one in named if one.is_file())
     if not found:
         raise BadSource(f"There is no Parquet file in the directory {str(folder)!r}.")
-    return sorted(str(folder / one) for one in found if (folder / one).is_file())
+    return found
 
 
 def _once(names: Sequence[str]) -> tuple[str, ...]:

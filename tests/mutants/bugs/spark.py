@@ -42,6 +42,16 @@ SPARK = (
         tests=(f"{TESTS}::test_a_frame_that_may_fail_on_a_row_or_mix_people_is_refused",),
     ),
     Mutant(
+        name="days-that-are-no-timestamps-are-cast-by-spark",
+        trap=33,
+        file=f"{FOLDER}/frames.py",
+        old="    return source == wanted or (are_plain and not between_moments)\n",
+        new="    return source == wanted or are_plain\n",
+        tests=(
+            f"{TESTS}::test_a_cast_that_stops_at_a_far_day_or_an_odd_text_is_refused_in_any_mode",
+        ),
+    ),
+    Mutant(
         name="moments-in-milliseconds-are-read-by-spark",
         trap=33,
         file=f"{FOLDER}/footers.py",

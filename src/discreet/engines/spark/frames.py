@@ -6,6 +6,7 @@ and rows of tables, by plain comparisons: everything else is refused before a ro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -38,6 +39,11 @@ _EXPRESSIONS = {
     "StartsWith", "EndsWith", "Contains",
 }  # fmt: skip
 """What a data frame may be made of, beside casts that cannot fail."""
+_PLAIN_TYPES = re.compile(
+    r"void|boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*|string.*|(var)?char\(.*|binary|date|timestamp(_ntz)?"
+)
+"""Types between which casts are null where they fail, if Spark is not in ANSI mode. Those of others stop it in any mode."""
+_MOMENTS = ("date", "timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +137,9 @@ def _odd(session: Session, frame: Any) -> Iterator[str]:
     def expression(node: Any) -> Iterator[str]:
         kind = node.getClass().getSimpleName()
         if kind == "Cast":
-            fails = node.evalMode().toString() == "ANSI"
-            if fails and not casts.canUpCast(node.child().dataType(), node.dataType()):
+            mode, types = node.evalMode().toString(), (node.child().dataType(), node.dataType())
+            widens = mode != "ANSI" or casts.canUpCast(*types)
+            if mode != "TRY" and not (widens and _is_total(*(one.simpleString() for one in types))):
                 yield "a cast"
         elif kind not in _EXPRESSIONS:
             yield kind
@@ -141,6 +148,13 @@ def _odd(session: Session, frame: Any) -> Iterator[str]:
             yield from expression(child)
 
     yield from plan(frame._jdf.queryExecution().analyzed())
+
+
+def _is_total(source: str, wanted: str) -> bool:
+    """Whether a cast that loses nothing, or may give null, has a value for all: a far day is no timestamp."""
+    between_moments = source in _MOMENTS and wanted in _MOMENTS[1:]
+    are_plain = all(_PLAIN_TYPES.fullmatch(one) for one in (source, wanted))
+    return source == wanted or (are_plain and not between_moments)
 
 
 def _odd_remote(session: Session, frame: Any) -> Iterator[str]:
