@@ -106,6 +106,11 @@ def nanoseconds(folder: Path) -> Path:
     return path
 
 
+def nanoseconds_in_spark(folder: Path) -> object:
+    """The same, of which Spark cuts off the nanoseconds, under another name too."""
+    return session().read.parquet(str(nanoseconds(folder))).toDF("WHO", "cell")
+
+
 def in_postgres(type_: str, *people: str) -> object:
     server().execute(
         "CREATE EXTENSION IF NOT EXISTS citext",
@@ -117,6 +122,8 @@ def in_postgres(type_: str, *people: str) -> object:
 MIXED_UP: dict[str, Callable[[Path], object]] = {
     "decimals of 50 digits": wide,
     "moments in 96 bits": nanoseconds,
+    "moments in 96 bits, in Spark": lambda folder: f"spark:{nanoseconds(folder)}",
+    "moments in 96 bits, renamed in Spark": nanoseconds_in_spark,
     "NOCASE of DuckDB": nocase,
     "citext of PostgreSQL": lambda _: in_postgres("citext", "Ann", "ann"),
     "a collation of PostgreSQL": lambda _: in_postgres("text COLLATE any_case", "Ann", "ann"),

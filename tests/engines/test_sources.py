@@ -41,6 +41,37 @@ def counted(source: Any, schema: Schema = SCHEMA) -> list[list[int]]:
 ANSWER = [[0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1], [1, 0, 1, 1]]
 
 
+def test_a_file_counts_once_however_many_names_it_has(tmp_path: Path) -> None:
+    """Else each of its rows would move a count by as many, and the noise hides one."""
+    pq.write_table(TABLE, tmp_path / "part.parquet")
+    (tmp_path / "latest.parquet").symlink_to("part.parquet")
+    os.link(tmp_path / "part.parquet", tmp_path / "again.parquet")
+    TABLE.to_pandas().to_csv(tmp_path / "part.csv", index=False)
+    (tmp_path / "latest.csv").symlink_to("part.csv")
+    for source in (tmp_path, tmp_path / "*.parquet"):
+        assert counted(str(source)) == ANSWER
+    assert sum(counted(str(tmp_path / "*.csv"))[0]) == TABLE.num_rows
+
+
+def test_what_a_broken_run_left_behind_is_not_counted(tmp_path: Path) -> None:
+    """Spark's files are copied out of such directories when they are whole; other programs pass over them too."""
+    for place in ("part.parquet", "_temporary/0/part.parquet", ".part.parquet"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(TABLE, tmp_path / place)
+    (tmp_path / "directory.parquet").mkdir()
+    assert counted(str(tmp_path)) == ANSWER
+
+
+@pytest.mark.parametrize("log", ["_delta_log/0.json", ".hoodie/x", "metadata/v1.metadata.json"])
+def test_a_directory_that_also_holds_replaced_rows_is_refused(tmp_path: Path, log: str) -> None:
+    for place in ("part.parquet", "part-rewritten.parquet"):
+        pq.write_table(TABLE, tmp_path / place)
+    (tmp_path / log).parent.mkdir()
+    (tmp_path / log).write_text("{}")
+    with pytest.raises(BadSource, match="rows that were replaced"):
+        open_engine(str(tmp_path), SCHEMA)
+
+
 def test_importing_the_engines_imports_no_database_and_no_frame() -> None:
     program = (
         "import sys, discreet.engines as e\n"

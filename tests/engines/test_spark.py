@@ -233,6 +233,36 @@ def test_a_frame_that_may_fail_on_a_row_or_mix_people_is_refused(what: str, fram
         open_engine(made, SCHEMA)
 
 
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_a_cast_that_stops_at_a_far_day_or_an_odd_text_is_refused_in_any_mode(
+    ansi: str, spark: Any, tmp_path: Path
+) -> None:
+    """Spark holds days and moments that it cannot turn into each other, and reads intervals strictly."""
+    far = {
+        "day": pa.array([0, 2**31 - 1], pa.int32()).view(pa.date32()),
+        "local": pa.array([0, 2**63 - 1], pa.int64()).view(pa.timestamp("us")),
+        "moment": pa.array([0, -(2**63)], pa.int64()).view(pa.timestamp("us", "UTC")),
+    }
+    pq.write_table(pa.table({**far, "age": [1, 2], "sex": ["F", "odd"]}), tmp_path / "far.parquet")
+    casts = [
+        "day AS TIMESTAMP",
+        "day AS TIMESTAMP_NTZ",
+        "local AS TIMESTAMP",
+        "moment AS TIMESTAMP_NTZ",
+    ]
+    casts += ["sex AS INTERVAL DAY", "age AS INTERVAL YEAR"]
+    with setting("spark.sql.ansi.enabled", ansi):
+        table = spark.read.parquet(str(tmp_path / "far.parquet"))
+        for cast in casts:
+            made = table.selectExpr("age", "sex", f"CAST({cast}) AS made")
+            for frame in (made, made.where("made IS NOT NULL").select("age", "sex")):
+                with pytest.raises(BadSource, match=r"\(a cast\).*No row was read"):
+                    open_engine(frame, SCHEMA)
+        kept = table.selectExpr("CAST(age AS DECIMAL(20, 0)) AS age", "CAST(day AS STRING) AS sex")
+        with open_engine(kept, SCHEMA) as engine:
+            assert engine.row_count() == 2
+
+
 def test_a_view_of_the_catalog_that_computes_is_refused(spark: Any, frame: Any) -> None:
     frame.write.saveAsTable("plain")
     spark.sql("CREATE VIEW divided AS SELECT 10 / age AS age, sex FROM plain")
@@ -275,6 +305,29 @@ def test_moments_in_milliseconds_are_refused_before_spark_stops_at_one(
         assert engine.marginals([("near",)])[0].sum() == 2
     with pytest.raises(BadSource, match=r"'far' is stored in milliseconds.*No row was read"):
         open_engine(source, schemas[1])
+
+
+def test_moments_in_milliseconds_are_found_under_another_name_and_in_files_of_any_name(
+    spark: Any, tmp_path: Path
+) -> None:
+    """Hive gives its Parquet files no suffix. What another name stands for is not guessed at."""
+    far = pa.table({"stored": pa.array([0, 2**62], pa.timestamp("ms", tz="UTC"))})
+    for file in ("plain.parquet", "hive/000000_0"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        pq.write_table(far, tmp_path / file)
+    first, last = datetime(1970, 1, 1), datetime(1970, 1, 2)
+    renamed, stored = (
+        Schema(dataset="t", columns=(DatetimeColumn(name, first, last, granularity="hour"),))
+        for name in ("renamed", "stored")
+    )
+    plain, hive = (spark.read.parquet(f"{tmp_path}/{name}") for name in ("plain.parquet", "hive"))
+    frames = [
+        (plain.withColumnRenamed("stored", "renamed"), renamed),
+        (plain.toDF("renamed"), renamed),
+    ]
+    for frame, schema in [*frames, (hive, stored)]:
+        with pytest.raises(BadSource, match=r"is stored in milliseconds.*No row was read"):
+            open_engine(frame, schema)
 
 
 @pytest.mark.parametrize(

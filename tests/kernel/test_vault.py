@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections import Counter
 from fractions import Fraction
 
@@ -231,6 +233,17 @@ def test_a_grant_left_behind_allows_nothing_more(ledger):
         pass
     with pytest.raises(BudgetExceeded):
         grant.measure([BY_AGE_AND_SEX])
+
+
+def test_neither_a_charge_nor_an_alert_can_be_copied(ledger):
+    """A copy of either, made before it is used up, would be used up once more for the same charge."""
+    vault, _ = vault_of(ledger)
+    grant = charge(vault)
+    alert = grant.above_threshold(0, AboveThreshold(epsilon=Fraction(1, 2)), sensitivity=1)
+    for one in (grant, alert):
+        for copying in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="spend the same charge"):
+                copying(one)
 
 
 def test_a_run_taken_over_by_a_later_one_may_not_read(ledger):

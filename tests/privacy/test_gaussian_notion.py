@@ -27,14 +27,12 @@ from discreet.privacy.conversion import (
 from discreet.privacy.cost import (
     Accounting,
     Cost,
-    accountings,
     allowance,
     epsilon_at,
     price,
-    pure_epsilon,
-    selection_epsilon,
 )
 from discreet.privacy.protection import for_a_group
+from discreet.privacy.shares import accountings, pure_epsilon, selection_epsilon
 
 NORMAL = NormalDist()
 BUDGETS = [

@@ -23,8 +23,9 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.release.direct import DirectMarginals
 from discreet.privacy.budget import Budget
 from discreet.privacy.conversion import gaussian_delta
-from discreet.privacy.cost import Accounting, accountings, allowance
+from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw, RoundedGaussianLaw
+from discreet.privacy.shares import accountings
 from discreet.queries.class_tables import example_texts
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.releases.algorithms import algorithm_for, all_algorithms

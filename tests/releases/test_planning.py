@@ -211,6 +211,14 @@ def test_a_large_budget_is_warned_about(make_schema):
     assert "epsilon is 20" in warning
 
 
+@pytest.mark.parametrize(
+    "budget", [Budget(epsilon=10**9, delta="1e-9"), Budget(epsilon=10**12)], ids=str
+)
+def test_a_budget_that_leaves_no_noise_is_planned_and_not_divided_by(make_schema, budget):
+    for text in ("intervals(age)", "means(age by sex)", "marginals(2)"):
+        assert plan(make_schema(), budget=budget, workload=[text]).warnings
+
+
 def test_no_error_is_solved_for_where_only_noisy_numbers_will_tell_it(make_schema):
     target = TargetError(query_class="marginals(2)", half_width=5)
     with pytest.raises(BadInput, match=r"released by 'adaptive' here.*Name another algorithm"):

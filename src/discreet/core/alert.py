@@ -15,6 +15,7 @@ from discreet.core.mechanisms import AboveThreshold
 from discreet.errors import BadInput
 from discreet.queries.measurable import CountQuery
 from discreet.queries.tallies import Tally
+from discreet.samplers.entropy import never_copied
 
 if TYPE_CHECKING:
     from discreet.core.vault import Grant
@@ -37,6 +38,8 @@ class Alert:
         self._bar = int(noise.add(start, law, step=grant._next_step("threshold"))[0])
         self.over = False
         self._lock = threading.Lock()
+
+    __reduce__ = never_copied  # a copy would say `above` once more
 
     def is_above(self, query: CountQuery | Tally) -> bool:
         """Whether the count is, noisily, at or above the noisy threshold. The first True ends the run."""

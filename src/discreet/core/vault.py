@@ -57,6 +57,7 @@ from discreet.queries.scores import Score
 from discreet.queries.tallies import Key, Tally, WeightedCounts, keys_touched
 from discreet.queries.tree import Tree
 from discreet.questions.expressions import Expression
+from discreet.samplers.entropy import never_copied
 from discreet.schema import Schema
 
 
@@ -181,6 +182,8 @@ class Grant:
         self._reading = _reading
         self._steps = count(1)
         self._lock = threading.Lock()
+
+    __reduce__ = never_copied  # a copy would spend the rest once more
 
     def __enter__(self) -> Grant:
         return self

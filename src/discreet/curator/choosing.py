@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import Accounting, accountings, allowance
+from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.shares import accountings
 from discreet.queries.tallies import Rows, Tally, WeightedCounts
 from discreet.questions.dialects.curator_sql import parse_curator_question
 from discreet.schema import Schema

@@ -21,8 +21,9 @@ from discreet.errors import BadBudget, BadInput, BadQuestion
 from discreet.families.shared.release.noise_choice import check_drawable, least_error_mechanism
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import Accounting, accountings, allowance, selection_epsilon
+from discreet.privacy.cost import Accounting, allowance
 from discreet.privacy.laws import NoiseLaw
+from discreet.privacy.shares import accountings, selection_epsilon
 from discreet.queries.group_choices import CellScores, RankScores
 from discreet.queries.places import loaded
 from discreet.queries.tallies import (

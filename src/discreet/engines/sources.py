@@ -31,6 +31,7 @@ _SUFFIXES = {
     "csv": (".csv", ".tsv", ".txt", ".data", ".dat"),
     "duckdb": (".duckdb", ".ddb", ".db"),
 }
+_LOGS = ("_delta_log", ".hoodie", ".metadata.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,7 @@ def _files(text: str) -> Source:
     format_ = "duckdb" if separator else None
     place = Path(path)
     if place.is_dir():
-        found = sorted(
-            str(one) for one in place.rglob("*") if one.name.lower().endswith(_SUFFIXES["parquet"])
-        )
-        if not found:
-            raise BadSource(f"There is no Parquet file in the directory {path!r}.")
-        return Source("parquet", tuple(found))
+        return Source("parquet", _once(_parquet_below(place)))
     if place.exists():
         found = [path]
     else:
@@ -109,8 +105,29 @@ def _files(text: str) -> Source:
     format_ = formats.pop()
     if format_ == "duckdb" and len(found) > 1:
         raise BadSource(f"{path!r} matches {len(found)} DuckDB files; name one of them.")
-    absolute = tuple(str(Path(one).resolve()) for one in found)
+    absolute = tuple(str(Path(one).resolve()) for one in _once(found))
     return Source(format_, absolute, table or None)
+
+
+def _parquet_below(folder: Path) -> list[str]:
+    """The Parquet files in a directory. As for Spark, what begins with `_` or `.` is none: a run that broke off leaves such."""
+    below = [one.relative_to(folder) for one in folder.rglob("*")]
+    if any(str(one).endswith(_LOGS) for one in below):
+        raise BadSource(
+            f"The directory {str(folder)!r} is a Delta, Hudi or Iceberg table: some of its files hold rows that were "
+            "replaced, which would count again. No row was read. Give it to Spark, or write its rows to other files."
+        )
+    shown = [one for one in below if not any(p[0] in "_." and "=" not in p for p in one.parts)]
+    named = [folder / one for one in shown if one.name.lower().endswith(_SUFFIXES["parquet"])]
+    found = sorted(str(one) for one in named if one.is_file())
+    if not found:
+        raise BadSource(f"There is no Parquet file in the directory {str(folder)!r}.")
+    return found
+
+
+def _once(names: Sequence[str]) -> tuple[str, ...]:
+    """Each file by the first of its names: a row that is read by two of them would count twice."""
+    return tuple({Path(one).stat()[1:3]: one for one in reversed(names)}.values())[::-1]
 
 
 def _format_of(path: str) -> str:

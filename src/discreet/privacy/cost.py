@@ -21,8 +21,6 @@ from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.conversion import (
     epsilon_from_mu,
     epsilon_from_rho,
-    half_range_from_mu,
-    half_range_from_rho,
     mu_squared_from_budget,
     mu_squared_from_range,
     rho_from_budget,
@@ -142,25 +140,7 @@ def _check_delta(budget: Budget) -> None:
         )
 
 
-def accountings(budget: Budget, *, notion: Notion | None) -> list[Accounting]:
-    """How a charge of `budget` may be added up, under a cap that counts `notion` (None: none is declared)."""
-    if budget.notion is not Notion.EPSILON:
-        if notion not in (None, budget.notion) and (budget.notion, notion) != (
-            Notion.MU,
-            Notion.RHO,
-        ):
-            raise _other_notion(budget, notion)
-        return [Accounting.CONCENTRATED if budget.notion is Notion.RHO else Accounting.GAUSSIAN]
-    if budget.is_pure:
-        return [Accounting.BASIC]
-    if notion is Notion.RHO:
-        return [Accounting.CONCENTRATED]
-    if notion is Notion.MU:
-        return [Accounting.GAUSSIAN]
-    return [Accounting.BASIC, Accounting.CONCENTRATED, Accounting.GAUSSIAN]
-
-
-def _other_notion(budget: Budget, notion: Notion | None) -> BadBudget:
+def other_notion(budget: Budget, notion: Notion | None) -> BadBudget:
     assert notion is not None
     wanted = "an epsilon and a delta" if notion is Notion.EPSILON else f"a {notion.words}"
     return BadBudget(
@@ -176,27 +156,11 @@ def epsilon_at(budget: Budget, *, delta: Exactable) -> Fraction:
     return epsilon_from_rho(budget.rho, delta=delta)
 
 
-def pure_epsilon(share: Budget) -> Fraction:
-    """The epsilon of the pure mechanism that a share buys, rounded down."""
-    return share.epsilon if share.notion is Notion.EPSILON else _half_range(share)
-
-
-def selection_epsilon(share: Budget) -> Fraction:
-    """The epsilon of the exponential mechanism that a share buys, rounded down."""
-    return share.epsilon if share.notion is Notion.EPSILON else 2 * _half_range(share)
-
-
-def _half_range(share: Budget) -> Fraction:
-    if share.notion is Notion.RHO:
-        return half_range_from_rho(share.rho)
-    return half_range_from_mu(share.mu_squared)
-
-
 def price(budget: Budget, accounting: Accounting, *, notion: Notion) -> Budget:
     """What a charge of `budget` costs a dataset whose cap counts `notion`."""
     if notion is Notion.EPSILON:
         if budget.notion is not Notion.EPSILON:
-            raise _other_notion(budget, notion)
+            raise other_notion(budget, notion)
         return budget
     if accounting is not Accounting.BASIC:
         allowed = allowance(budget, accounting)
@@ -204,7 +168,7 @@ def price(budget: Budget, accounting: Accounting, *, notion: Notion) -> Budget:
             return Budget(rho=allowed.rho)
         if allowed.notion is Notion.MU:
             return allowed
-        raise _other_notion(allowed, notion)  # a rho says nothing of mu
+        raise other_notion(allowed, notion)  # a rho says nothing of mu
     if budget.is_pure:
         return Cost.pure(budget.epsilon).under(
             Accounting.CONCENTRATED if notion is Notion.RHO else Accounting.GAUSSIAN

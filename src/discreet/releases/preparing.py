@@ -13,7 +13,8 @@ from discreet.errors import BadInput
 from discreet.families.shared.release.protocol import USUAL_ROWS, Prepared
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
-from discreet.privacy.cost import Accounting, accountings, allowance
+from discreet.privacy.cost import Accounting, allowance
+from discreet.privacy.shares import accountings
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.questions.derived import derived_columns
 from discreet.releases.algorithms import algorithm_for

@@ -50,6 +50,13 @@ class EntropySource(Protocol):
         """A uniform integer of `count` bits."""
 
 
+def never_copied(_: object) -> NoReturn:
+    """For `__reduce__`, by which Python copies and pickles."""
+    raise TypeError(
+        "This is never copied or pickled: two copies would draw the same noise, or spend the same charge."
+    )
+
+
 class _Keystream:
     """One AES-256-CTR keystream, used by one thread of one process."""
 
@@ -108,8 +115,7 @@ class Entropy:
         keystream.left -= size
         return keystream
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("Entropy is never copied or pickled: two copies would draw the same noise.")
+    __reduce__ = never_copied
 
 
 _SYSTEM: Final = Entropy()

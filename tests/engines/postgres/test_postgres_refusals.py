@@ -61,6 +61,8 @@ def test_a_table_that_is_not_there_is_named_with_the_nearest_one(
 
 REFUSED = {
     "a view that computes": ("VIEW", "SELECT 10 / age AS age, sex FROM {table}", "choose columns"),
+    "a view that negates": ("VIEW", "SELECT -age AS age, sex FROM {table}", "choose columns"),
+    "a view that filters by a negative": ("VIEW", "SELECT * FROM {table} WHERE -age < 9", "choose columns"),
     "a view that casts": ("VIEW", "SELECT sex::int AS age, sex FROM {table}", "choose columns"),
     "a view that joins": ("VIEW", "SELECT a.age, b.sex FROM {table} a, {table} b", "choose columns"),
     "a view that groups": ("VIEW", "SELECT max(age) AS age, sex FROM {table} GROUP BY 2", "choose columns"),
@@ -83,6 +85,27 @@ def test_a_view_that_may_fail_on_a_row_or_mix_people_is_refused(
             pass
     finally:
         postgres.execute(f"DROP {kind} refused")
+
+
+@pytest.mark.parametrize("column", ["box", "circle", "lseg[]"])
+def test_a_view_that_compares_what_overflows_is_refused(column: str, postgres: Server) -> None:
+    """An area of 10^400 stops the comparison, so one row would stop the run."""
+    postgres.execute(f"CREATE TABLE shapes (age int, sex text, shape {column})")
+    query = "SELECT age, sex FROM shapes WHERE {condition}"
+    try:
+        one = named(
+            postgres, "refused", f"CREATE VIEW refused AS {query.format(condition='shape = shape')}"
+        )
+        with pytest.raises(BadSource, match="plain comparisons"):
+            open_engine(one, SCHEMA)
+        postgres.execute("DROP VIEW refused")
+        one = named(
+            postgres, "refused", f"CREATE VIEW refused AS {query.format(condition='age > -5')}"
+        )
+        with open_engine(one, SCHEMA) as engine:
+            assert engine.row_count() == 0
+    finally:
+        postgres.execute("DROP TABLE shapes CASCADE")
 
 
 def test_row_security_foreign_files_and_columns_without_leave_are_refused(

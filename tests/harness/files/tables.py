@@ -32,9 +32,16 @@ class TableFile:
     form: str
     rows: tuple[Row, ...]
     schema: Schema = _SCHEMA
+    in_directory: bool = False
+    """Whether it is given as a directory, in which it has a second name and what a broken run left of it."""
 
     def write(self, folder: Path) -> str:
-        path = folder / f"file.{self.form}"
+        if self.in_directory:
+            inside = folder / "directory" / "_temporary"
+            inside.mkdir(parents=True, exist_ok=True)
+            path = inside.parent / f"file.{self.form}"
+        else:
+            path = folder / f"file.{self.form}"
         path.unlink(missing_ok=True)
         odd = [value for row in self.rows for value in row if value and not _is_text(value)]
         session = Session(memory_limit="256MB", threads=1, progress=None)
@@ -60,6 +67,12 @@ class TableFile:
             for number, value in enumerate(odd):
                 data = data.replace(_stand_in(number, value).encode(), value)
             path.write_bytes(data)
+        if self.in_directory:
+            link = path.with_name(f"latest.{self.form}")
+            link.unlink(missing_ok=True)
+            link.symlink_to(path.name)
+            (inside / path.name).write_bytes(path.read_bytes())
+            return os.fspath(path.parent)
         return os.fspath(path)
 
 
@@ -86,7 +99,8 @@ def _literal(value: bytes | None, odd: list[bytes]) -> s.Sql:
 def random_table_file(generator: Generator) -> TableFile:
     form = ("parquet", "duckdb")[generator.integers(2)]
     count = int(generator.integers(0, 8))
-    return TableFile(form, tuple(_row(generator, form) for _ in range(count)))
+    rows = tuple(_row(generator, form) for _ in range(count))
+    return TableFile(form, rows, in_directory=form == "parquet" and count % 2 == 1)
 
 
 def changed_table(file: TableFile, generator: Generator) -> tuple[str, TableFile]:

@@ -380,6 +380,22 @@ ACCOUNTING = (
         tests=(f"{VAULT}::test_the_stopping_rule_sees_only_published_numbers",),
     ),
     Mutant(
+        name="a-copy-of-a-charge-spends-it-again",
+        trap=30,
+        file="src/discreet/core/vault.py",
+        old="    __reduce__ = never_copied  # a copy would spend the rest once more\n",
+        new="",
+        tests=(f"{VAULT}::test_neither_a_charge_nor_an_alert_can_be_copied",),
+    ),
+    Mutant(
+        name="a-copy-of-an-alert-fires-again",
+        trap=6,
+        file="src/discreet/core/alert.py",
+        old="    __reduce__ = never_copied  # a copy would say `above` once more\n",
+        new="",
+        tests=(f"{VAULT}::test_neither_a_charge_nor_an_alert_can_be_copied",),
+    ),
+    Mutant(
         name="verify-believes-the-paths-of-a-tree",
         trap=27,
         file="src/discreet/answering/verification/verify_tree.py",

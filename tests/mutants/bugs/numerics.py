@@ -183,7 +183,7 @@ NUMERICS = (
         name="a-rho-is-taken-for-a-mu",
         trap=13,
         file="src/discreet/privacy/cost.py",
-        old="        raise _other_notion(allowed, notion)  # a rho says nothing of mu\n",
+        old="        raise other_notion(allowed, notion)  # a rho says nothing of mu\n",
         new="        return Budget.of_mu_squared(2 * allowed.rho)\n",
         tests=(f"{GAUSSIAN}::test_what_a_charge_costs_a_cap_in_mu",),
     ),

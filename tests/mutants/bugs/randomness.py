@@ -34,8 +34,8 @@ RANDOMNESS = (
         name="entropy-that-can-be-copied",
         trap=14,
         file="src/discreet/samplers/entropy.py",
-        old='        raise TypeError("Entropy is never copied or pickled: two copies would draw the same noise.")\n',
-        new="        return (Entropy, ())  # type: ignore[return-value]\n",
+        old="        return keystream\n\n    __reduce__ = never_copied\n",
+        new="        return keystream\n",
         tests=(f"{ENTROPY}::test_entropy_cannot_be_copied_or_pickled",),
     ),
     Mutant(

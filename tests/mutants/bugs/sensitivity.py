@@ -199,4 +199,30 @@ SENSITIVITY = (
             "tests/queries/test_sensitivity.py::test_an_alert_refuses_a_count_that_a_person_moves_further",
         ),
     ),
+    Mutant(
+        name="a-file-with-two-names-counts-twice",
+        trap=3,
+        file="src/discreet/engines/sources.py",
+        old="    return tuple({Path(one).stat()[1:3]: one for one in reversed(names)}.values())[::-1]\n",
+        new="    return tuple(names)\n",
+        tests=("tests/engines/test_sources.py::test_a_file_counts_once_however_many_names_it_has",),
+    ),
+    Mutant(
+        name="rows-of-a-broken-run-count-again",
+        trap=3,
+        file="src/discreet/engines/sources.py",
+        old='    shown = [one for one in below if not any(p[0] in "_." and "=" not in p for p in one.parts)]\n',
+        new="    shown = below\n",
+        tests=("tests/engines/test_sources.py::test_what_a_broken_run_left_behind_is_not_counted",),
+    ),
+    Mutant(
+        name="replaced-rows-of-a-table-in-files-count-again",
+        trap=3,
+        file="src/discreet/engines/sources.py",
+        old="    if any(str(one).endswith(_LOGS) for one in below):\n",
+        new="    if not below:\n",
+        tests=(
+            "tests/engines/test_sources.py::test_a_directory_that_also_holds_replaced_rows_is_refused",
+        ),
+    ),
 )

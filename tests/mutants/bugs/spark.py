@@ -42,12 +42,42 @@ SPARK = (
         tests=(f"{TESTS}::test_a_frame_that_may_fail_on_a_row_or_mix_people_is_refused",),
     ),
     Mutant(
+        name="days-that-are-no-timestamps-are-cast-by-spark",
+        trap=33,
+        file=f"{FOLDER}/frames.py",
+        old="    return source == wanted or (are_plain and not between_moments)\n",
+        new="    return source == wanted or are_plain\n",
+        tests=(
+            f"{TESTS}::test_a_cast_that_stops_at_a_far_day_or_an_odd_text_is_refused_in_any_mode",
+        ),
+    ),
+    Mutant(
         name="moments-in-milliseconds-are-read-by-spark",
         trap=33,
         file=f"{FOLDER}/footers.py",
-        old='            if "MILLIS" in kinds.get(name.lower(), ""):\n',
-        new='            if "SECONDS" in kinds.get(name.lower(), ""):\n',
+        old='        if any("MILLIS" in kind for kind in kinds):\n',
+        new='        if any("SECONDS" in kind for kind in kinds):\n',
         tests=(f"{TESTS}::test_moments_in_milliseconds_are_refused_before_spark_stops_at_one",),
+    ),
+    Mutant(
+        name="moments-in-milliseconds-under-another-name-are-read-by-spark",
+        trap=33,
+        file=f"{FOLDER}/footers.py",
+        old="            stored |= set(kinds.values()) if own is None else {own}\n",
+        new="            stored |= set() if own is None else {own}\n",
+        tests=(
+            f"{TESTS}::test_moments_in_milliseconds_are_found_under_another_name_and_in_files_of_any_name",
+        ),
+    ),
+    Mutant(
+        name="nanoseconds-that-spark-cuts-off-are-one-person",
+        trap=3,
+        file=f"{FOLDER}/footers.py",
+        old='        if any("MICROS" not in kind for kind in kinds):\n',
+        new='        if any("NANOS" in kind for kind in kinds):\n',
+        tests=(
+            "tests/engines/test_same_person.py::test_identifiers_that_their_database_takes_for_equal_are_not_told_apart_by_spelling",
+        ),
     ),
     Mutant(
         name="an-old-date-stops-spark",

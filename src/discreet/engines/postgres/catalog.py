@@ -64,6 +64,9 @@ _PLAIN = (
     exp.GT, exp.GTE, exp.Literal, exp.Neg, exp.DataType,
 )  # fmt: skip
 """What a view may be made of, beside casts of constants and casts to text."""
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_ALSO_COMPARED = {"bytea", "bit", "varbit", "time", "timetz", "interval", "money"}
+"""Types that no column is read from, and whose comparisons cannot fail: those of areas and lengths overflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +202,9 @@ def _type_name(name: str, kind: str, category: str, schema: str, spelled: bool) 
 def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
     if kind == "v":
         ((definition,),) = session.catalog("SELECT pg_get_viewdef(%s::oid)", [oid])
-        below = _table_below(definition)
+        below, compared = _table_below(definition)
         if below is None:
-            raise BadSource(
-                f"{name!r} is a view that does more than choose columns and rows of one table, so it may fail "
-                "on some row, or mix people. No row was read. Make it a materialised view, name its table, "
-                "or declare a [view] in the schema."
-            )
+            raise _failing_view(name)
         inside = [
             row for row in session.catalog(_RELATIONS) if (row[1], row[2]) == (below.db, below.name)
         ]
@@ -214,7 +213,11 @@ def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
                 f"The view {name!r} reads a table of another schema that you cannot see. No row was read. "
                 "Ask its owner for USAGE on the schema."
             )
-        _refuse_failing(session, inside[0][0], f"{below.db}.{below.name}", inside[0][3])
+        table = inside[0][0]
+        for column, *type_, _, _ in session.catalog(_COLUMNS, [table, table]):
+            if column in compared and not _compares_safely(_type_name(*type_)):
+                raise _failing_view(name)
+        _refuse_failing(session, table, f"{below.db}.{below.name}", inside[0][3])
         return
     for _, child, child_kind, secured, wrapper in session.catalog(_CHILDREN, [oid]):
         if secured:
@@ -229,22 +232,43 @@ def _refuse_failing(session: Session, oid: int, name: str, kind: str) -> None:
             )
 
 
-def _table_below(definition: str) -> Any:
-    """The one table that a plain view chooses from; `None` for any other view."""
+def _compares_safely(type_name: str) -> bool:
+    is_read = DIALECT.field_type(type_name).family not in ("unknown", "unreadable")
+    return is_read or type_name in _ALSO_COMPARED
+
+
+def _failing_view(name: str) -> BadSource:
+    return BadSource(
+        f"{name!r} is a view that does more than choose columns and rows of one table by plain comparisons, so it "
+        "may fail on some row, or mix people. No row was read. Make it a materialised view, name its table, or "
+        "declare a [view] in the schema."
+    )
+
+
+def _table_below(definition: str) -> tuple[Any, set[str]]:
+    """The one table that a plain view chooses from, and the columns that it compares; no table for any other view."""
+    other: tuple[Any, set[str]] = (None, set())
     try:
         query = sqlglot.parse_one(definition, dialect="postgres")
     except sqlglot.errors.SqlglotError:
-        return None
+        return other
     tables = list(query.find_all(exp.Table))
     if not isinstance(query, exp.Select) or len(tables) != 1 or not tables[0].db:
-        return None
+        return other
     taken = {key for key, value in query.args.items() if value}
     if not taken <= {"expressions", "from", "from_", "where", "kind"}:
-        return None
+        return other
     for node in query.walk():
         if isinstance(node, exp.Cast):
             if not isinstance(node.this, exp.Literal) and not node.to.is_type("text"):
-                return None
+                return other
         elif not isinstance(node, _PLAIN):
-            return None
-    return tables[0]
+            return other
+        elif isinstance(node, exp.Neg) and not isinstance(node.this, exp.Literal):
+            return other  # of the least number there is no negative
+    compared = {
+        column.name
+        for comparison in query.find_all(*_COMPARISONS)
+        for column in comparison.find_all(exp.Column)
+    }
+    return tables[0], compared

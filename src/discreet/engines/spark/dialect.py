@@ -56,8 +56,9 @@ class SparkDialect(Dialect):
     # -- Fields
 
     def field_type(self, type_name: str) -> FieldType:
+        plain = type_name.removeprefix("ROUNDED ")
         for pattern, family in _FAMILIES:
-            if found := re.fullmatch(pattern, type_name, re.IGNORECASE | re.DOTALL):
+            if found := re.fullmatch(pattern, plain, re.IGNORECASE | re.DOTALL):
                 if family == "decimal":
                     return FieldType(family, int(found[1]), scale=int(found[2]))
                 return FieldType(family, per_second=10**6 if family == "instant" else 0)

@@ -1,50 +1,98 @@
-"""Parquet files whose moments Spark cannot read: in milliseconds, where some lie beyond what microseconds hold.
+"""How the files behind a data frame store its moments, which Spark shows as microseconds whatever they were.
 
-Spark multiplies them and stops at one that is too far, after the charge. So such a column is refused by its type,
-which stands at the end of each file.
+It multiplies milliseconds, and stops at one that is too far, after the charge. It cuts off nanoseconds, so that two
+people's identifiers may become one. Both are told by a column's type, which stands at the end of each Parquet file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
+from discreet.engines.sources import SourceColumn
 from discreet.engines.spark.session import Session
 from discreet.errors import BadSource
 
 _SUFFIXES = (".parquet", ".parq", ".pq")
+_UNKNOWN = "unknown"
+"""How a file of another format stores a moment, or one that only a server can open."""
 
 
-def refuse_milliseconds(session: Session, frame: Any, names: list[str]) -> None:
-    """`BadSource` where some Parquet file of a data frame holds one of the columns in milliseconds."""
-    if session.is_remote or not names:
-        return
-    for file in frame.inputFiles():
-        if not file.lower().endswith(_SUFFIXES):
-            continue
+def rounded_moments(
+    session: Session, frame: Any, columns: Sequence[SourceColumn]
+) -> frozenset[int]:
+    """The places of columns whose moments may be finer than Spark shows them; `BadSource` where one may stop it."""
+    rounded = set()
+    for column, kinds in _stored(session, frame, columns):
+        if any("MILLIS" in kind for kind in kinds):
+            raise BadSource(
+                f"Column {column.name!r} is stored in milliseconds, and Spark stops at a moment that is too far "
+                "for microseconds. No row was read. Write the column in microseconds, or give the "
+                "path of the files without spark: before it."
+            )
+        if any("MICROS" not in kind for kind in kinds):
+            rounded.add(column.place)
+    return frozenset(rounded)
+
+
+def _stored(
+    session: Session, frame: Any, columns: Sequence[SourceColumn]
+) -> list[tuple[SourceColumn, set[str]]]:
+    """The moments among some columns, and all ways in which the frame's files may store each."""
+    found = [(one, set[str]()) for one in columns if one.type_name.startswith("timestamp")]
+    if session.is_remote:
+        return [(column, {_UNKNOWN}) for column, _ in found]
+    names = _names_in_files(frame) if found else {}
+    for file in frame.inputFiles() if found else ():
         kinds = _kinds(session, file)
-        for name in names:
-            if "MILLIS" in kinds.get(name.lower(), ""):
-                raise BadSource(
-                    f"Column {name!r} is stored in milliseconds, and Spark stops at a moment that is too far "
-                    "for microseconds. No row was read. Write the column in microseconds, or give the "
-                    "path of the files without spark: before it."
-                )
+        for column, stored in found:
+            own = kinds.get(names.get(column.place, ""))
+            # A column that the file does not have by this name may be any of it.
+            stored |= set(kinds.values()) if own is None else {own}
+    return found
+
+
+def _names_in_files(frame: Any) -> dict[int, str]:
+    """By the place of a column, its name in the table that it comes from; none where it was given another."""
+    plan = frame._jdf.queryExecution().analyzed()
+    names = {}
+    leaves = plan.collectLeaves()
+    for leaf in range(leaves.size()):
+        output = leaves.apply(leaf).output()
+        for place in range(output.size()):
+            column = output.apply(place)
+            names[column.exprId().id()] = str(column.name()).lower()
+    shown = plan.output()
+    ids = {place: shown.apply(place).exprId().id() for place in range(shown.size())}
+    return {place: names[number] for place, number in ids.items() if number in names}
 
 
 def _kinds(session: Session, file: str) -> dict[str, str]:
-    """What the end of a file says of each column's type."""
+    """What the end of a file says of the type of each of its moments."""
     jvm = session.spark._jvm
     parquet, hadoop = jvm.org.apache.parquet.hadoop, jvm.org.apache.hadoop.fs
     settings = session.spark._jsc.hadoopConfiguration()
     path = hadoop.Path(unquote(file) if "%" in file else file)
-    reader = parquet.ParquetFileReader.open(parquet.util.HadoopInputFile.fromPath(path, settings))
+    try:
+        opened = parquet.util.HadoopInputFile.fromPath(path, settings)
+        reader = parquet.ParquetFileReader.open(opened)
+    except Exception:
+        reader = None
+    if reader is None and file.lower().endswith(_SUFFIXES):
+        raise BadSource(f"{file!r} cannot be opened as Parquet. No row was read.")
+    if reader is None:  # Hive's Parquet files have no suffix, so any other was worth a look
+        return {"": _UNKNOWN}
     try:
         columns = reader.getFooter().getFileMetaData().getSchema().getFields()
         found = {}
         for place in range(columns.size()):
             column = columns.get(place)
-            found[str(column.getName()).lower()] = str(column.getLogicalTypeAnnotation())
+            kind = str(column.getLogicalTypeAnnotation())  # such as TIMESTAMP(MICROS,true)
+            if column.isPrimitive():
+                kind = f"{column.asPrimitiveType().getPrimitiveTypeName()} {kind}"
+            if "TIMESTAMP" in kind or "INT96" in kind:
+                found[str(column.getName()).lower()] = kind
         return found
     finally:
         reader.close()

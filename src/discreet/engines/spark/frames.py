@@ -6,6 +6,7 @@ and rows of tables, by plain comparisons: everything else is refused before a ro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -14,7 +15,7 @@ from typing import Any
 from discreet.engines.sources import Source, SourceColumn, locate
 from discreet.engines.spark.address import is_path
 from discreet.engines.spark.dialect import DIALECT
-from discreet.engines.spark.footers import refuse_milliseconds
+from discreet.engines.spark.footers import rounded_moments
 from discreet.engines.spark.session import Session
 from discreet.engines.sql.syntax import Sql
 from discreet.engines.sql.views import joined
@@ -38,6 +39,11 @@ _EXPRESSIONS = {
     "StartsWith", "EndsWith", "Contains",
 }  # fmt: skip
 """What a data frame may be made of, beside casts that cannot fail."""
+_PLAIN_TYPES = re.compile(
+    r"void|boolean|tinyint|smallint|int|bigint|float|double|decimal\(.*|string.*|(var)?char\(.*|binary|date|timestamp(_ntz)?"
+)
+"""Types between which casts are null where they fail, if Spark is not in ANSI mode. Those of others stop it in any mode."""
+_MOMENTS = ("date", "timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +53,18 @@ class Frame:
     frame: Any
     columns: list[SourceColumn]
 
-    def given(self, session: Session, read: Sequence[SourceColumn]) -> Sql:
-        """As a table that queries can name, of which some columns are read."""
-        moments = [one.name for one in read if one.type_name.startswith("timestamp")]
-        refuse_milliseconds(session, self.frame, moments)
+    def given(self, session: Session) -> Sql:
+        """As a table that queries can name."""
         names = [f"s{column.place}" for column in self.columns]
         return session.given(self.frame.toDF(*names))
+
+    def fields(self, session: Session, read: Sequence[SourceColumn]) -> list[tuple[str, str]]:
+        """The names in queries and the types of some columns, once no moment of theirs can stop Spark."""
+        rounded = rounded_moments(session, self.frame, read)
+        return [
+            (f"s{one.place}", f"ROUNDED {one.type_name}" if one.place in rounded else one.type_name)
+            for one in read
+        ]
 
 
 def opened(session: Session, source: Source) -> Frame:
@@ -125,8 +137,9 @@ def _odd(session: Session, frame: Any) -> Iterator[str]:
     def expression(node: Any) -> Iterator[str]:
         kind = node.getClass().getSimpleName()
         if kind == "Cast":
-            fails = node.evalMode().toString() == "ANSI"
-            if fails and not casts.canUpCast(node.child().dataType(), node.dataType()):
+            mode, types = node.evalMode().toString(), (node.child().dataType(), node.dataType())
+            widens = mode != "ANSI" or casts.canUpCast(*types)
+            if mode != "TRY" and not (widens and _is_total(*(one.simpleString() for one in types))):
                 yield "a cast"
         elif kind not in _EXPRESSIONS:
             yield kind
@@ -135,6 +148,13 @@ def _odd(session: Session, frame: Any) -> Iterator[str]:
             yield from expression(child)
 
     yield from plan(frame._jdf.queryExecution().analyzed())
+
+
+def _is_total(source: str, wanted: str) -> bool:
+    """Whether a cast that loses nothing, or may give null, has a value for all: a far day is no timestamp."""
+    between_moments = source in _MOMENTS and wanted in _MOMENTS[1:]
+    are_plain = all(_PLAIN_TYPES.fullmatch(one) for one in (source, wanted))
+    return source == wanted or (are_plain and not between_moments)
 
 
 def _odd_remote(session: Session, frame: Any) -> Iterator[str]:
@@ -155,7 +175,8 @@ def found_table(
     """A table, and the fields of the declared columns, then the identifier's."""
     frame = opened(session, source)
     found = locate(schema, frame.columns, names_are_public=True)
-    return frame.given(session, found), [(f"s{column.place}", column.type_name) for column in found]
+    fields = frame.fields(session, found)
+    return frame.given(session), fields
 
 
 def found_view(
@@ -174,7 +195,7 @@ def found_view(
         table: _table(session, f"{place}.`{PurePath(file).stem.replace('`', '``')}`")
         for table, file in view.tables
     }
-    tables = {table: frame.given(session, frame.columns) for table, frame in frames.items()}
+    tables = {table: frame.given(session) for table, frame in frames.items()}
 
     def fields_of(table: str, columns: tuple[str, ...]) -> list[tuple[str, str]]:
         found = []
@@ -185,7 +206,7 @@ def found_view(
                 raise BadSource(
                     f"Table {table!r} of the view has {what} {column!r}. No row was read."
                 )
-            found.append((f"s{alike[0].place}", alike[0].type_name))
-        return found
+            found += alike
+        return frames[table].fields(session, found)
 
     return joined(schema, fields_of, lambda table: tables[table].copy(), DIALECT)

@@ -39,7 +39,8 @@ from discreet.families.shared.release.protocol import (
     of_type,
 )
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost, selection_epsilon
+from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.shares import selection_epsilon
 from discreet.queries.classes import QueryClass
 from discreet.queries.multisets import multisets, numbered
 from discreet.reference.general.promise import (

@@ -28,7 +28,8 @@ from discreet.families.shared.release.measured import MeasuredAtOnce, noise_entr
 from discreet.families.shared.release.noise_choice import simultaneous_bound
 from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, pure_epsilon
+from discreet.privacy.cost import Accounting
+from discreet.privacy.shares import pure_epsilon
 from discreet.queries.classes import QueryClass
 from discreet.queries.tree import bits_of
 from discreet.reference.halfspaces.net import canonical

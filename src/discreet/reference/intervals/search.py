@@ -44,7 +44,8 @@ from discreet.families.shared.release.protocol import (
 )
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost, pure_epsilon
+from discreet.privacy.cost import Accounting, Cost
+from discreet.privacy.shares import pure_epsilon
 from discreet.queries.blocks import CutCounts
 from discreet.queries.classes import QueryClass
 from discreet.reference.intervals.range_count import RangeCount

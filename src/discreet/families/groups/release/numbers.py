@@ -43,7 +43,11 @@ from discreet.families.groups.queries.group_sums import GroupCounts, GroupEnds, 
 from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
 from discreet.families.shared.release.measured import MeasuredByRequests
 from discreet.families.shared.release.protocol import ClassError, Prepared, Verbs, of_type
-from discreet.families.shared.release.splitting import shares, weights_for_least_squares
+from discreet.families.shared.release.splitting import (
+    LEAST_VARIANCE,
+    shares,
+    weights_for_least_squares,
+)
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.exact import confidence_level
@@ -219,7 +223,7 @@ class PreparedGroupNumbers(MeasuredByRequests):
                 for each in places
             ]
             mean = spread[0] if len(spread) == 1 else (spread[0] + 4 * spread[1] + spread[2]) / 6
-            total += math.log(mean) / 2
+            total += math.log(max(mean, LEAST_VARIANCE)) / 2
         return total
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:

@@ -45,8 +45,9 @@ from discreet.families.shared.release.protocol import (
     of_type,
 )
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost, selection_epsilon
+from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import NoiseLaw
+from discreet.privacy.shares import selection_epsilon
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 

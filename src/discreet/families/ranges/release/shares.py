@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from discreet.arrays import Floats
+from discreet.families.shared.release.splitting import LEAST_VARIANCE
 from discreet.queries.tree import Tree, halvings
 
 FINEST = 1024
@@ -65,7 +66,8 @@ def level_variance(tree: Tree, variances: Mapping[int, float]) -> tuple[float, f
     """Mean and worst variance of a range when whole levels are measured with these variances."""
     order = halvings(tree.depths[-1])
     cuts = [sum(depth) for depth in tree.depths]
-    weights = np.array([1 / variances[x] if x in variances else 0.0 for x in range(len(cuts))])
+    known = {level: max(variance, LEAST_VARIANCE) for level, variance in variances.items()}
+    weights = np.array([1 / known[x] if x in known else 0.0 for x in range(len(cuts))])
     mean, worst = (
         _cost(weights, _energies(tree.depths[-1], order, ends), cuts, 1)
         for ends in (RandomEnds(), WorstEnds())

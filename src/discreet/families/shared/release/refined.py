@@ -12,8 +12,9 @@ from discreet.errors import BadInput
 from discreet.families.shared.release.noise_choice import check_drawable
 from discreet.families.shared.release.protocol import PreparedClass
 from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost, pure_epsilon
+from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.laws import DiscreteLaplaceLaw
+from discreet.privacy.shares import pure_epsilon
 from discreet.queries.tree import Tree
 from discreet.schema import Schema
 

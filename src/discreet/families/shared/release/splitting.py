@@ -11,6 +11,9 @@ from discreet.privacy.cost import Accounting
 FINEST = 256
 """Weights are whole numbers up to this, so that noise scales stay short rationals."""
 
+LEAST_VARIANCE = 1e-100
+"""Noise of an epsilon of millions is never anything but 0 to a double; a plan divides by its variance."""
+
 
 def shares(whole: Budget, weights: Sequence[Fraction | int]) -> list[Budget]:
     """`whole` in proportion to `weights`."""
