@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil
 
 from discreet.errors import BadInput, BadQuestion
-from discreet.families.numbers.release.fixed_point import (
+from discreet.families.shared.release.fixed_point import (
     STEPS,
     UNKNOWN_ROWS,
     fixed_point_sum,

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +16,12 @@ from discreet.arrays import Floats
 from discreet.charts.figure import Figure, Table, clipped
 from discreet.charts.shapes import Heat, heat_map
 from discreet.errors import DiscreetError
+from discreet.queries.classes import NamesTables
 from discreet.questions.cells.impossible import impossible_cells
 
 if TYPE_CHECKING:
     from discreet.answering import ReleaseReader
     from discreet.answering.synthesis.synthetic import SyntheticTable
-    from discreet.schema import Schema
 
 Columns = tuple[str, ...]
 
@@ -35,15 +35,6 @@ MOST_DOMAIN = 600
 MOST_FITTED = 120
 """Tables of one and two columns, likewise."""
 MOST_ROWS = 20_000
-
-
-@runtime_checkable
-class NamesTables(Protocol):
-    """A class whose queries are cells of contingency tables, or sums of them."""
-
-    def sets(self, schema: Schema) -> tuple[Columns, ...]:
-        """The columns of each table."""
-        ...
 
 
 def table_sets(reader: ReleaseReader) -> list[Columns]:

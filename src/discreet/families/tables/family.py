@@ -77,6 +77,9 @@ FAMILY = Family(
         "marginals": f"{_ANSWER}.usefulness:marginals_bound",
         "parities": f"{_ANSWER}.usefulness:parities_bound",
     },
+    agreed=(f"{_RELEASE}.side_by_side:agreeing_tables",),
+    moved=dict.fromkeys(("marginals", "parities"), f"{_RELEASE}.side_by_side:moved_tables"),
+    foreseen={"marginals": f"{_RELEASE}.whole_answers:is_quick"},
     counts=frozenset({"marginals"}),
     examples=_examples,
 )
