@@ -34,7 +34,7 @@ from discreet.releases.run import release
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    from numpy.random import Generator
 
 Runner = Callable[[Path, Ledger, Callable[[str, float], None]], Release]
 """Makes a release of the table at a path, charging a ledger and reporting progress."""
