@@ -137,6 +137,11 @@ class Numbers:
         return max(1, sum(self.origins.values()))
 
     @property
+    def plain(self) -> Floats:
+        """The values without their intervals, one for each row."""
+        return self.estimate
+
+    @property
     def is_null(self) -> Bools:
         return np.isnan(self.estimate)
 
@@ -173,6 +178,10 @@ class Labels:
         found = np.empty(len(values), dtype=object)
         found[:] = values
         return cls(found, unsure)
+
+    @property
+    def plain(self) -> Objects:
+        return self.values
 
     @property
     def is_null(self) -> Bools:
