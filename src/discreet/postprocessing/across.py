@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.answer import Unit
 from discreet.errors import BadQuestion
 from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.postprocessing.arithmetic import numbers_of, of_noise
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.values import (
-    Floats,
     Labels,
     Levels,
     Noise,

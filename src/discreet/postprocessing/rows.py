@@ -8,19 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadQuestion
 from discreet.postprocessing.across import Groups
 from discreet.postprocessing.arithmetic import numbers_of
 from discreet.postprocessing.plan import Order
-from discreet.postprocessing.values import (
-    Bools,
-    Labels,
-    Levels,
-    Numbers,
-    Value,
-    joined_origins,
-)
+from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
 from discreet.questions.cells.values import Span
 
 Places = npt.NDArray[np.int64]

@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats
 from discreet.artifacts.answer import Covers, Unit
 from discreet.families.shared.estimate.combination import half_width
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.privacy.laws import NoiseLaw
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Objects = npt.NDArray[np.object_]
 Origin = tuple[int, int, str]
 """A noisy number: which question, which of its aggregates, and of which rows ("" is the row's own)."""

@@ -99,8 +99,8 @@ def _on_cells(expression: Expression, name: str, columns: Sequence[Column]) -> C
     shape = [column.cells for column in columns]
     if prod(shape) > MOST_KEY_CELLS:
         raise BadQuestion(
-            f"GROUP BY {name} looks at {prod(shape):,} combinations of cells; at most "
-            f"{MOST_KEY_CELLS:,} are mapped. Compute it of one column, or declare wider cells."
+            f"GROUP BY {name} looks at {prod(shape):,} combinations of cells; the most "
+            f"is {MOST_KEY_CELLS:,}. Compute it from one column, or declare wider cells."
         )
     found: dict[tuple[int, ...], Reach | None] = {}
     outside: list[tuple[int, ...]] = []

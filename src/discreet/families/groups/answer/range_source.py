@@ -158,8 +158,8 @@ def _halves(condition: Expression, measured: GroupedRanges) -> tuple[Expression,
             of_column.append(part)
         else:
             raise NotAnswerable(
-                f"The release holds ranges of {measured.column} by {', '.join(measured.groups)}: join conditions "
-                "about the one and the other by AND, or ask for each group apart."
+                f"The release holds ranges of {measured.column} by {', '.join(measured.groups)}: join the "
+                "conditions on the column and on the groups by AND, or ask for each group in a question of its own."
             )
     return both(*of_groups), both(*of_column)
 

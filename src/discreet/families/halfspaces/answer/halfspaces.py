@@ -53,7 +53,7 @@ CUT_NOTE = (
     "The interval includes all rows of the cells that the condition cuts: they may lie on either "
     "side of it."
 )
-SHAPES = "Halfspaces need one row of coefficients, one a column, and one bound each."
+SHAPES = "Each halfspace needs one coefficient for each column, and one bound."
 LARGEST = 1e80
 MOST_GROUP_BOXES = 1 << 25
 """(group, cell) pairs that a GROUP BY may look at."""

@@ -54,7 +54,9 @@ def bars(
     """At most `most` bars along each of `columns`, of equally many cells (the last one may have fewer)."""
     shown = source.columns if columns is None else columns
     if most < 1 or most ** len(shown) > MOST_BARS:
-        raise BadInput(f"A chart has from 1 to {MOST_BARS:,} bars in all; {most} a column are not.")
+        raise BadInput(
+            f"A chart has 1 to {MOST_BARS:,} bars in all; {most} for each column make another number."
+        )
     sides: list[tuple[Codes, Codes]] = []
     for name in shown:
         cells = source.schema.column(name).value_cells

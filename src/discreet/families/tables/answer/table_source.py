@@ -64,7 +64,7 @@ WITHIN_NOTE = (
     "sums of their cells differ."
 )
 MODEL_NOTE = "An interval that covers a model also allows for the model's error in this table, which was measured."
-USUAL_NOTE = "The interval reaches as far as such counts usually are off, by the measured error of the model in this table. That it holds as often as stated was measured on many tables and is not proved. Above a confidence of 99% it is proved, and far wider."
+USUAL_NOTE = "The interval is as wide as such counts are usually off, judged by the measured error of the model in this table. How often such intervals hold was measured on many tables and is not proved. Above a confidence of 99% the interval is proved, and far wider."
 
 
 class TableSource(Source):

@@ -70,8 +70,8 @@ def weighted_rows(
     """The sum over the selected rows of what each adds: the least, the greatest and the expected number."""
     if table.cells > MOST_WEIGHTED:
         raise NotAnswerable(
-            f"A sum over {', '.join(table.columns)} weighs {table.cells:,} cells one by one; "
-            f"at most {MOST_WEIGHTED:,} are. Ask about fewer columns at once."
+            f"A sum over {', '.join(table.columns)} has to look at {table.cells:,} cells one by one; "
+            f"the most is {MOST_WEIGHTED:,}. Ask about fewer columns at once."
         )
     least, greatest, middle = values
     axes = tuple(place for place in range(len(selection.columns)) if place not in group_axes)
