@@ -60,6 +60,8 @@ class Family:
     """
     sources: Mapping[str, str] = field(default_factory=dict)
     """For each kind of part, what it contributes to answers: (part, place, release) to `Evidence`."""
+    measured: Mapping[str, str] = field(default_factory=dict)
+    """For each kind of integer query, what a measurement of it says: (measurement, schema, place of its part) to `Evidence`."""
     pooled: tuple[str, ...] = ()
     """Sources of answers that put the evidence of all parts together: a `Library` to a `Source`."""
     additive: tuple[str, ...] = ()
@@ -93,7 +95,7 @@ class Family:
 
 
 UNIQUE = (
-    "readers", "sources", "usefulness", "moved", "foreseen", "selections", "questions", "shown_as", "extremes",
+    "readers", "sources", "measured", "usefulness", "moved", "foreseen", "selections", "questions", "shown_as", "extremes",
 )  # fmt: skip
 """The tables in which no two families have an entry of the same name."""
 

@@ -70,6 +70,12 @@ FAMILY = Family(
         "model": f"{_ANSWER}.evidence:model_of",
         "split-parities": f"{_ANSWER}.evidence:splits_of",
     },
+    measured={
+        "marginal": f"{_ANSWER}.evidence:table_of",
+        "complete-table": f"{_ANSWER}.evidence:complete_table_of",
+        "cell-count": f"{_ANSWER}.evidence:count_of",
+        **dict.fromkeys(("residual", "binned-table", "parity"), f"{_ANSWER}.evidence:residual_of"),
+    },
     pooled=(f"{_ANSWER}.table_source:TableSource",),
     additive=(f"{_ANSWER}.additive:AdditiveSource",),
     drawn=(f"{_ANSWER}.models.drawn_rows:rows_of_tables",),

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, assert_never
 import numpy as np
 
 from discreet.errors import BadInput
+from discreet.families.groups.queries.group_ranges import check_groups
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.queries.measurable import SATURATION, Counts
 from discreet.queries.tallies import Tally, Total, Valued
@@ -171,8 +172,7 @@ def _stored(query: GroupEnds | GroupSums) -> dict[str, Any]:
 
 
 def _check(column: str, groups: tuple[str, ...], grid: int) -> None:
-    if not groups or len({column, *groups}) != 1 + len(groups):
-        raise BadInput("A query by group names a column and at least one other, each once.")
+    check_groups(column, groups)
     if grid < 1:
         raise BadInput(f"The grid of a sum over {column} is {grid}; it must be at least 1.")
 

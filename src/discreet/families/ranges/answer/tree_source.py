@@ -26,9 +26,9 @@ from discreet.families.ranges.answer.ranges import bounded, count_between
 from discreet.families.ranges.answer.tree_sums import sums_of
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.queries.ranges import Intervals
+from discreet.families.shared.answer.left_out_notes import left_out_of_ranges, no_cell, not_summed
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.counting import DECLARED_NOTE
-from discreet.families.tables.answer.table_source import not_counted_note
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
 from discreet.questions.cells.impossible import covers_box, rules_over
 from discreet.questions.conditions import asks_for_a_value
@@ -207,14 +207,9 @@ class TreeSource(Source):
     def _left_out(self, region: Region, source: Ranged, *, overlays: bool) -> list[str]:
         notes: list[str] = []
         for name in source.columns:
-            column = self._schema.column(name)
             has_null_groups = overlays and name in region.groups  # the table has them
-            if not has_null_groups and not asks_for_a_value(region.counted, name):
-                notes.append(f"Rows without a value in column {name!r} are not counted.")
-            if isinstance(column, OrderedColumn) and column.outside != "edge":
-                notes.append(
-                    f"Values outside the declared domain of column {name!r} are not counted."
-                )
+            nulls = not has_null_groups and not asks_for_a_value(region.counted, name)
+            notes += left_out_of_ranges(name, self._schema, nulls=nulls)
         return notes
 
     def _impossible(
@@ -291,11 +286,8 @@ class TreeSource(Source):
     def _unsummed(self, name: str) -> list[str]:
         """Which rows a sum leaves out beside those without a value."""
         column = self._schema.column(name)
-        notes = [] if keeps_every_row(column) else [not_counted_note(name)]
-        if column.has_other:
-            outside = f"Values outside the declared domain of column {name!r} are not"
-            notes.append(f"{outside} summed or averaged.")
-        return notes
+        notes = [] if keeps_every_row(column) else [no_cell(name)]
+        return [*notes, not_summed(name)] if column.has_other else notes
 
     def _quantile(self, region: Region, confidence: float) -> Estimates:
         assert region.column is not None and region.level is not None
