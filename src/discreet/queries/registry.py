@@ -78,6 +78,8 @@ class Family:
     """For each class, how far agreeing moves a part's answers at most: (part, release, library of parts that agree) to a number."""
     foreseen: Mapping[str, str] = field(default_factory=dict)
     """For each class whose claims depend on noisy counts of cells: whether a plan may try it on (tables, schema)."""
+    fitted: frozenset[str] = frozenset()
+    """Kinds of parts whose estimates are a fitted model, which takes long to fit again."""
     selections: Mapping[str, str] = field(default_factory=dict)
     """For each kind of part that holds private choices: (part, schema) to (candidates, sensitivity)."""
     counts: frozenset[str] = frozenset()

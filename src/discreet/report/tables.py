@@ -16,6 +16,7 @@ from discreet.arrays import Floats
 from discreet.charts.figure import Figure, Table, clipped
 from discreet.charts.shapes import Heat, heat_map
 from discreet.errors import DiscreetError
+from discreet.queries.class_tables import is_fitted
 from discreet.queries.classes import NamesTables
 from discreet.questions.cells.impossible import impossible_cells
 
@@ -117,7 +118,7 @@ def _seen(counts: Floats, std: float) -> Floats:
 
 def _synthetic(reader: ReleaseReader) -> SyntheticTable | None:
     """A sample of synthetic rows, where a model is quickly fitted."""
-    fitted = any(part.kind == "model" for part in reader.release.parts)
+    fitted = any(is_fitted(part.kind) for part in reader.release.parts)
     cells = sum(column.cells for column in reader.schema.columns)
     if not fitted and (cells > MOST_DOMAIN or len(table_sets(reader)) > MOST_FITTED):
         return None
