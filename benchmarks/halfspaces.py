@@ -38,8 +38,8 @@ from benchmarks.support.halfspace_structures import (  # noqa: E402
 )
 from benchmarks.support.halfspace_tables import FIVE, TWO, Table, adult, released  # noqa: E402
 from discreet import Halfspaces, Predicates  # noqa: E402
-from discreet.audits.halfspace_usefulness import strict_errors  # noqa: E402
 from discreet.reference.halfspaces.net import lifted  # noqa: E402
+from tests.halfspaces.strict_errors import strict_errors  # noqa: E402
 
 MARGINS = ("1/10", "3/10", "1/2")
 CHILD = """

@@ -152,6 +152,17 @@ def race(path: Place, *, processes: int, rounds: int, attempts: int, room: int) 
         ledger.verify()
 
 
+def claim(path: Place, *, processes: int, rounds: int) -> None:
+    """In each round the processes ask the same; exactly one of them reads on each charge."""
+    with Ledger.open(path) as ledger, running(CLAIMER, path, processes) as children:
+        ledger.declare("people", COST.times(1000))
+        for number in range(rounds):
+            readers = [entry for entry in ask_all(children, f"question-{number}") if entry]
+            charges = [view for view in ledger.entries() if view.request == f"question-{number}"]
+            assert sorted(readers) == [view.id for view in charges]
+            assert all(view.state is EntryState.READING for view in charges)
+
+
 # Kills
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import discreet
+from discreet.queries.registry import merged
 
 SOURCES = Path(discreet.__file__).parent
 CANNOT_REACH_ROWS = (
@@ -66,3 +67,17 @@ def test_only_the_core_and_the_audits_import_secret_randomness():
         secret = ("discreet.samplers", "discreet.core.noise", "discreet.core.test_door")
         found = [name for name in imports(path) if name.startswith(secret)]
         assert found == [], f"{path.relative_to(SOURCES)} imports {found}"
+
+
+def test_nobody_outside_the_families_asks_for_a_class_or_a_kind_of_part_by_name():
+    """`part.kind == "model"` elsewhere would pass over a family from outside; the registry says such things."""
+    known = {*merged("sources"), *merged("algorithms")}
+    for path in sorted(SOURCES.rglob("*.py")):
+        if path.relative_to(SOURCES).parts[0] in ("families", "reference"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Compare) or not isinstance(node.left, ast.Attribute):
+                continue
+            named = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+            asked = named & known if node.left.attr in ("kind", "name") else set()
+            assert not asked, f"{path.relative_to(SOURCES)}:{node.lineno} asks for {sorted(asked)}"

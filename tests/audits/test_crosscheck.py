@@ -13,7 +13,7 @@ from discreet.privacy.cost import Accounting, Cost
 
 pytest.importorskip("dp_accounting")
 
-from discreet.audits.crosscheck import (
+from tests.harness.crosscheck import (
     Compared,
     Composition,
     compared,
@@ -78,7 +78,7 @@ def test_noise_for_twice_the_epsilon_is_seen(monkeypatch):
     def cheating(self, sensitivity, *, size):
         return honest(replace(self, epsilon=2 * self.epsilon), sensitivity, size=size)
 
-    from discreet.audits import crosscheck
+    from tests.harness import crosscheck
 
     crosscheck._law.cache_clear()
     monkeypatch.setattr(AnalyticGaussian, "law", cheating)

@@ -12,13 +12,13 @@ from fractions import Fraction
 import pytest
 
 from discreet.audits.material.tables import GeneratedTable
-from discreet.audits.replay import compared, traced
 from discreet.core.vault import Vault
 from discreet.errors import BadInput
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.schema import Schema
 from tests.harness.leaks import FarNoise
+from tests.harness.replay import compared, traced
 from tests.releasing import release
 
 SCHEMA = """

@@ -18,15 +18,16 @@ import pytest
 
 import discreet as dc
 from discreet.audits.losses import step_losses
-from discreet.audits.material.tables import GeneratedTable, neighbours, random_table, written
+from discreet.audits.material.tables import GeneratedTable, random_table, written
 from discreet.audits.observing import Divergence, Tape, recording, replaying
-from discreet.audits.replay import check_charged
 from discreet.curator.planning import plan_question
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Notion
 from discreet.privacy.cost import Accounting
 from discreet.queries import tallies
 from discreet.questions.dialects.curator_sql import parse_curator_question
+from tests.harness.random_neighbours import neighbours
+from tests.harness.replay import check_charged
 
 CONDITIONS = {
     "category": "category = 'a' OR length(category) > 1",

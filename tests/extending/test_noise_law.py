@@ -15,7 +15,6 @@ from discreet.audits.guessing.laws import checked_law
 from discreet.audits.guessing.mutants import ShrunkNoise
 from discreet.audits.guessing.releases import audit_release
 from discreet.audits.material.tables import GeneratedTable
-from discreet.audits.replay import check_neighbours
 from discreet.core.noise import DrawnNoise
 from discreet.errors import BadInput, BadRelease
 from discreet.families.shared.estimate.combination import half_width
@@ -28,6 +27,7 @@ from discreet.privacy.laws.sums import sum_half_width
 from discreet.releases.verifying import verify
 from discreet.samplers import laws as sampler_table
 from tests.extending.staircase import StaircaseLaw, draw_staircase, offer_staircase
+from tests.harness.replay import check_neighbours
 from tests.releasing import release
 
 SCHEMA = dc.Schema.loads(

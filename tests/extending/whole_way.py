@@ -14,8 +14,8 @@ from discreet.answering import ReleaseReader
 from discreet.audits.guessing.mutants import ShrunkNoise
 from discreet.audits.guessing.releases import audit_release
 from discreet.audits.material.tables import GeneratedTable
-from discreet.audits.replay import check_neighbours
 from discreet.releases.verifying import verify
+from tests.harness.replay import check_neighbours
 from tests.releasing import release
 
 BUDGET = dc.Budget(epsilon=2)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,15 @@ nulls = "exclude"
 """
 Row = tuple[str, str | None, float | None, int | None]
 """Region, sex, income, age."""
+
+
+def written(rows: Sequence[Row], path: Path) -> Path:
+    """The rows as a CSV file."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["region", "sex", "income", "age"])
+        writer.writerows([["" if each is None else each for each in row] for row in rows])
+    return path
 
 
 def law_of(request: Request, schema: Schema) -> NoiseLaw:

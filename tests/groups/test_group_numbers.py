@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from fractions import Fraction
 
@@ -27,6 +26,7 @@ from tests.groups.people import (
     prepared,
     schema_of,
     some_rows,
+    written,
 )
 
 BUDGETS = [Budget(epsilon=1), Budget(rho="1/20")]
@@ -68,11 +68,7 @@ def test_without_noise_every_form_of_question_has_the_true_answer(algorithm):
 
 def test_a_release_answers_plain_sql_and_verifies(tmp_path):
     """False alarm: 1e-7 an interval, a dozen of them."""
-    path = tmp_path / "people.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["region", "sex", "income", "age"])
-        writer.writerows([["" if each is None else each for each in row] for row in ROWS])
+    path = written(ROWS, tmp_path / "people.csv")
     reader = dc.release(
         path,
         schema_of(),

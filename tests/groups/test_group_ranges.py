@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +26,7 @@ from tests.groups.people import (
     prepared,
     schema_of,
     some_rows,
+    written,
 )
 
 BUDGETS = [Budget(epsilon=1), Budget(rho="1/20")]
@@ -88,11 +88,7 @@ def test_medians_by_group_hold_the_true_median(way):
 
 def test_sql_over_a_release_of_ranges_and_quantiles_by_group(tmp_path):
     """False alarm below 1e-6: wide intervals of a few answers."""
-    path = tmp_path / "people.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["region", "sex", "income", "age"])
-        writer.writerows([["" if each is None else each for each in row] for row in ROWS])
+    path = written(ROWS, tmp_path / "people.csv")
     reader = dc.release(
         path,
         schema_of(),

@@ -10,7 +10,6 @@ import polars
 import pytest
 
 from discreet import plan, release
-from discreet.audits.halfspace_usefulness import strict_errors
 from discreet.errors import BadInput
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.predicates.queries.strategy import InequalityCounts
@@ -20,6 +19,7 @@ from discreet.reference.halfspaces.net import canonical, lifted, net, projection
 from discreet.reference.halfspaces.theorem import theorem_parameters
 from discreet.releases.algorithms import algorithm_for
 from discreet.schema import Schema
+from tests.halfspaces.strict_errors import strict_errors
 
 SQUARE = """
 dataset = "square"

@@ -9,7 +9,7 @@ the ends of every column's domain, values just beside them and far beyond, nulls
     python -m tests.harness.loss_neighbours --questions 5000 --seed 1
 
 With --releases, random releases by every algorithm are recorded and replayed instead, on the same tables: the replay of
-`audits.replay`, under units, bounds and budgets that its own tables do not have.
+`tests.harness.replay`, under units, bounds and budgets that its own tables do not have.
 
     python -m tests.harness.loss_neighbours --releases 500 --seed 1
 """
@@ -36,7 +36,6 @@ from discreet.audits.material.tables import GeneratedTable
 from discreet.audits.material.workloads import Job, possible
 from discreet.audits.observing import Divergence, RecordingNoise, ReplayingNoise, Tape
 from discreet.audits.progress import Progress
-from discreet.audits.replay import check_charged, check_neighbours
 from discreet.core.checked_engine import CheckedEngine
 from discreet.core.vault import Grant
 from discreet.curator.curator import _measure
@@ -53,6 +52,7 @@ from discreet.schema import Schema
 from discreet.schema.columns.column import Column
 from tests.curator.random_sql import Conditions
 from tests.harness.question_neighbours import written
+from tests.harness.replay import check_charged, check_neighbours
 
 KINDS = ("arrow", "parquet", "csv", "duckdb", "postgres", "spark")
 BUDGETS = (

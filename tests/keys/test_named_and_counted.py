@@ -16,13 +16,13 @@ from discreet.artifacts.naming import Naming
 from discreet.audits.guessing.releases import audit_release
 from discreet.audits.material.tables import GeneratedTable
 from discreet.audits.observing import recording
-from discreet.audits.replay import check_neighbours
 from discreet.engines import open_engine
 from discreet.families.keys.queries.key_counts import KeyCounts
 from discreet.families.keys.release.naming import GAUSSIAN, OPTIMAL
 from discreet.privacy.adjacency import Adjacency
 from discreet.queries.tallies import keys_touched
 from discreet.releases.verifying import verify
+from tests.harness.replay import check_neighbours
 from tests.keys.towns import BUDGET, TOWNS, frame_of, schema_of
 from tests.releasing import release, release_to_file
 

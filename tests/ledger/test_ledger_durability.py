@@ -9,7 +9,6 @@ import os
 import sqlite3
 import stat
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -35,19 +34,6 @@ def test_commits_wait_for_the_disk(ledger):
     with ledger._journal.newest() as (_, store):
         assert store.sql.execute("PRAGMA synchronous").fetchone() == (1,)
         assert store.sql.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-
-
-@pytest.fixture
-def synced(monkeypatch):
-    """The files that were waited for, in order."""
-    found, real = [], os.fdatasync
-
-    def wait(descriptor):
-        real(descriptor)
-        found.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
-
-    monkeypatch.setattr(os, "fdatasync", wait)
-    return found
 
 
 def test_log_and_then_mark_are_synced_once_for_every_event(ledger, synced):

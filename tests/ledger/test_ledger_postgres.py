@@ -28,19 +28,18 @@ from discreet.errors import (
     LedgerError,
     WrongUnit,
 )
-from discreet.ledger import EntryState, Ledger, steps
+from discreet.ledger import Ledger, steps
 from discreet.ledger.upkeep.copying import copy_ledger
 from discreet.ledger.upkeep.repair import accept_mark
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.budget import Budget
 from discreet.privacy.protection import Protected
 from tests.ledger_battery import (
-    CLAIMER,
     COST,
     RACER,
     VICTIM,
     Toll,
-    ask_all,
+    claim,
     kill_at,
     kill_many,
     ledger_for_victims,
@@ -176,13 +175,7 @@ def test_64_processes_race_20_times_for_100_charges(address):
 
 
 def test_of_processes_that_ask_the_same_at_once_exactly_one_reads_on_each_charge(address):
-    with Ledger.open(address) as ledger, running(CLAIMER, address, 3) as children:
-        ledger.declare("people", COST.times(1000))
-        for number in range(5):
-            readers = [entry for entry in ask_all(children, f"question-{number}") if entry]
-            charges = [view for view in ledger.entries() if view.request == f"question-{number}"]
-            assert sorted(readers) == [view.id for view in charges]
-            assert all(view.state is EntryState.READING for view in charges)
+    claim(address, processes=3, rounds=5)
 
 
 def test_processes_that_open_a_new_ledger_at_once_make_one(address):

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.ledger import EntryState, Ledger, steps
+from discreet.ledger import Ledger, steps
 from discreet.privacy.protection import Protected
 from tests.ledger_battery import (
-    CLAIMER,
     COST,
     PREAMBLE,
     RACER,
     Toll,
-    ask_all,
+    claim,
     kill_at,
     kill_many,
     ledger_for_victims,
@@ -42,14 +41,7 @@ def test_64_processes_race_20_times_for_100_charges(tmp_path):
 
 
 def test_of_processes_that_ask_the_same_at_once_exactly_one_reads_on_each_charge(tmp_path):
-    path = tmp_path / "ledger.db"
-    with Ledger.open(path) as ledger, running(CLAIMER, path, 4) as children:
-        ledger.declare("people", COST.times(1000))
-        for number in range(15):
-            readers = [entry for entry in ask_all(children, f"question-{number}") if entry]
-            charges = [view for view in ledger.entries() if view.request == f"question-{number}"]
-            assert sorted(readers) == [view.id for view in charges]
-            assert all(view.state is EntryState.READING for view in charges)
+    claim(tmp_path / "ledger.db", processes=4, rounds=15)
 
 
 def test_processes_that_open_a_new_ledger_at_once_make_one(tmp_path):

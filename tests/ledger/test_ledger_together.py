@@ -13,8 +13,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Ledger
 from discreet.ledger.stores.sqlite import SqliteStore
@@ -48,19 +46,6 @@ def together(
 
 def charges(ledger: Ledger, many: int, cost: str = "1/10") -> list[Callable[[], object]]:
     return [partial(pay, ledger, Budget(epsilon=cost), f"q{number}") for number in range(many)]
-
-
-@pytest.fixture
-def synced(monkeypatch):
-    """The files that were waited for, in order."""
-    found, real = [], os.fdatasync
-
-    def wait(descriptor):
-        real(descriptor)
-        found.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
-
-    monkeypatch.setattr(os, "fdatasync", wait)
-    return found
 
 
 def test_charges_that_come_together_take_exactly_what_the_cap_holds(ledger):

@@ -12,7 +12,8 @@ from discreet.answering import ReleaseReader, open_release
 from discreet.artifacts.files import write_release
 from discreet.artifacts.measurement import TreeLevel, TreeMeasurement
 from discreet.errors import BadRelease, NotAnswerable
-from discreet.families.ranges.answer.pictures import bars, synthetic_codes
+from discreet.families.ranges.answer.pictures import bars, drawn_codes
+from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.budget import Budget
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
@@ -193,9 +194,9 @@ def test_charts_and_synthetic_values_follow_the_release(people):
     assert chart.shape == (13,)
     assert chart.estimate.sum() == pytest.approx(len(frame), rel=0.02)
     assert ((chart.lower <= chart.estimate) & (chart.estimate <= chart.upper)).all()
-    drawn = synthetic_codes(source, rows=5000, seed=3)
+    drawn = drawn_codes(source, 5000, generator(3))
     assert drawn.shape == (5000, 1) and drawn.max() <= 99
-    assert np.array_equal(drawn, synthetic_codes(source, rows=5000, seed=3))
+    assert np.array_equal(drawn, drawn_codes(source, 5000, generator(3)))
     for age in (20, 40, 60):
         share = (frame.age.clip(0, 99) < age).mean()
         assert (drawn[:, 0] < age).mean() == pytest.approx(share, abs=0.02)

@@ -11,9 +11,8 @@ import pytest
 
 from benchmarks.baselines.histogram_engine import HistogramEngine, histogram_schema
 from discreet.answering import ReleaseReader
-from discreet.audits.material.tables import GeneratedTable, neighbours
+from discreet.audits.material.tables import GeneratedTable
 from discreet.audits.observing import Divergence
-from discreet.audits.replay import check_neighbours
 from discreet.core.vault import Vault
 from discreet.errors import BadInput
 from discreet.families.ranges.answer.ranges import RangeSource
@@ -27,6 +26,8 @@ from discreet.releases import plan
 from discreet.releases.algorithms import algorithm_for, algorithms_of
 from discreet.releases.verifying import verify
 from discreet.schema import Schema
+from tests.harness.random_neighbours import neighbours
+from tests.harness.replay import check_neighbours
 from tests.ranges.exact import drawing, prepared
 from tests.releasing import release
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from discreet.answering import open_release
-from discreet.answering.verification.signing import release_digest
-from discreet.artifacts.files import read_release
+from discreet.answering.verification.signing import content_digest
+from discreet.artifacts.files import read_members, read_release
 from discreet.ledger import EntryState, Ledger
 from discreet.privacy.budget import Budget
 from discreet.releases.verifying import verify
@@ -79,7 +79,7 @@ def test_a_release_is_written_whole_and_recorded(table, tmp_path, make_schema):
     with Ledger.open(book) as ledger:
         (entry,) = ledger.entries("people")
     assert entry.state is EntryState.PUBLISHED
-    assert entry.digest == release_digest(path)
+    assert entry.digest == content_digest(read_members(path)).hex()
     assert entry.cost == written.budget
 
 

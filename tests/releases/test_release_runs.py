@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.answering.verification.signing import content_digest, release_digest
-from discreet.artifacts.files import release_members
+from discreet.answering.verification.signing import content_digest
+from discreet.artifacts.files import read_members, release_members
 from discreet.artifacts.release import Release
 from discreet.errors import BadInput, BadSource, BudgetExceeded, EngineFailed
 from discreet.families.numbers.queries.one_number import Means
@@ -115,7 +115,7 @@ def test_the_file_is_whole_before_the_ledger_says_published(
     publish = Ledger.publish
 
     def watched(self: Ledger, entry: object, digest: str) -> None:
-        seen.append(release_digest(path) == digest)
+        seen.append(content_digest(read_members(path)).hex() == digest)
         publish(self, entry, digest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Ledger, "publish", watched)

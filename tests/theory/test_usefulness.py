@@ -224,7 +224,7 @@ def test_the_rows_near_a_plane_are_counted_with_an_interval(tmp_path):
     exact = near.sum(axis=0)
     assert (found.lower <= exact).all() and (exact <= found.upper).all()
     assert np.abs(found.estimate - exact).mean() < 150 and exact.max() > 300
-    with pytest.raises(BadInput, match="one row of coefficients"):
+    with pytest.raises(BadInput, match="one coefficient for each column"):
         reader.count_within_margin(["x", "y"], [[1.0]], [0.0], gamma="0.1")
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial, reduce
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.combining import best_reason, places_of, settled, that_adds_up
 from discreet.answering.estimates import NO_GROUPS, Estimates
@@ -25,6 +24,7 @@ from discreet.answering.regions.region import (
     plain_groups,
 )
 from discreet.answering.source import NOT_MINE, Found, Refusal, Source
+from discreet.arrays import Integers
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.errors import NotAnswerable
@@ -44,8 +44,6 @@ from discreet.questions.keys import (
 from discreet.questions.notes import beyond_bounds, divided_cells, undeclared_values
 from discreet.questions.question import Question
 from discreet.schema import Schema
-
-Integers = npt.NDArray[np.int64]
 
 LEFT_OUT_NOTE = (
     "Groups of nulls and of undeclared values are left out: the release does not count them."
@@ -145,7 +143,7 @@ class Asking:
             return refusal
         written = " AND ".join(f"{name} IS NOT NULL" for name in nullable)
         return NotAnswerable(
-            f"{refusal} Without the rows that have no value there, it is answered: add {written} to WHERE."
+            f"{refusal} It is answered for the rows that have a value there: add {written} to WHERE."
         )
 
     def _read(self, source: Source, regions: Sequence[Region], confidence: float) -> list[Found]:

@@ -24,14 +24,14 @@ from discreet.answering.estimates import NO_GROUPS, Estimates, is_combined
 from discreet.answering.readings import combined, independent
 from discreet.answering.regions.region import Region
 from discreet.answering.source import Found, Refusal
+from discreet.arrays import Integers
 from discreet.artifacts.answer import Covers
 from discreet.errors import DiscreetError, NotAnswerable
 from discreet.schema import Schema
 
-Integers = npt.NDArray[np.int64]
 APART_NOTE = (
-    "This was measured by itself too, not only by tables: sums of the release's tables may differ from it, as far as noise goes. "
-    "With `additive` all counts come from the tables, and add up."
+    "This count was also measured on its own, so sums of the release's tables may differ from it by noise. "
+    "With `additive`, all counts come from the tables, and add up."
 )
 
 

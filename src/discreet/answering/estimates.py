@@ -12,17 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.answering.readings import Reading
+from discreet.arrays import Bools, Floats, Integers
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import SharedDraws, taken_draws
 from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.privacy.exact import Exactable
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 NO_GROUPS = np.zeros((1, 0), dtype=np.int64)
 """The codes of the one group that there is without GROUP BY."""

@@ -50,8 +50,8 @@ def beyond_the_theorem(level: float, stated: float, parts: int) -> str:
     enough = 1 - parts * (1 - stated)
     way = f"Ask at a confidence of {enough:.4g} or less, or make" if enough > 0 else "Make"
     return (
-        f"The interval is everything, since the theorem of this release holds at a confidence of {stated:.4g} and not at {level:.4g}: a part of the "
-        f"risk is kept for the luck of the draw. {way} the release with a larger confidence."
+        f"The interval holds every share, so it says nothing: a part of the risk is kept for the luck of the draw, which leaves a confidence of {level:.4g} for the "
+        f"release, and its theorem holds at {stated:.4g} at most. {way} the release with a larger confidence."
     )
 
 

@@ -19,6 +19,7 @@ from discreet.queries.places import loaded
 from discreet.queries.registry import families, merged
 
 TRIVIAL = "counts lie between 0 and the number of rows, so that none is off by more"
+MOVED = "; and how far the whole counts that answers are read from lie from the measured cells"
 UNION = "exact noise laws of the single queries, and the union bound over the class"
 
 

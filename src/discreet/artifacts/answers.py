@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.answer import Answer, Covers, Unit
 from discreet.errors import BadInput
 from discreet.privacy.laws import NoiseLaw
 from discreet.questions.cells.values import Span
-
-Floats = npt.NDArray[np.float64]
 
 SHOWN_ROWS = 50
 """Rows that are printed; the others are counted."""

@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
+from discreet.arrays import Floats
 from discreet.errors import BadInput
-
-Floats = npt.NDArray[np.float64]
 
 
 def homer_scores(targets: Floats, means: Floats, population: Floats, people: int) -> Floats:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 from discreet.answering.verification.signing import new_signing_key, sign_release
@@ -41,9 +42,10 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.ledger import Ledger
 from discreet.privacy.budget import Budget
 from discreet.queries.classes import parse_class
+from discreet.queries.registry import families
 from discreet.releases.algorithms import all_algorithms
 from discreet.releases.run import release
-from discreet.releases.verifying import MODEL, verify
+from discreet.releases.verifying import verify
 from discreet.schema import Schema
 
 ROWS = 60
@@ -251,9 +253,10 @@ def _called_models(members: Members) -> Iterator[Alteration]:
     """Each part that is no model says that it is one, as it stands, and with claims of half the error."""
     made = release_from_members(members)
     claims = tuple(replace(claim, bound=claim.bound / 2) for claim in made.claims)
-    for place, part in enumerate(made.parts):
+    kinds = sorted({kind for family in families() for kind in family.fitted})
+    for (place, part), kind in product(enumerate(made.parts), kinds):
         parts = list(made.parts)
-        parts[place] = replace(part, kind=MODEL)
+        parts[place] = replace(part, kind=kind)
         for what, said in (("a model", made.claims), ("a model, half the error claimed", claims)):
             anew = release_members(replace(made, parts=tuple(parts), claims=said))
             yield Alteration(f"parts/{place}/kind", what, partial(dict, anew))

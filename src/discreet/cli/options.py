@@ -12,6 +12,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
 
+
+def defaulted(flag: str, kind: Any, default: Any, words: str) -> Callable[[Function], Function]:
+    """An option whose help shows its default."""
+    return click.option(flag, type=kind, default=default, show_default=True, help=words)
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 schema_option = click.option(
     "--schema", "schema_path", type=FILE, required=True, help="The table's public facts, in TOML."

@@ -9,17 +9,14 @@ from fractions import Fraction
 from math import ceil
 
 from discreet.errors import BadInput, BadQuestion
-from discreet.families.numbers.release.fixed_point import (
+from discreet.families.shared.release.fixed_point import (
     STEPS,
-    UNKNOWN_ROWS,
     fixed_point_sum,
+    has_room,
     power_of_two,
 )
-from discreet.families.shared.release.noise_choice import least_error_mechanism
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
-from discreet.privacy.laws.law import LARGEST_SPREAD
-from discreet.queries.measurable import SATURATION
 from discreet.queries.tallies import (
     FARTHEST_STEP,
     Present,
@@ -90,12 +87,8 @@ def _fits(total: Total, schema: Schema, share: Budget, accounting: Accounting) -
     if max(map(abs, steps_of(total.of, total.grid, schema))) >= FARTHEST_STEP:
         return False  # far from 0, however narrow: the engine holds the value before it is centred
     tally = Tally(total)
-    rows = UNKNOWN_ROWS if schema.people is None else max(10 * schema.people, 1 << 20)
-    if max(map(abs, tally.row_bounds(schema))) * rows * schema.unit.max_rows > SATURATION:
-        return False
-    moved = tally.sensitivity(schema)
-    mechanism = least_error_mechanism(moved, 1, share=share, accounting=accounting)
-    return mechanism.law(moved, size=1).std <= LARGEST_SPREAD
+    most = max(map(abs, tally.row_bounds(schema)))
+    return has_room(most, tally.sensitivity(schema), schema, share, accounting)
 
 
 def squares_of(total: Total, schema: Schema) -> Squares:

@@ -14,7 +14,8 @@ import numpy as np
 from discreet.answering import ReleaseReader
 from discreet.engines import open_engine
 from discreet.errors import NotAnswerable
-from discreet.families.tables.queries.marginals import Marginals
+from discreet.queries.class_tables import counts_rows
+from discreet.queries.classes import NamesTables
 from discreet.questions.dialects.sql import Aggregate, Question
 
 BANNER = "NOT PRIVATE: computed from the raw rows without noise. For the custodian's eyes only."
@@ -57,7 +58,13 @@ def compare(
     tell = progress or (lambda step, done: None)
     schema = reader.schema
     classes = [part.query_class for part in reader.release.parts]
-    sets = [c for each in classes if isinstance(each, Marginals) for c in each.sets(schema) if c]
+    sets = [
+        columns
+        for each in classes
+        if isinstance(each, NamesTables) and counts_rows(each.name)
+        for columns in each.sets(schema)
+        if columns
+    ]
     sets = [c for c in dict.fromkeys(sets) if _cells(reader, c) <= MOST_GROUPS]
     if not sets:
         raise NotAnswerable("The release has no marginals to compare with the table.")

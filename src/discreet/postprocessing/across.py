@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.answer import Unit
 from discreet.errors import BadQuestion
 from discreet.families.shared.estimate.rounding import plausible_counts
 from discreet.postprocessing.arithmetic import numbers_of, of_noise
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.values import (
-    Floats,
     Labels,
     Levels,
     Noise,
@@ -289,8 +289,7 @@ def ranks(
     if kind == "row_number":
         found[order] = np.arange(1, rows + 1)
     else:
-        columns = [each.values if isinstance(each, Labels) else each.estimate for each in keys]
-        alike = [tuple(column[row] for column in columns) for row in range(rows)]
+        alike = [tuple(key.plain[row] for key in keys) for row in range(rows)]
         rank = dense = 0
         for place, row in enumerate(order):
             if place == 0 or alike[row] != alike[order[place - 1]]:

@@ -13,13 +13,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats
 from discreet.artifacts.answer import Unit
 from discreet.errors import BadQuestion
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.ratios import ratio_ends
 from discreet.postprocessing.values import (
-    Bools,
-    Floats,
     Labels,
     Levels,
     Noise,

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.answer import Covers
 from discreet.errors import BadQuestion
 from discreet.postprocessing import arithmetic, logic
 from discreet.postprocessing.arithmetic import constant_of, increasing, numbers_of
 from discreet.postprocessing.moments import MOMENT_FUNCTIONS
-from discreet.postprocessing.values import Floats, Labels, Levels, Numbers, Value, joined_origins
+from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
 from discreet.questions.cells.functions import matches
 from discreet.schema.columns.column import OTHER_LABEL
 

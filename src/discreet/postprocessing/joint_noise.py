@@ -21,10 +21,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.families.shared.estimate.linear_widths import linear_half_width
 from discreet.privacy.laws import NoiseLaw
 
-Floats = npt.NDArray[np.float64]
 Weights = Mapping[Hashable, tuple[NoiseLaw, Floats]]
 """For each measurement its law, and the weights of its draws: one row an answer."""
 

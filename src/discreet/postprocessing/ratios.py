@@ -21,9 +21,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.families.shared.estimate.combination import Terms, half_width, scaled
 from discreet.postprocessing.joint_noise import JointNoise, joint_ratio
-from discreet.postprocessing.values import Floats, Levels, Noise, Numbers
+from discreet.postprocessing.values import Levels, Noise, Numbers
 
 MOST_ROWS = 64
 """Rows of a result of which each gets such an interval: every one takes some convolutions of laws."""

@@ -8,19 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools
 from discreet.artifacts.answers import Answers
 from discreet.errors import BadQuestion
 from discreet.postprocessing.across import Groups
 from discreet.postprocessing.arithmetic import numbers_of
 from discreet.postprocessing.plan import Order
-from discreet.postprocessing.values import (
-    Bools,
-    Labels,
-    Levels,
-    Numbers,
-    Value,
-    joined_origins,
-)
+from discreet.postprocessing.values import Labels, Levels, Numbers, Value, joined_origins
 from discreet.questions.cells.values import Span
 
 Places = npt.NDArray[np.int64]
@@ -90,17 +84,13 @@ def partitioned(values: Sequence[Value], rows: int) -> Groups:
     if not values:
         return [np.array([place]) for place in range(rows)]
     found: dict[tuple[Any, ...], list[int]] = {}
-    columns = [
-        list(each.values) if isinstance(each, Labels) else each.estimate.tolist() for each in values
-    ]
-    for place, key in enumerate(zip(*columns, strict=True)):
+    for place, key in enumerate(zip(*(each.plain.tolist() for each in values), strict=True)):
         found.setdefault(key, []).append(place)
     return [np.array(places, dtype=np.int64) for places in found.values()]
 
 
 def first_of_each(value: Value, rows: Places) -> Places:
-    values = value.values if isinstance(value, Labels) else value.estimate
-    found = {values[row]: row for row in reversed(rows)}
+    found = {value.plain[row]: row for row in reversed(rows)}
     return np.array(sorted(found.values()), dtype=np.int64)
 
 

@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats
 from discreet.artifacts.answer import Covers, Unit
 from discreet.families.shared.estimate.combination import half_width
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.privacy.laws import NoiseLaw
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Objects = npt.NDArray[np.object_]
 Origin = tuple[int, int, str]
 """A noisy number: which question, which of its aggregates, and of which rows ("" is the row's own)."""
@@ -137,6 +136,11 @@ class Numbers:
         return max(1, sum(self.origins.values()))
 
     @property
+    def plain(self) -> Floats:
+        """The values without their intervals, one for each row."""
+        return self.estimate
+
+    @property
     def is_null(self) -> Bools:
         return np.isnan(self.estimate)
 
@@ -173,6 +177,10 @@ class Labels:
         found = np.empty(len(values), dtype=object)
         found[:] = values
         return cls(found, unsure)
+
+    @property
+    def plain(self) -> Objects:
+        return self.values
 
     @property
     def is_null(self) -> Bools:

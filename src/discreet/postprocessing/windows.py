@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from discreet.arrays import Bools
 from discreet.postprocessing.across import Groups, across, ranks, retagged, running
 from discreet.postprocessing.arithmetic import chosen, numbers_of
 from discreet.postprocessing.joint_noise import JointNoise
 from discreet.postprocessing.plan import Over
 from discreet.postprocessing.rows import Places, sorted_places, stacked
-from discreet.postprocessing.values import Bools, Labels, Levels, Numbers, Value
+from discreet.postprocessing.values import Labels, Levels, Numbers, Value
 from discreet.schema.columns.column import OTHER_LABEL
 
 AGGREGATES = ("sum", "avg", "count", "min", "max")

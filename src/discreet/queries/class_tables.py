@@ -29,6 +29,11 @@ def example_texts(schema: Schema) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for family in families() for text in family.examples(schema)))
 
 
+def is_fitted(kind: str) -> bool:
+    """Whether a part of this kind holds a fitted model."""
+    return any(kind in family.fitted for family in families())
+
+
 def counts_rows(class_name: str) -> bool:
     """Whether every query of the class is a number of rows."""
     return any(class_name in family.counts for family in families())

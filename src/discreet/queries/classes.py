@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from discreet.errors import BadInput, did_you_mean
 from discreet.queries.class_arguments import arguments_in, halves_at_by, plain_names
@@ -41,6 +41,15 @@ class QueryClass(Protocol):
 
     def check(self, schema: Schema) -> None:
         """Refuse columns that the schema lacks, or whose kind does not fit."""
+        ...
+
+
+@runtime_checkable
+class NamesTables(Protocol):
+    """A class whose queries are cells of contingency tables, or sums of them."""
+
+    def sets(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
+        """The columns of each table."""
         ...
 
 

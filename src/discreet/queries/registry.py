@@ -60,6 +60,8 @@ class Family:
     """
     sources: Mapping[str, str] = field(default_factory=dict)
     """For each kind of part, what it contributes to answers: (part, place, release) to `Evidence`."""
+    measured: Mapping[str, str] = field(default_factory=dict)
+    """For each kind of integer query, what a measurement of it says: (measurement, schema, place of its part) to `Evidence`."""
     pooled: tuple[str, ...] = ()
     """Sources of answers that put the evidence of all parts together: a `Library` to a `Source`."""
     additive: tuple[str, ...] = ()
@@ -70,6 +72,14 @@ class Family:
     """For each class, what no query of it exceeds: (library, asking, class, delta) to (bound, theorem)."""
     margins: frozenset[str] = frozenset()
     """Classes whose bound takes `gamma=`: of some query that is gamma-close to the one asked for."""
+    agreed: tuple[str, ...] = ()
+    """What makes the parts of a release agree: (release, library of its parts) to its parts, the same tuple where there is nothing to do."""
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """For each class, how far agreeing moves a part's answers at most: (part, release, library of parts that agree) to a number."""
+    foreseen: Mapping[str, str] = field(default_factory=dict)
+    """For each class whose claims depend on noisy counts of cells: whether a plan may try it on (tables, schema)."""
+    fitted: frozenset[str] = frozenset()
+    """Kinds of parts whose estimates are a fitted model, which takes long to fit again."""
     selections: Mapping[str, str] = field(default_factory=dict)
     """For each kind of part that holds private choices: (part, schema) to (candidates, sensitivity)."""
     counts: frozenset[str] = frozenset()
@@ -80,9 +90,16 @@ class Family:
     """For each class, SQL to show to people: (part, schema) to questions that the part answers."""
     shown_as: Mapping[str, str] = field(default_factory=dict)
     """For each class, what an overview asks: `avg`, `sum` or `median` of a column, a `range` of one, or the `condition` of its text."""
+    extremes: Mapping[str, str] = field(default_factory=dict)
+    """For each class that two rows at the ends of all columns may not tell apart, two that do: (class, schema) to their cells, by column."""
     examples: Callable[[Schema], Iterable[str]] = lambda schema: ()
     """Texts of its classes over a schema's columns. Audits and contract tests try those that the schema allows."""
 
+
+UNIQUE = (
+    "readers", "sources", "measured", "usefulness", "moved", "foreseen", "selections", "questions", "shown_as", "extremes",
+)  # fmt: skip
+"""The tables in which no two families have an entry of the same name."""
 
 _families: dict[str, Family] = {}
 
@@ -97,7 +114,7 @@ def families() -> tuple[Family, ...]:
 
 def register(family: Family) -> None:
     """Add a family from outside. What it brings must be new: a class is read in one way only."""
-    for what in ("readers", "sources", "usefulness", "selections", "questions", "shown_as"):
+    for what in UNIQUE:
         for name in set(getattr(family, what)) & set(merged(what)):
             raise BadInput(f"The {what} of {name!r} are registered already.")
     if family.name in {each.name for each in families()}:

@@ -23,6 +23,7 @@ from discreet.errors import BadInput, BadSchema, DiscreetError
 from discreet.questions.cells.halving import reach_of_cells, special_cells
 from discreet.questions.cells.reach import Reach, Scalar
 from discreet.questions.cells.reaching.expressions import reach_of
+from discreet.questions.computing_keys import computed_key
 from discreet.questions.expressions import (
     NUMERIC,
     TYPE_OF_KIND,
@@ -32,7 +33,7 @@ from discreet.questions.expressions import (
     Type,
     columns_of,
 )
-from discreet.questions.keys import ComputedKey, Key, computed_key, key_name
+from discreet.questions.keys import ComputedKey, Key, key_name
 from discreet.questions.question import Question
 from discreet.schema import Column, OrderedColumn, Schema
 from discreet.schema.columns.values import day_of

@@ -85,11 +85,11 @@ def of_declared_values(
     column = schema.column(names.pop()) if len(names) == 1 else None
     if not isinstance(column, CategoryColumn) or not column.values:
         raise BadQuestion(
-            f"{name}() takes a text of one column of kind category, with declared values to work it out on."
+            f"{name}() takes a text of one column of kind category that declares its values."
         )
     if len(column.values) > MOST_VALUES:
         raise BadQuestion(
-            f"{name}() is worked out on up to {MOST_VALUES:,} declared values, and column {column.name!r} has "
+            f"{name}() is computed on up to {MOST_VALUES:,} declared values, and column {column.name!r} has "
             f"{len(column.values):,}."
         )
     found: dict[Constant, list[Constant]] = {}

@@ -22,9 +22,9 @@ from discreet.artifacts.release import ErrorClaim
 from discreet.families.shared.estimate.public_random import drawn_like, generator
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import Prepared, Verbs
-from discreet.families.tables.answer.agreement import can_be_agreed
-from discreet.families.tables.release.whole_answers import are_boolean
 from discreet.queries.measurable import CountQuery
+from discreet.queries.places import loaded
+from discreet.queries.registry import merged
 from discreet.releases.preparing import Prospect
 from discreet.releases.together import finished
 from discreet.schema import Column, Schema
@@ -69,14 +69,15 @@ def _is_quick(parts: Sequence[Prepared], schema: Schema) -> bool:
         return False
     if prod(schema.sizes({name for each in tables for name in each})) <= MOST_COMBINED:
         return True
-    return not are_boolean(tables, schema) and can_be_agreed(tables, schema)
+    places = {merged("foreseen")[part.query_class.name] for part in parts}
+    return all(loaded(place)(tables, schema) for place in places)
 
 
 def _counts_cells(part: Prepared) -> bool:
     """Whether a part is of tables, measured at once."""
     return (
         isinstance(part, MeasuredAtOnce)
-        and part.query_class.name == "marginals"
+        and part.query_class.name in merged("foreseen")
         and all(isinstance(request.query, CountQuery) for request in part.requests)
     )
 

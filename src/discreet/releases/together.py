@@ -1,8 +1,7 @@
-"""Parts of tables side by side: their answers agree with one another, and their claims are about these answers.
+"""Parts side by side: their answers agree with one another, and their claims are about these answers.
 
-Each part is made by itself, and its claims are about what it would answer alone. Beside others, all tables about the same rows are
-put together (`Library.additive_tables`), and whole counts that agree are found for all of them at once. An answer is then another number
-than that of the part alone, so claims grow by how far the two lie apart:
+Each part is made by itself, and its claims are about what it would answer alone. Beside others, parts are made to agree (`Family.agreed`). An
+answer is then another number than that of the part alone, so claims grow by how far the two lie apart (`Family.moved`):
 
     |answer - truth| <= |answer - answer alone| + |answer alone - truth|,
 
@@ -14,51 +13,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
-
+from discreet.answering.usefulness import MOVED
 from discreet.artifacts.measurement import Measurement
-from discreet.artifacts.release import (
-    ANSWERS,
-    AS_MEASURED,
-    SOFTWARE,
-    TOGETHER,
-    ErrorClaim,
-    Part,
-    Release,
-)
-from discreet.errors import NotAnswerable
-from discreet.families.ranges.answer.joining import moved_ranges
-from discreet.families.ranges.answer.ranges import RangeSource
-from discreet.families.ranges.queries.ranges import Ranges
+from discreet.artifacts.release import SOFTWARE, ErrorClaim, Part, Release
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.release.protocol import Prepared, Verbs
 from discreet.families.shared.release.trivial_claims import no_more_than_all_rows
-from discreet.families.tables.answer.agreement import can_be_agreed
-from discreet.families.tables.answer.evidence import (
-    AGREEING,
-    AGREEING_WITHIN,
-    FROM_ANOTHER_PART,
-    TABLE_COLUMNS,
-    WHOLE_ARRAYS,
-    kept_empty,
-    said_of_answers,
-)
-from discreet.families.tables.answer.usefulness import MOVED
-from discreet.families.tables.estimate.whole_tables import can_be_whole, nearest_to_tables
-from discreet.families.tables.queries.marginals import Marginals
-from discreet.families.tables.queries.parities import Parities
-from discreet.families.tables.release.whole_answers import (
-    MOST_CROSSWISE,
-    columns_of,
-    whole_facts,
-)
+from discreet.queries.places import loaded
+from discreet.queries.registry import families, merged
 from discreet.releases.preparing import Prospect
-
-ALL_TABLES = "all tables of the release that are about the same rows"
-EACH_ALONE = "no other table, for it leaves out rows that others count"
-Columns = tuple[str, ...]
 
 
 def finished(
@@ -97,26 +61,11 @@ def agreeing_parts(release: Release, *, without: Collection[str] = ()) -> Releas
     """
     if len(release.parts) < 2:
         return release
-    alone = Library(release)
-    agreeing = [
-        place
-        for place in sorted(alone.table_parts)
-        if said_of_answers(release.parts[place], alone.schema)
-    ]
-    chosen = [place for place in agreeing if _can_agree(release.parts[place], alone)]
-    if not agreeing:
+    made = release
+    for place in (place for family in families() for place in family.agreed):
+        made = replace(made, parts=loaded(place)(made, Library(made)))
+    if all(after is before for after, before in zip(made.parts, release.parts, strict=True)):
         return release
-    parts = list(release.parts)
-    within = {ANSWERS: kept_empty(AGREEING_WITHIN, alone.schema), TOGETHER: EACH_ALONE}
-    for place in set(agreeing) - set(chosen):
-        parts[place] = replace(parts[place], facts={**parts[place].facts, **within})
-    for place, facts, estimates in _said_together([parts[place] for place in chosen], alone):
-        part = parts[chosen[place]]
-        kept = {name: own for name, own in part.estimates.items() if name not in WHOLE_ARRAYS}
-        parts[chosen[place]] = replace(
-            part, facts={**part.facts, **facts}, estimates={**kept, **estimates}
-        )
-    made = replace(release, parts=tuple(parts))
     together = Library(made)
     claims: list[ErrorClaim] = []
     for before, part in zip(release.parts, made.parts, strict=True):
@@ -129,72 +78,10 @@ def agreeing_parts(release: Release, *, without: Collection[str] = ()) -> Releas
     return replace(made, claims=tuple(claims))
 
 
-def sets_of(part: Part, library: Library) -> tuple[Columns, ...]:
-    """The tables that a part was made for."""
-    asked = part.query_class
-    if isinstance(asked, Marginals) or (isinstance(asked, Parities) and asked.splits is None):
-        return asked.sets(library.schema)
-    return ()
-
-
-def _can_agree(part: Part, library: Library) -> bool:
-    if said_of_answers(part, library.schema) == AGREEING_WITHIN:
-        return False
-    sets = sets_of(part, library)
-    if part.kind == "marginals":  # residuals count rows without a cell evenly, so all of them
-        return bool(sets) and all(map(library.is_complete, sets))
-    return bool(sets)
-
-
-def _said_together(
-    parts: Sequence[Part], library: Library
-) -> list[tuple[int, dict[str, Any], dict[str, Any]]]:
-    """For each part, by its place, what it says of itself, and arrays that it holds beside its own."""
-    if not parts:
-        return []
-    schema = library.schema
-    sets = library.sets_together([own for part in parts for own in sets_of(part, library)])
-    every = range(len(parts))
-    if can_be_agreed(sets, schema):
-        facts = {ANSWERS: kept_empty(AGREEING, schema), TOGETHER: ALL_TABLES}
-        return [(place, facts, {}) for place in every]
-    if not can_be_whole(sets, schema, MOST_CROSSWISE):
-        return [(place, {ANSWERS: AS_MEASURED, TOGETHER: ALL_TABLES}, {}) for place in every]
-    whole = nearest_to_tables(library.additive_tables, columns_of(sets, schema), sets, schema)
-    said = whole_facts(sets, schema)
-    # The part's own columns may be fewer: a model's numbers are about these.
-    first = {
-        ANSWERS: said[ANSWERS],
-        "table": said["table"],
-        TABLE_COLUMNS: said["columns"],
-        TOGETHER: ALL_TABLES,
-    }
-    others = {ANSWERS: kept_empty(FROM_ANOTHER_PART, schema), TOGETHER: ALL_TABLES}
-    return [(0, first, {**whole.stored()}), *((place, others, {}) for place in every[1:])]
-
-
 def _moved(part: Part, release: Release, together: Library) -> float:
     """How far answers to a part's queries lie from those that the part alone would give, at most."""
-    asked = part.query_class
-    if isinstance(asked, Ranges):
-        trees = [
-            each for each in together.ranges if isinstance(each, RangeSource) and each.part is part
-        ]
-        if asked.name == "quantiles" or not trees:
-            return 0.0
-        return asked.pieces * moved_ranges(together, trees[0])
-    alone = Library(replace(release, parts=(part,)))
-    farthest = 0.0
-    for columns in sets_of(part, together):
-        try:
-            mine, ours = alone.table(columns), together.table(columns)
-        except NotAnswerable:
-            continue
-        if ours.whole is None:
-            continue
-        answer = mine.counts if mine.whole is None else mine.whole.counts
-        farthest = max(farthest, float(np.abs(ours.whole.counts - answer).max(initial=0.0)))
-    return farthest
+    place = merged("moved").get(part.query_class.name)
+    return 0.0 if place is None else float(loaded(place)(part, release, together))
 
 
 def _moved_claims(claims: tuple[ErrorClaim, ...], moved: float) -> tuple[ErrorClaim, ...]:

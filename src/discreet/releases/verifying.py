@@ -15,14 +15,12 @@ from discreet.artifacts.differences import differing_releases, shown
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.artifacts.release import SOFTWARE, Part, Release
 from discreet.errors import DiscreetError
+from discreet.queries.class_tables import is_fitted
 from discreet.releases.algorithms import algorithms_of
 from discreet.releases.reproducing import reproduce
 
 MOST_NUMBERS = 1 << 20
 """Published numbers of a part that is computed again unasked; more may take longer than a few seconds."""
-
-MODEL = "model"
-"""The kind of a part whose estimates are a fitted model, which takes long to fit again."""
 
 
 def verify(
@@ -75,8 +73,8 @@ def _is_slow(part: Part) -> bool:
 def _is_fitted(part: Part) -> bool:
     """Whether its algorithm fits a model. That the part says so is not enough: it could say so to be passed over."""
     options = algorithms_of(part.query_class.name)
-    makes_models = any(each.kind == MODEL for each in options if each.name == part.algorithm)
-    return part.kind == MODEL and makes_models
+    makes_models = any(is_fitted(each.kind) for each in options if each.name == part.algorithm)
+    return is_fitted(part.kind) and makes_models
 
 
 def _reproduction_problem(release: Release, without: frozenset[str]) -> str:

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from discreet.arrays import Floats
 from discreet.charts.figure import Figure, Table, clipped
 from discreet.charts.shapes import Heat, heat_map
 from discreet.errors import DiscreetError
+from discreet.queries.class_tables import is_fitted
+from discreet.queries.classes import NamesTables
 from discreet.questions.cells.impossible import impossible_cells
 
 if TYPE_CHECKING:
     from discreet.answering import ReleaseReader
     from discreet.answering.synthesis.synthetic import SyntheticTable
-    from discreet.schema import Schema
 
 Columns = tuple[str, ...]
 
@@ -35,15 +36,6 @@ MOST_DOMAIN = 600
 MOST_FITTED = 120
 """Tables of one and two columns, likewise."""
 MOST_ROWS = 20_000
-
-
-@runtime_checkable
-class NamesTables(Protocol):
-    """A class whose queries are cells of contingency tables, or sums of them."""
-
-    def sets(self, schema: Schema) -> tuple[Columns, ...]:
-        """The columns of each table."""
-        ...
 
 
 def table_sets(reader: ReleaseReader) -> list[Columns]:
@@ -126,7 +118,7 @@ def _seen(counts: Floats, std: float) -> Floats:
 
 def _synthetic(reader: ReleaseReader) -> SyntheticTable | None:
     """A sample of synthetic rows, where a model is quickly fitted."""
-    fitted = any(part.kind == "model" for part in reader.release.parts)
+    fitted = any(is_fitted(part.kind) for part in reader.release.parts)
     cells = sum(column.cells for column in reader.schema.columns)
     if not fitted and (cells > MOST_DOMAIN or len(table_sets(reader)) > MOST_FITTED):
         return None

@@ -26,6 +26,7 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput
+from discreet.theory.sample_sizes import log_binomial
 
 Table = TypeVar("Table")
 
@@ -71,16 +72,12 @@ def count_chances_without_replacement(population: int, having: int, rows: int) -
     logs = np.full(rows + 1, -np.inf)
     for k in range(first, last + 1):
         logs[k] = (
-            _log_binomial(having, k)
-            + _log_binomial(population - having, rows - k)
-            - _log_binomial(population, rows)
+            log_binomial(having, k)
+            + log_binomial(population - having, rows - k)
+            - log_binomial(population, rows)
         )
     chances = np.exp(logs)
     return np.asarray(chances / chances.sum())
-
-
-def _log_binomial(total: int, chosen: int) -> float:
-    return math.lgamma(total + 1) - math.lgamma(chosen + 1) - math.lgamma(total - chosen + 1)
 
 
 def loss_of_counts(

@@ -58,7 +58,7 @@ def test_additive_answers_are_those_measured_and_others_are_refused(tmp_path):
     assert np.allclose(told.columns[0].estimate, measured.reshape(-1))
     assert (told.columns[0].lower < told.columns[0].estimate).all()
     assert any("add up" in note for note in told.notes)
-    with pytest.raises(NotAnswerable, match="Only counts"):
+    with pytest.raises(NotAnswerable, match="only counts"):
         reader.ask("SELECT sum(a) FROM t", additive=True)
     alone = ReleaseReader(
         release(table, schema, budget=Budget(epsilon=1), workload=["marginals(a)"], ledger=tmp_path / "m.db")

@@ -227,8 +227,8 @@ FILES_AND_SIGNATURES = (
         name="verify-passes-over-whatever-calls-itself-a-model",
         trap=41,
         file="src/discreet/releases/verifying.py",
-        old="    return part.kind == MODEL and makes_models\n",
-        new="    return part.kind == MODEL\n",
+        old="    return is_fitted(part.kind) and makes_models\n",
+        new="    return is_fitted(part.kind)\n",
         tests=(FORGING,),
     ),
     Mutant(

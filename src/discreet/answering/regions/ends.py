@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Codes, Floats
 from discreet.errors import BadInput
 from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import IntegerColumn, OrderedColumn
 from discreet.schema.limits import MOST_CELLS
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint64]
 Ends = tuple[Codes, Codes]
 """First and last cells, one row a range."""
 

@@ -6,10 +6,8 @@ Fewer cells are fewer draws of noise; for all cells together there is none. The 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.arrays import Floats, Integers
 
 
 def counted_down(

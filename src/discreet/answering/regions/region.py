@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.answering.regions.ends import whole_codes
+from discreet.arrays import Codes, Floats, Integers
 from discreet.errors import BadInput, BadQuestion
 from discreet.questions.conditions import both, columns_named, normal_form, null_test, opposite
 from discreet.questions.expressions import (
@@ -30,10 +31,6 @@ from discreet.questions.inequality import has_inequality
 from discreet.questions.keys import ComputedKey
 from discreet.questions.question import Aggregate, AggregateKind, Question
 from discreet.schema import Column, OrderedColumn, Schema
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.uint64]
-Integers = npt.NDArray[np.int64]
 
 MOST_COMPUTED = 1 << 12
 """Groups of computed keys: each is read for itself."""

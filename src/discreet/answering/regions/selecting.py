@@ -18,6 +18,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.cutting import pieces_of
 from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, Bits, cell_bits
@@ -27,9 +28,6 @@ from discreet.questions.conditions import atoms as atoms_of
 from discreet.questions.expressions import Expression, columns_of
 from discreet.schema import Column, Schema, keeps_every_row
 from discreet.schema.limits import MOST_CELLS
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

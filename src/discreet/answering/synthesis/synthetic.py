@@ -21,6 +21,7 @@ import numpy.typing as npt
 from discreet.answering.named_values import published_codes
 from discreet.answering.synthesis.drawn_rows import Codes, DrawsFirst, DrawsRows
 from discreet.answering.synthesis.repairing import possible_rows
+from discreet.arrays import Integers
 from discreet.artifacts.answer import Answer
 from discreet.errors import BadInput, NotAnswerable
 from discreet.families.shared.answer.library import Library
@@ -30,7 +31,6 @@ from discreet.queries.registry import families
 from discreet.questions.derived import computed
 from discreet.schema import Column, IntegerColumn, Schema
 
-Integers = npt.NDArray[np.int64]
 MOST_ROWS = 1_000_000_000
 PLACES = 1 << 10
 """Values inside a cell are drawn among so many places."""

@@ -27,11 +27,6 @@ def content_digest(members: Mapping[str, bytes]) -> bytes:
     return hashlib.sha256(DOMAIN + "".join(lines).encode()).digest()
 
 
-def release_digest(path: str | Path) -> str:
-    """The digest that a signature is made over, and that a ledger records, in hexadecimal."""
-    return content_digest(read_members(path)).hex()
-
-
 def new_signing_key() -> tuple[str, str]:
     """A fresh (private, public) pair, in hexadecimal. Keep the first one secret."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -20,11 +20,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.attacks.outcome import Progress, quiet
 from discreet.attacks.reconstruction.questions import Subsets
 from discreet.errors import BadInput
 
-Floats = npt.NDArray[np.float64]
 Single = npt.NDArray[np.float32]
 
 MOST_PRODUCTS = 60

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.attacks.membership import Advantage, homer_scores, most_advantage, played
 from discreet.attacks.outcome import Line, Outcome, Progress, Series, quiet
 from discreet.core.noise import DrawnNoise
@@ -15,7 +15,6 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.privacy.exact import Exactable, exact
 from discreet.privacy.laws import DiscreteLaplaceLaw
 
-Floats = npt.NDArray[np.float64]
 SIZES = (10, 30, 100, 300, 1_000, 3_000)
 
 

@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput
 from discreet.families.shared.estimate.public_random import generator
 
@@ -45,8 +46,6 @@ CAUTION = 1e-3
 BOLDNESS = 4
 """So many standard deviations must the extra guesses of a bolder player be worse, to be left out."""
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.int64]
 
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from discreet.audits.guessing.game import FALSE_POSITIVE_RATE, Integers
+from discreet.arrays import Integers
+from discreet.audits.guessing.game import FALSE_POSITIVE_RATE
 from discreet.audits.observing import Step
 from discreet.privacy.laws import NoiseLaw
 

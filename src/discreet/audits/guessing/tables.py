@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
-
 from discreet.audits.material.tables import GeneratedTable
 from discreet.errors import BadInput
-from discreet.families.predicates.queries.predicates import Predicates, partition
 from discreet.privacy.adjacency import Adjacency
 from discreet.queries.classes import QueryClass
+from discreet.queries.places import loaded
+from discreet.queries.registry import merged
 from discreet.schema import Column, Schema
 
 OTHERS = 2
@@ -28,8 +27,8 @@ def neighbouring_tables(
 ) -> Iterator[tuple[GeneratedTable, GeneratedTable]]:
     """Pairs of tiny neighbouring tables for any schema, the changing unit at the ends of every domain.
 
-    Declared predicates may hold at neither end: for each class of them the unit also lies where most
-    of them hold, and moves to where most of them change.
+    The queries of a class may be the same at both ends, as those of declared predicates: for each such
+    class the unit also lies in one of its extreme rows, and moves to the other.
     """
     unit = schema.unit
     names = tuple(column.name for column in schema.columns)
@@ -46,7 +45,8 @@ def neighbouring_tables(
     def table(extra: list[tuple[str, ...]]) -> GeneratedTable:
         return GeneratedTable(schema=schema, header=header, rows=(*others, *extra))
 
-    telling = [_telling(schema, each) for each in classes if isinstance(each, Predicates)]
+    places = merged("extremes")
+    telling = [_telling(schema, each, places[each.name]) for each in classes if each.name in places]
     if schema.adjacency is Adjacency.ADD_REMOVE:
         for state in (low, high, *(most for most, _ in telling)):
             yield table([]), table(rows("somebody", state))
@@ -55,31 +55,16 @@ def neighbouring_tables(
         yield table(rows("somebody", before)), table(rows("somebody", after))
 
 
-def _telling(schema: Schema, asked: Predicates) -> tuple[list[str], list[str]]:
-    """A row that satisfies the most predicates, and one on which as many as possible differ from it."""
-    found = partition(schema, asked.conditions)
-    shape = [schema.column(name).cells for name in found.columns]
-    cells = np.stack(np.unravel_index(np.arange(len(found.part)), shape), axis=1)
-    # Cells for other values have no value to write, so only values and nulls are looked for.
-    written = np.ones(len(cells), dtype=np.bool_)
-    for axis, name in enumerate(found.columns):
-        column = schema.column(name)
-        if column.other_cell is not None:
-            written &= cells[:, axis] != column.other_cell
-    truths = found.workload[:, found.part]
-    most = int(np.argmax(np.where(written, truths.sum(axis=0), -1)))
-    moved = (truths != truths[:, most : most + 1]).sum(axis=0)
-    furthest = int(np.argmax(np.where(written, moved, -1)))
-    states = []
-    for place in (most, furthest):
-        codes = dict(zip(found.columns, cells[place].tolist(), strict=True))
-        states.append(
-            [
-                _text_in(column, codes[column.name]) if column.name in codes else ends_of(column)[0]
-                for column in schema.columns
-            ]
-        )
-    return states[0], states[1]
+def _telling(schema: Schema, asked: QueryClass, place: str) -> tuple[list[str], list[str]]:
+    """Two rows that the queries of a class tell apart, as texts."""
+    one, other = (
+        [
+            _text_in(column, codes[column.name]) if column.name in codes else ends_of(column)[0]
+            for column in schema.columns
+        ]
+        for codes in loaded(place)(asked, schema)
+    )
+    return one, other
 
 
 def _text_in(column: Column, code: int) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.audits.guessing.game import Floats, Integers
+from discreet.arrays import Floats, Integers
 from discreet.core.noise import DrawnNoise
 from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.laws import NoiseLaw

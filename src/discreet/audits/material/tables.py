@@ -1,4 +1,4 @@
-"""Tables for audits: random schemas, messy rows, and their neighbours.
+"""Tables for audits: random schemas, and messy rows.
 
 An audit never touches anybody's table: it runs on a `GeneratedTable`, made here. The rows
 are as unpleasant as rows get: nulls, empty text, NaN, infinities, numbers outside the
@@ -8,8 +8,7 @@ domain, values of the wrong type, quotes and line breaks, repeated and missing i
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,46 +110,3 @@ def random_row(
         pool = likely if generator.random() < 0.7 else nasty
         row.append(pool[generator.integers(len(pool))])
     return tuple(row)
-
-
-def neighbours(
-    table: GeneratedTable, generator: Generator, *, most: int
-) -> Iterator[GeneratedTable]:
-    """Up to `most` neighbours under the table's own adjacency and unit."""
-    for _ in range(most):
-        has_unit = table.schema.unit.identifier is not None
-        yield (_other_person if has_unit else _other_row)(table, generator)
-
-
-def _other_row(table: GeneratedTable, generator: Generator) -> GeneratedTable:
-    rows = list(table.rows)
-    fresh = random_row(generator, table.header, table.schema)
-    if table.schema.adjacency is Adjacency.CHANGE_ONE:
-        if rows:
-            rows[generator.integers(len(rows))] = fresh
-    elif rows and generator.integers(2):
-        del rows[generator.integers(len(rows))]
-    else:
-        rows.insert(int(generator.integers(len(rows) + 1)), fresh)
-    return replace(table, rows=tuple(rows))
-
-
-def _other_person(table: GeneratedTable, generator: Generator) -> GeneratedTable:
-    """All rows of one person added, removed or replaced. Rows without an identifier are nobody's: they never count."""
-    people = sorted({row[0] for row in table.rows if row[0]})
-    changing = table.schema.adjacency is Adjacency.CHANGE_ONE
-    if people and (changing or generator.integers(2)):
-        gone = people[generator.integers(len(people))]
-        rows = [row for row in table.rows if row[0] != gone]
-    else:
-        gone, rows = "somebody new", list(table.rows)
-        if changing:
-            return table  # nobody is there to be changed
-    if changing or gone == "somebody new":
-        extra = [
-            random_row(generator, table.header, table.schema, person=gone)
-            for _ in range(generator.integers(1, 6))
-        ]
-        rows = [*rows, *extra]
-    order = generator.permutation(len(rows))
-    return replace(table, rows=tuple(rows[i] for i in order))

@@ -14,18 +14,10 @@ from discreet.privacy.budget import Budget
 from discreet.queries.class_tables import example_texts
 from discreet.queries.classes import QueryClass, parse_class
 from discreet.releases.algorithms import algorithms_of
-from discreet.releases.preparing import prepare
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
-
-BUDGETS = (
-    Budget(epsilon=1),
-    Budget(epsilon="1/3"),
-    Budget(epsilon=1, delta="1e-6"),
-    Budget(rho="1/10"),
-)
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +43,3 @@ def possible(schema: Schema) -> Iterator[tuple[QueryClass, str]]:
             if key not in seen and algorithm.refusal(query_class, schema) is None:
                 seen.add(key)
                 yield query_class, algorithm.name
-
-
-def random_job(schema: Schema, generator: Generator) -> Job:
-    """One to three classes, each by a random one of its algorithms, under a budget that they accept."""
-    options = list(possible(schema))
-    while True:
-        picked = [options[i] for i in generator.permutation(len(options))]
-        chosen: dict[str, tuple[QueryClass, str]] = {}
-        for query_class, algorithm in picked:
-            if len(chosen) < 1 + generator.integers(3):
-                chosen.setdefault(query_class.text, (query_class, algorithm))
-        job = Job(
-            classes=tuple(query_class for query_class, _ in chosen.values()),
-            algorithms={text: algorithm for text, (_, algorithm) in chosen.items()},
-            budget=BUDGETS[generator.integers(len(BUDGETS))],
-        )
-        try:
-            prepare(schema, budget=job.budget, workload=job.classes, algorithms=job.algorithms)
-        except DiscreetError:
-            continue  # this class does not go with this kind of budget: a refusal, not a release
-        return job

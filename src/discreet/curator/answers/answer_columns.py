@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.answer import Covers, Unit
 from discreet.artifacts.answers import AddedNoise, AnswerColumn
 from discreet.curator.answers.intervals import (
@@ -29,8 +29,6 @@ from discreet.schema.columns.temporal import TemporalColumn
 
 if TYPE_CHECKING:
     from discreet.curator.answers.answering import AnswerReader
-
-Floats = npt.NDArray[np.float64]
 
 
 def count(reader: AnswerReader, each: Needed) -> AnswerColumn:

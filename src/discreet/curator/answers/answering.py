@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn, Answers
 from discreet.curator.needed import Needed, Ranked
@@ -36,7 +37,6 @@ from discreet.questions.keys import (
     possible_together,
 )
 
-Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 FORMAT = 1
 MOST_REHEARSED = 10_000

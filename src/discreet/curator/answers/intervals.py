@@ -19,10 +19,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.families.shared.estimate.combination import half_width
 from discreet.privacy.laws import NoiseLaw
 
-Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Ends = tuple[Floats, Floats]
 """The lower and the upper ends of some intervals."""

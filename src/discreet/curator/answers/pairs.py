@@ -13,15 +13,10 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.artifacts.answer import Covers
 from discreet.artifacts.answers import AnswerColumn
-from discreet.curator.answers.answer_columns import (
-    Floats,
-    centred_mean,
-    denominator,
-    parted,
-    sample_factor,
-)
+from discreet.curator.answers.answer_columns import centred_mean, denominator, parted, sample_factor
 from discreet.curator.answers.intervals import (
     Ends,
     divided,

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.families.shared.estimate.public_random import generator
 
-Floats = npt.NDArray[np.float64]
 Publication = Callable[[Floats], Floats]
 """Suppressed answers are not-a-number."""
 

@@ -35,6 +35,7 @@ FAMILY = Family(
         "halfspaces": "discreet.families.shared.answer.evidence:numbers_of",
         "halfspace-tree": "discreet.families.ranges.answer.ranges:tree_of",
     },
+    measured={"grid-counts": "discreet.families.halfspaces.answer.halfspaces:grid_of"},
     usefulness={"halfspaces": "discreet.families.halfspaces.answer.usefulness:halfspaces_bound"},
     margins=frozenset({"halfspaces"}),
     pooled=("discreet.families.halfspaces.answer.halfspaces:HalfspaceSource",),

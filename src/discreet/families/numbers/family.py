@@ -31,6 +31,10 @@ FAMILY = Family(
         "sums": (f"{_RELEASE}.sums:ClampedSums",),
     },
     sources=dict.fromkeys(("means", "sums"), "discreet.families.shared.answer.evidence:numbers_of"),
+    measured={
+        "clamped-sum": "discreet.families.numbers.answer.measured:sum_of",
+        "present-count": "discreet.families.numbers.answer.measured:count_of",
+    },
     usefulness=dict.fromkeys(
         ("means", "sums"), "discreet.families.numbers.answer.usefulness:one_number_bound"
     ),

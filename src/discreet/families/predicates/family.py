@@ -35,6 +35,7 @@ FAMILY = Family(
     selections={
         "predicates": "discreet.families.predicates.queries.predicate_score:selected_among"
     },
+    extremes={"predicates": "discreet.families.predicates.queries.extremes:extreme_rows"},
     shown_as={"predicates": "condition"},
     examples=_examples,
 )

@@ -25,7 +25,8 @@ from discreet.schema import Schema
 
 _RELEASE = "discreet.families.ranges.release"
 _ANSWER = "discreet.families.ranges.answer"
-_CLASSES = ("intervals", "quantiles", "rectangles", "unions")
+_COUNTING = ("intervals", "rectangles", "unions")
+_CLASSES = ("quantiles", *_COUNTING)
 _TREES = (
     f"{_RELEASE}.choice:best_tree",
     f"{_RELEASE}.adaptive:AdaptiveTree",
@@ -70,6 +71,7 @@ FAMILY = Family(
     pooled=(f"{_ANSWER}.tree_source:TreeSource",),
     drawn=(f"{_ANSWER}.drawn_rows:rows_of_ranges",),
     usefulness=dict.fromkeys(_CLASSES, f"{_ANSWER}.class_bounds:ranges_bound"),
+    moved=dict.fromkeys(_COUNTING, f"{_ANSWER}.class_bounds:moved_counts"),
     counts=frozenset(_CLASSES),
     figures=("discreet.families.ranges.figures:range_figures",),
     questions=dict.fromkeys(_CLASSES, "discreet.families.ranges.queries.ranges:questions"),

@@ -70,6 +70,12 @@ FAMILY = Family(
         "model": f"{_ANSWER}.evidence:model_of",
         "split-parities": f"{_ANSWER}.evidence:splits_of",
     },
+    measured={
+        "marginal": f"{_ANSWER}.evidence:table_of",
+        "complete-table": f"{_ANSWER}.evidence:complete_table_of",
+        "cell-count": f"{_ANSWER}.evidence:count_of",
+        **dict.fromkeys(("residual", "binned-table", "parity"), f"{_ANSWER}.evidence:residual_of"),
+    },
     pooled=(f"{_ANSWER}.table_source:TableSource",),
     additive=(f"{_ANSWER}.additive:AdditiveSource",),
     drawn=(f"{_ANSWER}.models.drawn_rows:rows_of_tables",),
@@ -77,6 +83,10 @@ FAMILY = Family(
         "marginals": f"{_ANSWER}.usefulness:marginals_bound",
         "parities": f"{_ANSWER}.usefulness:parities_bound",
     },
+    agreed=(f"{_RELEASE}.side_by_side:agreeing_tables",),
+    moved=dict.fromkeys(("marginals", "parities"), f"{_RELEASE}.side_by_side:moved_tables"),
+    foreseen={"marginals": f"{_RELEASE}.whole_answers:is_quick"},
+    fitted=frozenset({"model"}),
     counts=frozenset({"marginals"}),
     examples=_examples,
 )

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet import samplers
+from discreet.arrays import Integers
 from discreet.errors import BadInput
 from discreet.local.protocols import LocalHashing, Piecewise, RandomisedResponse, UnaryEncoding
 from discreet.samplers.entropy import EntropySource
 
-Integers = npt.NDArray[np.int64]
 Protocol = RandomisedResponse | UnaryEncoding | LocalHashing | Piecewise
 BITS_AT_ONCE = 1 << 24
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Integers
 from discreet.errors import BadInput
 from discreet.local.collector.frequencies import Frequencies, frequencies
 from discreet.local.protocols.hashing import LocalHashing
 
-Integers = npt.NDArray[np.int64]
 HASHED = 1 << 12
 """Beginnings are first put into so many classes by a public hash: then a report's domain is small."""
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Integers
 from discreet.errors import BadInput
-from discreet.local.protocols.protocol import Integers
 from discreet.local.protocols.randomised_response import RandomisedResponse
 from discreet.privacy.cost import Cost
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from discreet.arrays import Integers
 
 
 class ValueProtocol(Protocol):

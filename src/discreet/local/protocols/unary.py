@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Integers
 from discreet.errors import BadBudget, BadInput
 from discreet.local.protocols.odds import lower_exp, upper_log
-from discreet.local.protocols.protocol import Integers
 from discreet.privacy.cost import Cost
 
 GRAIN = 2**32

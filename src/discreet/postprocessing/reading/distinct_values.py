@@ -36,7 +36,7 @@ def counts_others_as_one(column: Column) -> bool:
 
 def _is_open(column: Column) -> bool:
     """Whether there may be values that nobody named: the schema declares none, or a release names some of them."""
-    return getattr(column, "is_open", False) or getattr(column, "undeclared", False)
+    return getattr(column, "is_open", False) or column.undeclared
 
 
 def of_distinct_values(

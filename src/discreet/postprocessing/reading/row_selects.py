@@ -319,7 +319,7 @@ class RowSelectReader(ResultSelectReader):
     def _declared_source(self, scope: Scope) -> Declared:
         names = tuple(scope.key_names[key] for key in scope.present)
         for name in names:
-            if getattr(self.schema.column(name), "undeclared", False):
+            if self.schema.column(name).undeclared:
                 raise BadQuestion(
                     f"The values of column {name!r} are not declared, so they are not public. Ask for "
                     "count(*) beside it, or discover them."

@@ -37,7 +37,7 @@ from discreet.postprocessing.values import (
     joined_origins,
 )
 from discreet.postprocessing.windows import over
-from discreet.postprocessing.working.frames import Frame, Result, plain_values
+from discreet.postprocessing.working.frames import Frame, Result
 
 
 class ExpressionWork:
@@ -120,10 +120,10 @@ class ExpressionWork:
         known = {
             key: place
             for place, key in enumerate(
-                zip(*(plain_values(each) for each in found.values[:-1]), strict=True)
+                zip(*(each.plain.tolist() for each in found.values[:-1]), strict=True)
             )
         }
-        wanted = zip(*(plain_values(each) for each in keys), strict=True)
+        wanted = zip(*(each.plain.tolist() for each in keys), strict=True)
         places = np.array([known.get(key, -1) for key in wanted], dtype=np.int64)
         missing = (
             places < 0
@@ -154,7 +154,7 @@ class ExpressionWork:
             value = chosen_among(value, inner.rows)
         if asked.weight is not None and value is not None:
             weight = numbers_of(self._value(asked.weight, inner), self._levels)
-            labels = value if isinstance(value, Labels) else Labels.of(plain_values(value))
+            labels = value if isinstance(value, Labels) else Labels.of(value.plain.tolist())
             return mode_of(labels, weight, groups)
         return across(
             asked.function,

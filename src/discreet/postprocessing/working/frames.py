@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from discreet.postprocessing.across import Groups
 from discreet.postprocessing.rows import Places
-from discreet.postprocessing.values import Labels, Numbers, Value, chosen_among
+from discreet.postprocessing.values import Numbers, Value, chosen_among
 
 
 @dataclass(slots=True, eq=False)
@@ -53,8 +52,3 @@ class Frame:
         }
         found.fields = [chosen_among(each, self.rows) for each in found.fields]
         return found
-
-
-def plain_values(value: Value) -> list[Any]:
-    """The values of a column, one by one."""
-    return list(value.values) if isinstance(value, Labels) else value.estimate.tolist()

@@ -54,9 +54,7 @@ class MeasuredGroups:
         are those that the rows were found to hold, beside columns whose values the schema does not declare."""
         self._answered, self._schema, self.levels = answered, schema, levels
         self._questions = questions
-        self._discovered = {
-            each.name for each in schema.columns if getattr(each, "undeclared", False)
-        }
+        self._discovered = {each.name for each in schema.columns if each.undeclared}
         self._discovered.update(discovered)
 
     def declared(self, source: Declared, notes: dict[str, None]) -> Frame:

@@ -23,7 +23,7 @@ def note_open_sides(found: Labels, frame: Frame, what: str, notes: dict[str, Non
         named = _named(frame, edge)
         notes[
             f"{what} goes by the estimates. For {len(edge):,} of {frame.rows:,} groups the interval "
-            f"leaves it open on which side they lie{named}."
+            f"does not say on which side they lie{named}."
         ] = None
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Codes
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.halving import FALSE, TRUE, bits_of, selections, truth_boxes
 from discreet.questions.conditions import (
@@ -32,8 +32,6 @@ from discreet.questions.expressions import Expression, columns_of
 from discreet.schema import Column, Schema
 from discreet.schema.columns.column import CodeSelection, Range
 
-Bools = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.uint64]
 Ranges = tuple[Range, ...]
 """A box: half-open ranges of codes, one for each column of an atom."""
 

@@ -12,11 +12,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Bools
 from discreet.questions.derived import ANY, Derived, derived_columns
 from discreet.schema import Schema
 from discreet.schema.columns.column import Range
 
-Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 Rule = dict[str, tuple[Range, ...]]
 """Ranges of codes that together are impossible, one entry a column."""

@@ -7,10 +7,11 @@ from itertools import product
 
 import numpy as np
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import BadQuestion
 from discreet.questions.cells.functions import matches
 from discreet.questions.cells.halving import Bits, bits_of, reach_of_cells, reach_outside
-from discreet.questions.cells.pieces import Bools, Floats, Integers, Pieces, literals_of
+from discreet.questions.cells.pieces import Pieces, literals_of
 from discreet.questions.cells.reach import NULL, Reach, one
 from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.conditions import Simple, simple_of

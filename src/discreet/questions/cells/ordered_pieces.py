@@ -10,8 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.questions.cells.halving import Bits, bits_of, special_cells, truth_stretches
-from discreet.questions.cells.pieces import Bools, Floats, Integers, Number, Pieces, literals_of
+from discreet.questions.cells.pieces import Number, Pieces, literals_of
 from discreet.questions.cells.reaching.expressions import reach_of
 from discreet.questions.conditions import Simple, simple_of
 from discreet.questions.expressions import Expression

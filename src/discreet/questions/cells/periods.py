@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import lcm
 
 from discreet.questions.expressions import DATE_PARTS, Call, ColumnValue, Constant, Expression
+from discreet.schema import NumberColumn, OrderedColumn
 from discreet.schema.columns.values import MICROSECONDS_PER_DAY
 
 _CLOCK = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
@@ -59,3 +60,14 @@ def period_of(node: Expression) -> int:
             return abs(divisor) if node.type == "integer" and isinstance(divisor, int) else 0
     periods = [period_of(argument) for argument in node.arguments]
     return 0 if 0 in periods else lcm(*periods)
+
+
+def repeats_after(expression: Expression, column: OrderedColumn) -> tuple[int, int]:
+    """After how many units a key over a column repeats, and a unit from which it starts; zeros if it does not."""
+    low, high = column.extent(0)[0], column.extent(column.value_cells - 1)[1]
+    period = 0 if isinstance(column, NumberColumn) else period_of(expression)
+    if column.kind == "integer" and low < 0:
+        period = 0  # a rest has the sign of what is divided
+    if period < 2 or high - low < 3 * period:
+        return 0, 0
+    return period, int(low) - int(low) % period + period

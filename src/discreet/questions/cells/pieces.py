@@ -19,17 +19,14 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Bools, Floats, Integers
 from discreet.errors import NotAnswerable
 from discreet.questions.cells.halving import FALSE, SINGLE, TRUE, UNKNOWN, Bits
 from discreet.questions.conditions import Simple, simple_of
 from discreet.questions.expressions import Expression
 from discreet.schema import Column
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Number = int | float | Fraction
 
 MOST_PIECES = 1 << 22

@@ -67,13 +67,13 @@ def _of_order(column: Column) -> str | None:
 
 
 def _of_declared(column: Column) -> str | None:
-    if not getattr(column, "undeclared", False):
+    if not column.undeclared:
         return None
     return f"Column {column.name!r} declares no values to choose from; GROUP BY it, with a delta in the budget."
 
 
 def _of_single_values(column: Column) -> str | None:
-    if getattr(column, "undeclared", False):
+    if column.undeclared:
         return f"Column {column.name!r} declares no values to count; GROUP BY it, with a delta in the budget."
     if isinstance(column, OrderedColumn) and len(set(column.extent(0))) > 1:
         return (

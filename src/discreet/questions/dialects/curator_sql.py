@@ -201,7 +201,7 @@ class _Reader(StatementReader):
 
     def _unlisted(self, asked: Sequence[str]) -> frozenset[str]:
         """The columns whose groups are found on the way."""
-        found = {one.name for one in self.schema.columns if getattr(one, "undeclared", False)}
+        found = {one.name for one in self.schema.columns if one.undeclared}
         for name in asked:
             try:
                 column = self.schema.column(name)

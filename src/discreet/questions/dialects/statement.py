@@ -13,8 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from discreet.errors import BadInput, BadQuestion, did_you_mean
+from discreet.questions.computing_keys import computed_key
 from discreet.questions.expressions import Constant, Expression
-from discreet.questions.keys import ComputedKey, Key, computed_key, key_name
+from discreet.questions.keys import ComputedKey, Key, key_name
 from discreet.schema import Schema
 from discreet.schema.columns.column import folded
 

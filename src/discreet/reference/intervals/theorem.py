@@ -23,7 +23,7 @@ A union of t ranges is off by at most t times as much: each gets eps/t.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.queries.tree import bits_of
@@ -120,6 +120,3 @@ class Promise:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if self.rows_needed(middle) <= rows else (middle, high)
         return high
-
-    def of_one_range(self) -> Promise:
-        return replace(self, pieces=1)

@@ -90,6 +90,8 @@ class Column:
     is_ordered: ClassVar[bool]
     name: str
     nulls: Nulls
+    undeclared: bool = False
+    """Whether nobody can list its values."""
 
     @property
     def value_cells(self) -> int:

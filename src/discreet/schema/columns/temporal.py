@@ -61,9 +61,8 @@ def first_day_of(granule: int, granularity: str) -> int:
     return days_of(date(months // 12, months % 12 + 1, 1))
 
 
-_declared = lru_cache(maxsize=256)(
-    microseconds_of
-)  # of a range's end, where every look at a cell begins
+# Of a range's end, where every look at a cell begins.
+_declared = lru_cache(maxsize=256)(microseconds_of)
 _FOUR_CENTURIES = 146_097  # days after which the Gregorian calendar repeats
 
 
@@ -197,8 +196,7 @@ class DateColumn(TemporalColumn):
         return days_of(moment)
 
     def literal_in_units(self, literal: object) -> Fraction:
-        value = plain(literal)
-        moment = microseconds_of(value)
+        moment = microseconds_of(plain(literal))
         if moment is None:
             raise self._wrong()
         return Fraction(moment, MICROSECONDS_PER_DAY)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from discreet.cli.options import FILE, force_option, json_option
+from discreet.cli.options import FILE, defaulted, force_option, json_option
 
 on_option = click.option(
     "--on", "columns", required=True, help="The quasi-identifiers, with commas between them."
@@ -37,20 +37,13 @@ def command() -> None:
 @click.option(
     "--k", "size", type=click.IntRange(1), default=5, show_default=True, help="The smallest class."
 )
-@click.option(
+@defaulted(
     "--method",
-    type=click.Choice(["generalise", "suppress", "swap", "minimise"]),
-    default="generalise",
-    show_default=True,
-    help="Generalise by Mondrian, leave out rows of small classes, swap values among rows, or keep these columns only.",
+    click.Choice(["generalise", "suppress", "swap", "minimise"]),
+    "generalise",
+    "Generalise by Mondrian, leave out rows of small classes, swap values among rows, or keep these columns only.",
 )
-@click.option(
-    "--share",
-    type=click.FloatRange(0, 1),
-    default=0.1,
-    show_default=True,
-    help="With swap: the share of rows that are swapped.",
-)
+@defaulted("--share", click.FloatRange(0, 1), 0.1, "With swap: the share of rows that are swapped.")
 @click.option(
     "-o", "--output", type=FILE, required=True, help="The table to write: .csv, .parquet or .arrow."
 )

@@ -9,34 +9,15 @@ from typing import Any
 import click
 
 from discreet.cli.commands.disclosure.attack_rows import ROW_ATTACKS
-from discreet.cli.commands.disclosure.running import LEAD, ran
-from discreet.cli.options import FILE, schema_option
+from discreet.cli.commands.disclosure.running import LEAD, epsilon_option, ran
+from discreet.cli.options import FILE, defaulted, schema_option
 from discreet.cli.outcomes import check_output, outcome_options, show_outcomes
 
-epsilon_option = click.option(
-    "--epsilon",
-    metavar="NUMBER",
-    default="1",
-    show_default=True,
-    help="The budget of our side, in all.",
-)
-seed_option = click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="For the public random choices.",
-)
+seed_option = defaulted("--seed", click.IntRange(0), 0, "For the public random choices.")
 
 
 def draws_option(default: int) -> Callable[..., Any]:
-    return click.option(
-        "--draws",
-        type=click.IntRange(1, 1000),
-        default=default,
-        show_default=True,
-        help="How often it is repeated.",
-    )
+    return defaulted("--draws", click.IntRange(1, 1000), default, "How often it is repeated.")
 
 
 @click.group()
@@ -58,38 +39,23 @@ def command() -> None:
 @click.argument("table", required=False)
 @click.option("--column", help="With a table: the column that holds the secret.")
 @click.option("--value", help="With a table: the value of the column that counts as 1.")
-@click.option(
-    "--people",
-    type=click.IntRange(8, 4096),
-    default=256,
-    show_default=True,
-    help="How many people there are.",
+@defaulted("--people", click.IntRange(8, 4096), 256, "How many people there are.")
+@defaulted(
+    "--alpha", click.FloatRange(0, 100), 0.25, "Bounded noise, in roots of the number of people."
 )
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 100),
-    default=0.25,
-    show_default=True,
-    help="Bounded noise, in roots of the number of people.",
-)
-@click.option(
+@defaulted(
     "--method",
-    type=click.Choice(["least-squares", "l1", "linear-program"]),
-    default="least-squares",
-    show_default=True,
-    help="How the answers are decoded.",
+    click.Choice(["least-squares", "l1", "linear-program"]),
+    "least-squares",
+    "How the answers are decoded.",
 )
 @click.option(
     "--all-subsets", is_flag=True, help="Ask all 2^n subsets of at most 16 people instead."
 )
-@click.option(
-    "--error",
-    type=click.FloatRange(0, 8),
-    default=1.0,
-    show_default=True,
-    help="With --all-subsets: the most that an answer is off.",
+@defaulted(
+    "--error", click.FloatRange(0, 8), 1.0, "With --all-subsets: the most that an answer is off."
 )
-@epsilon_option
+@epsilon_option()
 @draws_option(3)
 @seed_option
 @outcome_options
@@ -107,19 +73,28 @@ def reconstruct(
       discreet attack reconstruct people.csv --column smoker --value true --people 64 --draws 1
       discreet attack reconstruct --all-subsets --people 10 --draws 5
     """
-    from discreet.audits import attacking
-
     if all_subsets:
-        ran(lambda progress: attacking.reconstruct_all_subsets(people=min(people, 12) if people == 256 else people, error=error, draws=draws, seed=seed, progress=progress), **shared)  # fmt: skip
+        ran(
+            "reconstruct_all_subsets",
+            shared,
+            people=min(people, 12) if people == 256 else people,
+            error=error,
+            draws=draws,
+            seed=seed,
+        )
         return
     secret = None if table is None else _secret(table, column, value, people)
     ran(
-        lambda progress: attacking.reconstruct(
-            people=people, secret=secret, alpha=alpha, epsilon=epsilon, method=method,
-            draws=draws, seed=seed, progress=progress,
-        ),
-        **shared,
-    )  # fmt: skip
+        "reconstruct",
+        shared,
+        people=people,
+        secret=secret,
+        alpha=alpha,
+        epsilon=epsilon,
+        method=method,
+        draws=draws,
+        seed=seed,
+    )
 
 
 def _secret(table: str, column: str | None, value: str | None, people: int) -> list[int]:
@@ -134,7 +109,7 @@ def _secret(table: str, column: str | None, value: str | None, people: int) -> l
 
 @command.command()
 @click.argument("published", type=FILE, required=False)
-@epsilon_option
+@epsilon_option()
 @draws_option(3)
 @outcome_options
 def difference(published: Path | None, epsilon: str, draws: int, **shared: Any) -> None:
@@ -149,33 +124,13 @@ def difference(published: Path | None, epsilon: str, draws: int, **shared: Any) 
       discreet attack difference
       discreet attack difference aggregates.csv --json
     """
-    from discreet.audits import attacking
-
-    ran(lambda progress: attacking.difference(published, epsilon=epsilon, draws=draws, progress=progress), **shared)  # fmt: skip
+    ran("difference", shared, published, epsilon=epsilon, draws=draws)
 
 
 @command.command()
-@click.option(
-    "--people",
-    type=click.IntRange(10, 100_000),
-    default=1_000,
-    show_default=True,
-    help="How many people there are.",
-)
-@click.option(
-    "--epsilon",
-    metavar="NUMBER",
-    default="1/10",
-    show_default=True,
-    help="The budget of each answer.",
-)
-@click.option(
-    "--times",
-    type=click.IntRange(2, 100_000),
-    default=2_000,
-    show_default=True,
-    help="How often it is asked.",
-)
+@defaulted("--people", click.IntRange(10, 100_000), 1_000, "How many people there are.")
+@epsilon_option("1/10", "The budget of each answer.")
+@defaulted("--times", click.IntRange(2, 100_000), 2_000, "How often it is asked.")
 @outcome_options
 def average(people: int, epsilon: str, times: int, **shared: Any) -> None:
     """Ask one question again and again, and take the mean.
@@ -185,9 +140,7 @@ def average(people: int, epsilon: str, times: int, **shared: Any) -> None:
       discreet attack average
       discreet attack average --epsilon 1/2 --times 500 --json
     """
-    from discreet.audits import attacking
-
-    ran(lambda progress: attacking.average(people=people, epsilon=epsilon, times=times, progress=progress), **shared)  # fmt: skip
+    ran("average", shared, people=people, epsilon=epsilon, times=times)
 
 
 @command.command()
@@ -200,40 +153,20 @@ def average(people: int, epsilon: str, times: int, **shared: Any) -> None:
     multiple=True,
     help="With a table: what the release is made for; repeatable.",
 )
-@click.option(
-    "--target",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="With a table: the number of the target's row.",
-)
+@defaulted("--target", click.IntRange(0), 0, "With a table: the number of the target's row.")
 @click.option(
     "--synthetic",
     is_flag=True,
     help="With a table: look at synthetic rows instead of the release's numbers.",
 )
-@click.option(
-    "--people",
-    type=click.IntRange(2, 10_000),
-    default=100,
-    show_default=True,
-    help="Without a table: people whose means are published.",
+@defaulted(
+    "--people", click.IntRange(2, 10_000), 100, "Without a table: people whose means are published."
 )
-@click.option(
-    "--columns",
-    type=click.IntRange(1, 100_000),
-    default=2_000,
-    show_default=True,
-    help="Without a table: means that are published.",
+@defaulted(
+    "--columns", click.IntRange(1, 100_000), 2_000, "Without a table: means that are published."
 )
-@click.option(
-    "--games",
-    type=click.IntRange(60, 100_000),
-    default=300,
-    show_default=True,
-    help="How often the game is played.",
-)
-@epsilon_option
+@defaulted("--games", click.IntRange(60, 100_000), 300, "How often the game is played.")
+@epsilon_option()
 @outcome_options
 def member(
     table: str | None, schema_path: Path | None, classes: tuple[str, ...], target: int, synthetic: bool,
@@ -249,10 +182,8 @@ def member(
       discreet attack member --columns 500 --games 100
       discreet attack member people.csv --schema people.toml --for 'histogram(sex)' --games 60
     """
-    from discreet.audits import attacking
-
     if table is None:
-        ran(lambda progress: attacking.member(people=people, columns=columns, epsilon=epsilon, games=games, progress=progress), **shared)  # fmt: skip
+        ran("member", shared, people=people, columns=columns, epsilon=epsilon, games=games)
         return
     from discreet.cli.options import workload_of
     from discreet.privacy.budget import Budget
@@ -262,12 +193,16 @@ def member(
         raise click.UsageError("With a table, give its --schema and what the release is --for.")
     schema, workload = Schema.load(schema_path), workload_of(classes)
     ran(
-        lambda progress: attacking.match(
-            table, schema, budget=Budget(epsilon=epsilon), workload=workload, target=target,
-            games=games, synthetic=synthetic, progress=progress,
-        ),
-        **shared,
-    )  # fmt: skip
+        "match",
+        shared,
+        table,
+        schema,
+        budget=Budget(epsilon=epsilon),
+        workload=workload,
+        target=target,
+        games=games,
+        synthetic=synthetic,
+    )
 
 
 @command.command("all")
@@ -281,7 +216,7 @@ def member(
 @click.option(
     "--secret", help="The column that they want to know. Default: a yes/no column, else the last."
 )
-@epsilon_option
+@epsilon_option()
 @draws_option(2)
 @outcome_options
 def everything(

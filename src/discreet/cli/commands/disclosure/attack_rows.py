@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands.disclosure.running import ran
+from discreet.cli.commands.disclosure.running import epsilon_option, ran
+from discreet.cli.options import defaulted
 from discreet.cli.outcomes import outcome_options
 
 
@@ -40,21 +41,13 @@ def link(
       discreet attack link
       discreet attack link people.csv people.csv --on born,sex,region
     """
-    from discreet.audits import attacking
-
-    ran(lambda progress: attacking.link(anonymised, auxiliary, columns=_names(columns) or (), name=name, progress=progress), **shared)  # fmt: skip
+    ran("link", shared, anonymised, auxiliary, columns=_names(columns) or (), name=name)
 
 
 @click.command()
 @click.argument("table")
 @click.option("--columns", help="Only these columns, with commas between them. Default: all.")
-@click.option(
-    "--largest",
-    type=click.IntRange(1, 8),
-    default=4,
-    show_default=True,
-    help="The size of the largest sets.",
-)
+@defaulted("--largest", click.IntRange(1, 8), 4, "The size of the largest sets.")
 @click.option(
     "--header",
     help="The names of the columns, with commas, if the file has no first line of names.",
@@ -70,19 +63,11 @@ def unique(
       discreet attack unique people.csv --largest 2
       discreet attack unique people.csv --columns born,sex,region --json
     """
-    from discreet.audits import attacking
-
-    ran(lambda progress: attacking.unique(table, columns=_names(columns), largest=largest, header=_names(header), progress=progress), **shared)  # fmt: skip
+    ran("unique", shared, table, columns=_names(columns), largest=largest, header=_names(header))
 
 
 @click.command()
-@click.option(
-    "--people",
-    type=click.IntRange(10, 100_000),
-    default=2_000,
-    show_default=True,
-    help="Generated people.",
-)
+@defaulted("--people", click.IntRange(10, 100_000), 2_000, "Generated people.")
 @outcome_options
 def trace(people: int, **shared: Any) -> None:
     """Show how few points of a movement trace single a person out, among generated people.
@@ -92,32 +77,17 @@ def trace(people: int, **shared: Any) -> None:
       discreet attack trace
       discreet attack trace --people 500 --json
     """
-    from discreet.audits import attacking
-
-    ran(lambda progress: attacking.trace(people=people, progress=progress), **shared)
+    ran("trace", shared, people=people)
 
 
 @click.command()
-@click.option(
-    "--people",
-    type=click.IntRange(10, 100_000),
-    default=2_000,
-    show_default=True,
-    help="Generated people.",
-)
-@click.option(
-    "--items",
-    type=click.IntRange(100, 100_000),
-    default=2_000,
-    show_default=True,
-    help="Items that they may have rated.",
-)
-@click.option(
+@defaulted("--people", click.IntRange(10, 100_000), 2_000, "Generated people.")
+@defaulted("--items", click.IntRange(100, 100_000), 2_000, "Items that they may have rated.")
+@defaulted(
     "--eccentricity",
-    type=click.FloatRange(0),
-    default=1.5,
-    show_default=True,
-    help="By how many deviations a row must stand out to be named.",
+    click.FloatRange(0),
+    1.5,
+    "By how many deviations a row must stand out to be named.",
 )
 @outcome_options
 def deanonymise(people: int, items: int, eccentricity: float, **shared: Any) -> None:
@@ -128,9 +98,7 @@ def deanonymise(people: int, items: int, eccentricity: float, **shared: Any) -> 
       discreet attack deanonymise --people 300 --items 300
       discreet attack deanonymise --people 300 --items 300 --eccentricity 3 --json
     """
-    from discreet.audits import attacking
-
-    ran(lambda progress: attacking.deanonymise(people=people, items=items, eccentricity=eccentricity, progress=progress), **shared)  # fmt: skip
+    ran("deanonymise", shared, people=people, items=items, eccentricity=eccentricity)
 
 
 @click.command()
@@ -150,10 +118,8 @@ def intersect(
       discreet attack intersect
       discreet attack intersect people.csv people.csv --person 'sex=F, region=North' --sensitive smoker
     """
-    from discreet.audits import attacking
-
     known = _known(person)
-    ran(lambda progress: attacking.intersect(tables or None, person=known, sensitive=sensitive, progress=progress), **shared)  # fmt: skip
+    ran("intersect", shared, tables or None, person=known, sensitive=sensitive)
 
 
 def _known(person: str | None) -> dict[str, str]:
@@ -168,23 +134,9 @@ def _known(person: str | None) -> dict[str, str]:
 
 
 @click.command()
-@click.option(
-    "--people",
-    type=click.IntRange(2, 500),
-    default=30,
-    show_default=True,
-    help="People of a block.",
-)
-@click.option(
-    "--blocks", type=click.IntRange(1, 100), default=4, show_default=True, help="How many blocks."
-)
-@click.option(
-    "--epsilon",
-    metavar="NUMBER",
-    default="1",
-    show_default=True,
-    help="The budget of our side, in all.",
-)
+@defaulted("--people", click.IntRange(2, 500), 30, "People of a block.")
+@defaulted("--blocks", click.IntRange(1, 100), 4, "How many blocks.")
+@epsilon_option()
 @outcome_options
 def microdata(people: int, blocks: int, epsilon: str, **shared: Any) -> None:
     """Rebuild rows from published tables of two columns, by integer programming.
@@ -194,26 +146,12 @@ def microdata(people: int, blocks: int, epsilon: str, **shared: Any) -> None:
       discreet attack microdata --blocks 1 --people 20
       discreet attack microdata --blocks 1 --people 20 --epsilon 1/2 --json
     """
-    from discreet.audits import attacking
-
-    ran(lambda progress: attacking.microdata(people=people, blocks=blocks, epsilon=epsilon, progress=progress), **shared)  # fmt: skip
+    ran("microdata", shared, people=people, blocks=blocks, epsilon=epsilon)
 
 
 @click.command("audit-refusal")
-@click.option(
-    "--people",
-    type=click.IntRange(4, 500),
-    default=60,
-    show_default=True,
-    help="People whose sums are asked.",
-)
-@click.option(
-    "--epsilon",
-    metavar="NUMBER",
-    default="1",
-    show_default=True,
-    help="The budget of our side, in all.",
-)
+@defaulted("--people", click.IntRange(4, 500), 60, "People whose sums are asked.")
+@epsilon_option()
 @outcome_options
 def audit_refusal(people: int, epsilon: str, **shared: Any) -> None:
     """Learn values from a service that refuses to answer what would disclose them.
@@ -223,15 +161,11 @@ def audit_refusal(people: int, epsilon: str, **shared: Any) -> None:
       discreet attack audit-refusal --people 30
       discreet attack audit-refusal --people 30 --json
     """
-    from discreet.audits import attacking
-
-    ran(lambda progress: attacking.audit_refusal(people=people, epsilon=epsilon, progress=progress), **shared)  # fmt: skip
+    ran("audit_refusal", shared, people=people, epsilon=epsilon)
 
 
 @click.command()
-@click.option(
-    "--epsilon", metavar="NUMBER", default="1", show_default=True, help="The budget of our count."
-)
+@epsilon_option(words="The budget of our count.")
 @outcome_options
 def deterministic(epsilon: str, **shared: Any) -> None:
     """Find two neighbouring tables that a mechanism without fresh noise always tells apart.
@@ -241,19 +175,11 @@ def deterministic(epsilon: str, **shared: Any) -> None:
       discreet attack deterministic
       discreet attack deterministic --epsilon 1/2 --json
     """
-    from discreet.audits import attacking
-
-    ran(lambda progress: attacking.deterministic(epsilon=epsilon, progress=progress), **shared)
+    ran("deterministic", shared, epsilon=epsilon)
 
 
 @click.command()
-@click.option(
-    "--people",
-    type=click.IntRange(2, 100_000),
-    default=1_000,
-    show_default=True,
-    help="People of the table.",
-)
+@defaulted("--people", click.IntRange(2, 100_000), 1_000, "People of the table.")
 @outcome_options
 def definitions(people: int, **shared: Any) -> None:
     """Show definitions of privacy that fail, each with a mechanism that satisfies it and protects nobody.
@@ -263,9 +189,7 @@ def definitions(people: int, **shared: Any) -> None:
       discreet attack definitions
       discreet attack definitions --people 100 --json
     """
-    from discreet.audits import attacking
-
-    ran(lambda progress: attacking.definitions(people=people, progress=progress), **shared)
+    ran("definitions", shared, people=people)
 
 
 ROW_ATTACKS = (

@@ -7,26 +7,26 @@ from typing import Any
 
 import click
 
-from discreet.cli.options import FILE, budget_of, budget_options, force_option, json_option
+from discreet.cli.options import (
+    FILE,
+    budget_of,
+    budget_options,
+    defaulted,
+    force_option,
+    json_option,
+)
 
 
 @click.command()
 @click.argument("release_path", metavar="[RELEASE]", type=FILE, required=False)
 @budget_options
-@click.option(
+@defaulted(
     "--rows-each",
-    type=click.IntRange(1, 10_000),
-    default=1,
-    show_default=True,
-    help="How many rows one person can have, where one row is protected.",
+    click.IntRange(1, 10_000),
+    1,
+    "How many rows one person can have, where one row is protected.",
 )
-@click.option(
-    "--household",
-    type=click.IntRange(1, 10_000),
-    default=4,
-    show_default=True,
-    help="How many people live together.",
-)
+@defaulted("--household", click.IntRange(1, 10_000), 4, "How many people live together.")
 @click.option("-o", "--output", type=FILE, help="Write it as a page too, one HTML file.")
 @force_option
 @json_option

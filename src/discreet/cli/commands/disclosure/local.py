@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from discreet.cli.options import FILE, confidence_option, force_option, json_option
+from discreet.cli.options import FILE, confidence_option, defaulted, force_option, json_option
 
 question_option = click.option(
     "--question",
@@ -220,13 +220,7 @@ def _remembered(question: Any, answers: list[str], people: list[str], path: Path
 @command.command()
 @click.argument("reports_path", metavar="REPORTS")
 @question_option
-@click.option(
-    "--top",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="How many values are printed, the largest first.",
-)
+@defaulted("--top", click.IntRange(1), 20, "How many values are printed, the largest first.")
 @click.option(
     "--least", type=click.FloatRange(0, 1), help="Only values whose share is surely at least this."
 )

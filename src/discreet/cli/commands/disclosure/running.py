@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from discreet.cli.outcomes import check_output, show_outcomes
 
 if TYPE_CHECKING:
-    from discreet.attacks.outcome import Outcome, Progress
+    from discreet.attacks.outcome import Outcome
 
 LEAD = "What an adversary gets from unprotected publications, and from ours."
 
 
-def ran(
-    attack: Callable[[Progress], Outcome], *, as_json: bool, output: Path | None, force: bool
-) -> None:
-    """Run an attack and show what it achieved."""
+def epsilon_option(
+    default: str = "1", words: str = "The budget of our side, in all."
+) -> Callable[..., Any]:
+    return click.option(
+        "--epsilon", metavar="NUMBER", default=default, show_default=True, help=words
+    )
+
+
+def ran(attack: str, shared: dict[str, Any], *given: Any, **settings: Any) -> None:
+    """Run an attack, by its name in `audits.attacking`, and show what it achieved. `shared`: see `outcome_options`."""
+    from discreet.audits import attacking
     from discreet.cli.output import progress_bar
 
-    check_output(output, force=force)
+    check_output(shared["output"], force=shared["force"])
     with progress_bar() as advance:
-        outcome = attack(advance)
+        outcome: Outcome = getattr(attacking, attack)(*given, **settings, progress=advance)
+    as_json, output = shared["as_json"], shared["output"]
     show_outcomes([outcome], as_json=as_json, output=output, title=outcome.title, lead=LEAD)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.options import FILE, budget_of, budget_options, json_option
+from discreet.cli.options import FILE, budget_of, budget_options, defaulted, json_option
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -83,12 +83,11 @@ def init(
 @click.command("add-analyst")
 @settings_argument
 @click.argument("name")
-@click.option(
+@defaulted(
     "--role",
-    type=click.Choice(["analyst", "reviewer", "custodian"]),
-    default="analyst",
-    show_default=True,
-    help="What the account may do.",
+    click.Choice(["analyst", "reviewer", "custodian"]),
+    "analyst",
+    "What the account may do.",
 )
 @click.option("--days", default=90, show_default=True, help="How long the token is valid.")
 @dataset_option

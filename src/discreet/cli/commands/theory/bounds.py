@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import click
 
-from discreet.cli.options import json_option
+from discreet.cli.options import defaulted, json_option
 
-rows_option = click.option(
-    "--rows",
-    type=click.IntRange(1, 10**12),
-    default=10_000,
-    show_default=True,
-    help="Rows of the table.",
-)
+rows_option = defaulted("--rows", click.IntRange(1, 10**12), 10_000, "Rows of the table.")
 epsilon_option = click.option(
     "--epsilon",
     type=click.FloatRange(min=0, min_open=True),
@@ -22,12 +16,9 @@ epsilon_option = click.option(
 
 
 @click.command(short_help="Why a domain must be finite: the median argument, run.")
-@click.option(
-    "--bits", type=click.IntRange(1, 64), default=10, show_default=True, help="Of a finite domain."
-)
+@defaulted("--bits", click.IntRange(1, 64), 10, "Of a finite domain.")
 @epsilon_option
-@click.option("--success", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9, show_default=True,
-              help="How often the median of equal rows must be found.")  # fmt: skip
+@defaulted("--success", click.FloatRange(0, 1, min_open=True, max_open=True), 0.9, "How often the median of equal rows must be found.")  # fmt: skip
 @json_option
 def median(bits: int, epsilon: float, success: float, as_json: bool) -> None:
     """Run the argument of theorem 5.1 on the exact median over the reals: two tables that differ in one row, and a value that
@@ -142,26 +133,16 @@ def reconstruction(rows: int, errors: tuple[float, ...], as_json: bool) -> None:
 
 @click.command(short_help="What theorem 6.5 asks for, for an error and a probability.")
 @epsilon_option
-@click.option("--error", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.1, show_default=True,
-              help="As a part of the rows.")  # fmt: skip
+@defaulted("--error", click.FloatRange(0, 1, min_open=True, max_open=True), 0.1, "As a part of the rows.")  # fmt: skip
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
 )
-@click.option("--gamma", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5, show_default=True,
-              help="How close the halfspace must be that is really answered.")  # fmt: skip
-@click.option(
-    "--columns",
-    type=click.IntRange(1, 10_000),
-    default=2,
-    show_default=True,
-    help="Numeric columns.",
-)
-@click.option(
-    "--bits", type=click.IntRange(1, 64), default=8, show_default=True, help="Of a coefficient."
-)
+@defaulted("--gamma", click.FloatRange(0, 1, min_open=True, max_open=True), 0.5, "How close the halfspace must be that is really answered.")  # fmt: skip
+@defaulted("--columns", click.IntRange(1, 10_000), 2, "Numeric columns.")
+@defaulted("--bits", click.IntRange(1, 64), 8, "Of a coefficient.")
 @json_option
 def halfspaces(
     epsilon: float,

@@ -5,20 +5,14 @@ from __future__ import annotations
 import click
 
 from discreet.cli.commands.theory.bounds import epsilon_option
-from discreet.cli.options import json_option
+from discreet.cli.options import defaulted, json_option
 
 MOST_ROWS = 1_000_000
 
 
 @click.command(short_help="Distributional privacy: the mirrored-mod separation.")
 @epsilon_option
-@click.option(
-    "--rows",
-    type=click.IntRange(1, MOST_ROWS),
-    default=10_000,
-    show_default=True,
-    help="Rows of the table.",
-)
+@defaulted("--rows", click.IntRange(1, MOST_ROWS), 10_000, "Rows of the table.")
 @json_option
 def distributional(epsilon: float, rows: int, as_json: bool) -> None:
     """Show how often two samples of one distribution are told apart by a loss of 1, by two mechanisms that are epsilon-DP: the

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.options import json_option
+from discreet.cli.options import defaulted, json_option
 
 if TYPE_CHECKING:
     from discreet.theory.sample_sizes import QueryShape
@@ -19,10 +19,7 @@ CLASSES = ("prefixes", "intervals", "conjunctions", "parities")
 @click.option(
     "--class", "kind", type=click.Choice(CLASSES), required=True, help="The class of queries."
 )
-@click.option(
-    "--columns", type=click.IntRange(1, 30), default=4, show_default=True,
-    help="Boolean columns; for prefixes and intervals, the bits of the one column.",
-)  # fmt: skip
+@defaulted("--columns", click.IntRange(1, 30), 4, "Boolean columns; for prefixes and intervals, the bits of the one column.")  # fmt: skip
 @click.option(
     "--epsilon",
     type=click.FloatRange(min=0, min_open=True),

@@ -20,6 +20,7 @@ from discreet.families.groups.answer.drawn_groups import DrawnGroups
 from discreet.families.groups.answer.noisy_columns import GroupedColumn, Sums, noisy_columns
 from discreet.families.groups.answer.taken_groups import TakenGroups, group_notes, left_out
 from discreet.families.shared.answer.evidence import Evidence
+from discreet.families.shared.answer.left_out_notes import not_summed, rounded
 from discreet.families.shared.estimate.combination import Terms
 from discreet.privacy.exact import confidence_level
 from discreet.schema import Schema, keeps_every_row
@@ -127,13 +128,9 @@ class GroupSource(Source):
         notes = []
         column = self._schema.column(measured.column)
         if region.kind != "count" and column.has_other:
-            notes.append(
-                f"Values outside the declared domain of column {column.name!r} are not summed or averaged."
-            )
+            notes.append(not_summed(column.name))
         if measured.step and region.kind == "sum":
-            notes.append(
-                f"Before it was summed, each value was rounded to a multiple of {measured.step:.3g}."
-            )
+            notes.append(rounded(measured.step))
         notes += group_notes(measured.groups, self._schema)
         return notes
 

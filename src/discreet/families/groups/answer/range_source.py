@@ -22,6 +22,7 @@ from discreet.families.ranges.answer.quantiles import quantile
 from discreet.families.ranges.answer.ranges import WHOLE_NOTE, bounded
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.answer.evidence import Evidence
+from discreet.families.shared.answer.left_out_notes import left_out_of_ranges
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
 from discreet.questions.conditions import asks_for_a_value, both, columns_named, opposite
 from discreet.questions.expressions import Call, Expression
@@ -127,14 +128,8 @@ class GroupRangeSource(Source):
 
     def _notes(self, region: Region, measured: GroupedRanges) -> list[str]:
         notes = group_notes(measured.groups, self._schema)
-        column = self._schema.column(measured.column)
-        if not asks_for_a_value(region.counted, measured.column):
-            notes.append(f"Rows without a value in column {column.name!r} are not counted.")
-        if isinstance(column, OrderedColumn) and column.outside != "edge":
-            notes.append(
-                f"Values outside the declared domain of column {column.name!r} are not counted."
-            )
-        return notes
+        nulls = not asks_for_a_value(region.counted, measured.column)
+        return notes + left_out_of_ranges(measured.column, self._schema, nulls=nulls)
 
 
 def _anywhere(source: GroupRange) -> Estimates:
@@ -158,8 +153,8 @@ def _halves(condition: Expression, measured: GroupedRanges) -> tuple[Expression,
             of_column.append(part)
         else:
             raise NotAnswerable(
-                f"The release holds ranges of {measured.column} by {', '.join(measured.groups)}: join conditions "
-                "about the one and the other by AND, or ask for each group apart."
+                f"The release holds ranges of {measured.column} by {', '.join(measured.groups)}: join the "
+                "conditions on the column and on the groups by AND, or ask for each group in a question of its own."
             )
     return both(*of_groups), both(*of_column)
 

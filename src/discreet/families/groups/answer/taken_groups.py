@@ -10,6 +10,7 @@ from discreet.answering.regions.region import Region
 from discreet.answering.regions.selecting import select
 from discreet.arrays import Bools, Integers
 from discreet.errors import NotAnswerable
+from discreet.families.shared.answer.left_out_notes import no_cell
 from discreet.families.tables.answer.counting import DECLARED_NOTE
 from discreet.questions.cells.impossible import declares_empty_cells, impossible_cells
 from discreet.questions.conditions import columns_named
@@ -74,12 +75,7 @@ def left_out(region: Region, groups: Sequence[str], schema: Schema) -> None:
 
 def group_notes(groups: Sequence[str], schema: Schema) -> list[str]:
     """Which rows are in no group."""
-    notes = [
-        f"Rows for which the schema keeps no cell of column {name!r} (excluded nulls or values "
-        "outside the domain) are not counted."
-        for name in groups
-        if not keeps_every_row(schema.column(name))
-    ]
+    notes = [no_cell(name) for name in groups if not keeps_every_row(schema.column(name))]
     unit = schema.unit
     if unit.max_groups is not None and unit.max_groups < unit.max_rows:
         notes.append(

@@ -32,7 +32,7 @@ class GroupBuckets:
     kind: ClassVar[str] = "group-buckets"
 
     def __post_init__(self) -> None:
-        _check(self.column, self.groups)
+        check_groups(self.column, self.groups)
         if not 0 <= self.shift <= 64:
             raise BadInput("A bucket is 2^0 to 2^64 cells wide.")
 
@@ -80,7 +80,7 @@ class GroupStrategy:
     kind: ClassVar[str] = "group-strategy"
 
     def __post_init__(self) -> None:
-        _check(self.column, self.groups)
+        check_groups(self.column, self.groups)
 
     @property
     def array(self) -> Counts:
@@ -132,6 +132,6 @@ def _moves(matrix: Matrix, adjacency: Adjacency) -> tuple[int, int]:
     return max(same_l1, 2 * one_l1), max(same_l2, 2 * one_l2)
 
 
-def _check(column: str, groups: tuple[str, ...]) -> None:
+def check_groups(column: str, groups: tuple[str, ...]) -> None:
     if not groups or len({column, *groups}) != 1 + len(groups):
         raise BadInput("A query by group names a column and at least one other, each once.")

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, assert_never
 import numpy as np
 
 from discreet.errors import BadInput
+from discreet.families.groups.queries.group_ranges import check_groups
 from discreet.privacy.adjacency import Adjacency, Sensitivity
 from discreet.queries.measurable import SATURATION, Counts
 from discreet.queries.tallies import Tally, Total, Valued
@@ -95,8 +96,26 @@ class GroupEnds:
         return cls(str(data["column"]), tuple(data["groups"]), _whole(data["grid"]))
 
 
+class _OneTally:
+    """A query that is one tally, as it is."""
+
+    __slots__ = ()
+
+    def tallies(self, schema: Schema) -> tuple[Tally, ...]:
+        raise NotImplementedError
+
+    def size(self, schema: Schema) -> int:
+        return self.tallies(schema)[0].size(schema)
+
+    def sensitivity(self, schema: Schema) -> Sensitivity:
+        return self.tallies(schema)[0].sensitivity(schema)
+
+    def answered(self, tallied: Sequence[Counts], schema: Schema) -> Counts:
+        return tallied[0]
+
+
 @dataclass(frozen=True, slots=True)
-class GroupSums:
+class GroupSums(_OneTally):
     """For each group, the sum of (value - center), in units of 1/grid; a null adds nothing."""
 
     column: str
@@ -112,15 +131,6 @@ class GroupSums:
     def tallies(self, schema: Schema) -> tuple[Tally, ...]:
         return (Tally(Total(self.column, self.grid, self.center), self.groups),)
 
-    def size(self, schema: Schema) -> int:
-        return self.tallies(schema)[0].size(schema)
-
-    def sensitivity(self, schema: Schema) -> Sensitivity:
-        return self.tallies(schema)[0].sensitivity(schema)
-
-    def answered(self, tallied: Sequence[Counts], schema: Schema) -> Counts:
-        return tallied[0]
-
     def to_dict(self) -> dict[str, Any]:
         return {**_stored(self), "center": self.center}
 
@@ -131,7 +141,7 @@ class GroupSums:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupCounts:
+class GroupCounts(_OneTally):
     """For each group, how many rows have a value in the column."""
 
     column: str
@@ -143,15 +153,6 @@ class GroupCounts:
 
     def tallies(self, schema: Schema) -> tuple[Tally, ...]:
         return (Tally(Valued(self.column), self.groups),)
-
-    def size(self, schema: Schema) -> int:
-        return self.tallies(schema)[0].size(schema)
-
-    def sensitivity(self, schema: Schema) -> Sensitivity:
-        return self.tallies(schema)[0].sensitivity(schema)
-
-    def answered(self, tallied: Sequence[Counts], schema: Schema) -> Counts:
-        return tallied[0]
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "column": self.column, "groups": list(self.groups)}
@@ -171,8 +172,7 @@ def _stored(query: GroupEnds | GroupSums) -> dict[str, Any]:
 
 
 def _check(column: str, groups: tuple[str, ...], grid: int) -> None:
-    if not groups or len({column, *groups}) != 1 + len(groups):
-        raise BadInput("A query by group names a column and at least one other, each once.")
+    check_groups(column, groups)
     if grid < 1:
         raise BadInput(f"The grid of a sum over {column} is {grid}; it must be at least 1.")
 

@@ -40,7 +40,7 @@ from discreet.families.groups.answer.number_bounds import (
 )
 from discreet.families.groups.queries.classes import ByGroup, GroupedSums
 from discreet.families.groups.queries.group_sums import GroupCounts, GroupEnds, GroupSums
-from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
+from discreet.families.shared.release.fixed_point import bounds_of, fixed_point_sum
 from discreet.families.shared.release.measured import MeasuredByRequests
 from discreet.families.shared.release.protocol import ClassError, Prepared, Verbs, of_type
 from discreet.families.shared.release.splitting import (

@@ -29,6 +29,8 @@ from discreet.families.halfspaces.estimate.prior import Comparison, public_bound
 from discreet.families.halfspaces.queries.halfspaces import Halfspaces
 from discreet.families.ranges.answer.cell_ranges import CellRangeSource
 from discreet.families.ranges.answer.ranges import RangeSource
+from discreet.families.shared.answer.evidence import Evidence, NoisyGrid
+from discreet.families.shared.answer.left_out_notes import no_cell
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import (
     Terms,
@@ -39,12 +41,12 @@ from discreet.families.shared.estimate.combination import (
 )
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.linear_tables import CombinedTable
-from discreet.families.tables.answer.table_source import not_counted_note
+from discreet.queries.blocks import GridCounts
 from discreet.questions.conditions import asks_for_a_value, atoms, normal_form, simple_of
 from discreet.questions.inequality import NUMERIC_KINDS, Inequality, inequality_of, lone_inequality
 from discreet.questions.spelling import quoted
 from discreet.reference.halfspaces.net import lifted, nearest_median
-from discreet.schema import keeps_every_row
+from discreet.schema import Schema, keeps_every_row
 
 _Blocks = tuple[Floats, Terms, frozenset[int]]
 """A table of blocks, the noise of each block, and the parts of the release that it comes from."""
@@ -53,7 +55,7 @@ CUT_NOTE = (
     "The interval includes all rows of the cells that the condition cuts: they may lie on either "
     "side of it."
 )
-SHAPES = "Halfspaces need one row of coefficients, one a column, and one bound each."
+SHAPES = "Each halfspace needs one coefficient for each column, and one bound."
 LARGEST = 1e80
 MOST_GROUP_BOXES = 1 << 25
 """(group, cell) pairs that a GROUP BY may look at."""
@@ -351,7 +353,7 @@ class HalfspaceSource(Source):
             notes.append(cells.comparison.warning)
         if not np.all(found.is_exact):
             notes.append(CUT_NOTE)
-        notes += [not_counted_note(name) for name in cells.loses]
+        notes += [no_cell(name) for name in cells.loses]
         return notes
 
 
@@ -363,3 +365,11 @@ def _of_all(grids: list[_Blocks]) -> tuple[Floats, Terms, frozenset[int], int]:
     noise = tuple(term for weight, _, own, _ in used for term in scaled(own, weight))
     parts = frozenset[int]().union(*(own for _, _, _, own in used))
     return np.asarray(table, dtype=np.float64), noise, parts, len(used)
+
+
+def grid_of(measurement: Measurement, schema: Schema, place: int) -> Evidence:
+    """What counts of the blocks of a grid say."""
+    query = measurement.query
+    assert isinstance(query, GridCounts)
+    counts = measurement.values.reshape(query.shape(schema))
+    return Evidence(grids=[NoisyGrid(query, counts, measurement.law, place)])

@@ -38,7 +38,7 @@ class Keys:
     def check(self, schema: Schema) -> None:
         """Raise `BadInput` unless the column is a category without declared values."""
         column = schema.column(self.column)
-        if isinstance(column, CategoryColumn) and column.undeclared:
+        if column.undeclared:
             return
         hint = (
             f"its values are declared, so marginals({quoted(column.name)}) counts them without a delta"

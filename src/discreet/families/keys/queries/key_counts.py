@@ -14,7 +14,6 @@ from discreet.privacy.adjacency import Sensitivity, sensitivity_of_disjoint_coun
 from discreet.queries.measurable import Counts
 from discreet.queries.tallies import FoundKeys, Present, Rows, Tally
 from discreet.schema import Schema
-from discreet.schema.columns.named import CategoryColumn
 
 MOST_KEYS = 100_000
 """Values that one release publishes of a column: of more, the first in their order."""
@@ -48,7 +47,7 @@ class KeyCounts:
 
     def size(self, schema: Schema) -> int:
         column = schema.column(self.column)
-        if not isinstance(column, CategoryColumn) or not column.undeclared:
+        if not column.undeclared:
             raise BadInput(f"Column {self.column!r} is no category with undeclared values.")
         return len(self.texts) + column.cells
 

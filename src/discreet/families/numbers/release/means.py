@@ -32,9 +32,9 @@ import numpy as np
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.numbers.queries.one_number import Means
-from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
 from discreet.families.numbers.release.sums import ONE_NUMBER
 from discreet.families.shared.estimate.combination import half_width
+from discreet.families.shared.release.fixed_point import bounds_of, fixed_point_sum
 from discreet.families.shared.release.measured import MeasuredByRequests
 from discreet.families.shared.release.noise_choice import mean_absolute_of_two
 from discreet.families.shared.release.protocol import Algorithm, ClassError, Verbs, of_type

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ErrorClaim
 from discreet.families.numbers.queries.one_number import Sums
-from discreet.families.numbers.release.fixed_point import bounds_of, fixed_point_sum
+from discreet.families.shared.release.fixed_point import bounds_of, fixed_point_sum
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.privacy.budget import Budget

@@ -306,7 +306,7 @@ def check_cells(schema: Schema, columns: tuple[str, ...], most: int = MOST_CELLS
     if cells > most:
         raise BadInput(
             f"The predicates look at {', '.join(columns)}, which have {cells:,} combinations of cells; "
-            f"at most {most:,} are told apart. Declare wider cells, or fewer columns at once. "
+            f"at most {most:,} are told apart. Declare wider cells, or use fewer columns at once. "
             "Nothing was read or charged."
         )
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 
 from discreet.arrays import Codes, Floats
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadRelease
-from discreet.families.ranges.answer.ranges import CountsRanges
+from discreet.families.ranges.answer.ranges import CountsRanges, RangeSource
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.shared.answer.evidence import Evidence
@@ -32,6 +33,10 @@ class BucketSource(CountsRanges):
     columns: tuple[str, ...] = field(init=False)
     kurtosis: float = 0.0
     note: str = BUCKET_NOTE
+    trees: ClassVar[tuple[RangeSource, ...]] = ()
+    table: ClassVar[None] = None
+    present: ClassVar[tuple[()]] = ()
+    is_lone: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         assert isinstance(self.part.query_class, Ranges)

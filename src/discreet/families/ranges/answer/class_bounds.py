@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.answering.asking import Asking
+from discreet.artifacts.release import Part, Release
 from discreet.errors import NotAnswerable
 from discreet.families.ranges.answer.box_usefulness import THEOREM as BOX_THEOREM
 from discreet.families.ranges.answer.box_usefulness import box_bound
@@ -45,6 +46,15 @@ def ranges_bound(
             f"The theorem of {query_class.text} does not reach this confidence: ask with a larger delta."
         )
     return query_class.pieces * bound, str(found[0].part.facts.get("theorem", ""))
+
+
+def moved_counts(part: Part, _release: Release, together: Library) -> float:
+    """How far the counts of a part's ranges lie from those of its own tree, at most."""
+    trees = [
+        each for each in together.ranges if isinstance(each, RangeSource) and each.part is part
+    ]
+    assert isinstance(part.query_class, Ranges)
+    return part.query_class.pieces * moved_ranges(together, trees[0]) if trees else 0.0
 
 
 def tree_bound(source: RangeSource, pieces: int, delta: float) -> tuple[float, str]:

@@ -14,7 +14,6 @@ from discreet.errors import BadInput, NotAnswerable
 from discreet.families.ranges.answer.buckets import BucketSource
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
-from discreet.families.shared.estimate.public_random import generator
 from discreet.queries.tree import bits_of
 
 if TYPE_CHECKING:
@@ -55,7 +54,9 @@ def bars(
     """At most `most` bars along each of `columns`, of equally many cells (the last one may have fewer)."""
     shown = source.columns if columns is None else columns
     if most < 1 or most ** len(shown) > MOST_BARS:
-        raise BadInput(f"A chart has from 1 to {MOST_BARS:,} bars in all; {most} a column are not.")
+        raise BadInput(
+            f"A chart has 1 to {MOST_BARS:,} bars in all; {most} for each column make another number."
+        )
     sides: list[tuple[Codes, Codes]] = []
     for name in shown:
         cells = source.schema.column(name).value_cells
@@ -100,15 +101,6 @@ def distribution(
         raise NotAnswerable(f"No ranges over {', '.join(columns) or 'no column'} were released.")
     source = min(fitting, key=lambda each: len(each.columns))
     return bars(source, most=most, confidence=confidence, columns=columns, public_rows=public_rows)
-
-
-def synthetic_codes(
-    source: RangeSource | BucketSource, *, rows: int, seed: int | None = None
-) -> Codes:
-    """Cells of synthetic rows; the same `seed` gives the same ones."""
-    if isinstance(rows, bool) or rows < 0:
-        raise BadInput(f"{rows} synthetic rows cannot be drawn; ask for 0 or more.")
-    return drawn_codes(source, rows, generator(seed))
 
 
 def rows_with_values(source: RangeSource | BucketSource) -> int:

@@ -26,9 +26,9 @@ from discreet.families.ranges.answer.ranges import bounded, count_between
 from discreet.families.ranges.answer.tree_sums import sums_of
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.ranges.queries.ranges import Intervals
+from discreet.families.shared.answer.left_out_notes import left_out_of_ranges, no_cell, not_summed
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.counting import DECLARED_NOTE
-from discreet.families.tables.answer.table_source import not_counted_note
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
 from discreet.questions.cells.impossible import covers_box, rules_over
 from discreet.questions.conditions import asks_for_a_value
@@ -75,7 +75,7 @@ class TreeSource(Source):
         """Values may cut cells: then from inside and outside."""
         name, column = asked.column.name, asked.column
         trees = [source for source in self._sources if source.columns == (name,)]
-        if not trees or (not _is_joint(trees[0]) and self._library.usable((name,))):
+        if not trees or (trees[0].is_lone and self._library.usable((name,))):
             return None
         assert isinstance(column, OrderedColumn)
         if asked.are_codes:
@@ -155,7 +155,7 @@ class TreeSource(Source):
 
     def _included(self, source: Ranged, needed: frozenset[str]) -> frozenset[int]:
         """The tables that a tree over just these columns was joined with."""
-        if not _is_joint(source) or set(source.columns) != needed:
+        if source.is_lone or set(source.columns) != needed:
             return frozenset()
         return self._library.table_parts
 
@@ -163,7 +163,7 @@ class TreeSource(Source):
         self, region: Region, source: Ranged, asked: BoxCondition, found: RangeEstimates
     ) -> tuple[Reading, ...]:
         """The unbiased count of a condition that follows the cells of just the tree's columns."""
-        if not isinstance(source, JoinedSource) or set(source.columns) != region.names:
+        if not source.trees or set(source.columns) != region.names:
             return ()
         if not region.is_one_count or region.takes_all:
             return ()
@@ -207,14 +207,9 @@ class TreeSource(Source):
     def _left_out(self, region: Region, source: Ranged, *, overlays: bool) -> list[str]:
         notes: list[str] = []
         for name in source.columns:
-            column = self._schema.column(name)
             has_null_groups = overlays and name in region.groups  # the table has them
-            if not has_null_groups and not asks_for_a_value(region.counted, name):
-                notes.append(f"Rows without a value in column {name!r} are not counted.")
-            if isinstance(column, OrderedColumn) and column.outside != "edge":
-                notes.append(
-                    f"Values outside the declared domain of column {name!r} are not counted."
-                )
+            nulls = not has_null_groups and not asks_for_a_value(region.counted, name)
+            notes += left_out_of_ranges(name, self._schema, nulls=nulls)
         return notes
 
     def _impossible(
@@ -246,7 +241,6 @@ class TreeSource(Source):
     ) -> RangeEstimates:
         """Over all boxes of a condition, for each group. Deviations add, but for those of one tree: they may be correlated."""
         if self._adds_up(source, boxes, axes):
-            assert isinstance(source, JoinedSource)
             tree = min(source.trees, key=lambda each: each.whole_variance)
             sorted_ = np.argsort(boxes.first[:, 0])
             return tree.intervals.together(boxes.first[sorted_, 0], boxes.last[sorted_, 0])
@@ -265,7 +259,7 @@ class TreeSource(Source):
 
     def _adds_up(self, source: Ranged, boxes: Boxes, axes: list[int]) -> bool:
         """Whether several intervals of one column are asked for, which the leaves of a tree add up to."""
-        is_tree = isinstance(source, JoinedSource) and source.table is None
+        is_tree = bool(source.trees) and source.table is None
         return is_tree and len(source.columns) == 1 and not axes and len(boxes) > 1
 
     def _no_more_than_all(self, found: Estimates, source: Ranged, confidence: float) -> Estimates:
@@ -283,7 +277,7 @@ class TreeSource(Source):
         """A sum, a mean or a moment of a column that has a tree; a table or a measured sum may have less noise."""
         name = region.column
         for source in self._sources:
-            if isinstance(source, JoinedSource) and source.columns == (name,):
+            if source.trees and source.columns == (name,):
                 tree = min(source.trees, key=lambda each: each.whole_variance)
                 found = sums_of(tree, region, confidence)
                 return None if found is None else found.noted(*self._unsummed(source.columns[0]))
@@ -292,11 +286,8 @@ class TreeSource(Source):
     def _unsummed(self, name: str) -> list[str]:
         """Which rows a sum leaves out beside those without a value."""
         column = self._schema.column(name)
-        notes = [] if keeps_every_row(column) else [not_counted_note(name)]
-        if column.has_other:
-            outside = f"Values outside the declared domain of column {name!r} are not"
-            notes.append(f"{outside} summed or averaged.")
-        return notes
+        notes = [] if keeps_every_row(column) else [no_cell(name)]
+        return [*notes, not_summed(name)] if column.has_other else notes
 
     def _quantile(self, region: Region, confidence: float) -> Estimates:
         assert region.column is not None and region.level is not None
@@ -304,7 +295,7 @@ class TreeSource(Source):
         fitting = [
             source.trees[0]
             for source in self._sources
-            if isinstance(source, JoinedSource) and source.columns == (region.column,)
+            if source.trees and source.columns == (region.column,)
         ]
         if fitting and not region.groups and region.takes_all:
             return quantile(fitting[0], region.level, confidence)
@@ -339,7 +330,3 @@ class TreeSource(Source):
 def _only(boxes: Boxes) -> tuple[int, int]:
     """The first and the last cell of the one box of one column."""
     return int(boxes.first[0, 0]), int(boxes.last[0, 0])
-
-
-def _is_joint(source: Ranged) -> bool:
-    return isinstance(source, JoinedSource) and not source.is_lone

@@ -131,25 +131,6 @@ def adaptive_shares(tree: Tree) -> tuple[Fraction, ...]:
     return rounded_shares(best)
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptiveTree:
-    """The adaptive tree."""
-
-    name: ClassVar[str] = "adaptive-tree"
-    kind: ClassVar[str] = "ranges"
-
-    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        return None
-
-    def prepare(
-        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
-    ) -> PreparedTree:
-        asked = of_type(query_class, Ranges)
-        return PreparedTree.adaptive(
-            self, asked, asked.named(schema), schema, share=share, accounting=accounting
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedTree(MeasuredByRefining):
     """The tree with its schedule."""
@@ -240,6 +221,26 @@ def _foreseen(prepared: PreparedTree, rows: int, confidence: float) -> float | N
     _, claims = prepared.finish(cast(Verbs, table), (), public_rows=None, confidence=confidence)
     assert isinstance(prepared.query_class, Ranges)
     return claims[0].bound / prepared.query_class.pieces if claims else None
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveTree:
+    """The adaptive tree."""
+
+    name: ClassVar[str] = "adaptive-tree"
+    kind: ClassVar[str] = "ranges"
+    prepared: ClassVar[type[PreparedTree]] = PreparedTree
+
+    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
+        return None
+
+    def prepare(
+        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
+    ) -> PreparedTree:
+        asked = of_type(query_class, Ranges)
+        return self.prepared.adaptive(
+            self, asked, asked.named(schema), schema, share=share, accounting=accounting
+        )
 
 
 def leaf_estimates(measured: TreeMeasurement, schema: Schema) -> Floats:

@@ -11,10 +11,10 @@ from discreet.schema import Schema
 
 _STOPPED = "as if no node were stopped early; where data is sparse the error is smaller"
 ADAPTIVE_NOTE = (
-    f"{_STOPPED}. The release's bound of all at once adds what smoothing moved and stopping hides, which only "
-    "the noisy numbers tell"
+    f"{_STOPPED}. The release's bound of all at once also allows for how far smoothing moves counts and for what "
+    "stopped nodes hide; only the noisy numbers tell both"
 )
-_INVENTED = "bound of all at once is what the release of an invented table claims, with so many rows in the shape of a bell"
+_INVENTED = "bound of all at once is the claim of a release of an invented table: as many rows, in the shape of a bell"
 FORESEEN_NOTE = f"{_STOPPED}. The {_INVENTED}"
 INVENTED_NOTE = f"the {_INVENTED}"
 

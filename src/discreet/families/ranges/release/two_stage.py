@@ -21,36 +21,17 @@ from typing import ClassVar
 from discreet.arrays import Bools
 from discreet.artifacts.measurement import TreeMeasurement
 from discreet.core.refining import LevelView, path_epsilon
-from discreet.families.ranges.queries.ranges import Ranges
-from discreet.families.ranges.release.adaptive import PreparedTree, StoppingRule, thresholds
-from discreet.families.shared.release.protocol import ClassError, Verbs, of_type
-from discreet.privacy.budget import Budget
-from discreet.privacy.cost import Accounting, Cost
-from discreet.queries.classes import QueryClass
-from discreet.schema import Schema
+from discreet.families.ranges.release.adaptive import (
+    AdaptiveTree,
+    PreparedTree,
+    StoppingRule,
+    thresholds,
+)
+from discreet.families.shared.release.protocol import ClassError, Verbs
+from discreet.privacy.cost import Cost
 
 STRUCTURE = Fraction(1, 10)
 """The part of epsilon that finds the tree."""
-
-
-@dataclass(frozen=True, slots=True)
-class TwoStageTree:
-    """The adaptive tree, its structure and its counts from separate noise."""
-
-    name: ClassVar[str] = "two-stage-tree"
-    kind: ClassVar[str] = "ranges"
-
-    def refusal(self, query_class: QueryClass, schema: Schema) -> str | None:
-        return None
-
-    def prepare(
-        self, query_class: QueryClass, schema: Schema, *, share: Budget, accounting: Accounting
-    ) -> PreparedTwoStages:
-        # Under concentrated accounting two pure parts add as squares; their sum is the safe bound.
-        asked = of_type(query_class, Ranges)
-        return PreparedTwoStages.adaptive(
-            self, asked, asked.named(schema), schema, share=share, accounting=accounting
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +70,15 @@ class PreparedTwoStages(PreparedTree):
             self.tree, epsilon=counting, schedule=self.schedule, stop=SameTree(structure)
         )
         return structure, counts
+
+
+@dataclass(frozen=True, slots=True)
+class TwoStageTree(AdaptiveTree):
+    """The adaptive tree, its structure and its counts from separate noise."""
+
+    # Under concentrated accounting two pure parts add as squares; their sum is the safe bound.
+    name: ClassVar[str] = "two-stage-tree"
+    prepared: ClassVar[type[PreparedTree]] = PreparedTwoStages
 
 
 @dataclass(frozen=True, slots=True)

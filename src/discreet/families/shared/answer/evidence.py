@@ -6,7 +6,8 @@ Each part contributes its `Evidence`, as the family of its kind says. The eviden
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,10 @@ import numpy.typing as npt
 
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import Part, Release
-from discreet.families.tables.queries.cell_count import CellCount
-from discreet.families.tables.queries.complete_tables import CompleteTable
-from discreet.families.tables.queries.parities import Parity
-from discreet.families.tables.queries.residuals import BinnedTable, Residual
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.blocks import GridCounts
-from discreet.queries.measurable import ClampedSum, Marginal, PresentCount
+from discreet.queries.places import loaded
+from discreet.queries.registry import merged
 from discreet.schema import Schema
 
 if TYPE_CHECKING:
@@ -59,8 +57,13 @@ class NoisySum:
     law: NoiseLaw
     rounds: bool
     """Whether rounding to the grid changes values."""
-    count: NoisyCount | None
+    count: NoisyCount | None = None
     """The noisy count measured beside it, if the mean is to be divided by that."""
+
+    def beside(self, counts: Sequence[NoisyCount]) -> NoisySum:
+        """With the first count of the same column."""
+        own = next((count for count in counts if count.column == self.column), None)
+        return replace(self, count=own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,54 +130,14 @@ class Evidence:
 
 
 def measured_numbers(part: Part, schema: Schema, place: int = 0) -> Evidence:
-    """What the additive measurements of a part say, whatever algorithm made them."""
+    """What the additive measurements of a part say, whatever algorithm made them (`Family.measured`)."""
     found = Evidence()
-    sums: list[Measurement] = []
+    places = merged("measured")
     for measurement in part.noisy:
-        query = measurement.query
-        if isinstance(query, Marginal):
-            counts = measurement.values.reshape(query.shape(schema))
-            found.tables.append(NoisyTable(query.columns, counts, measurement.law))
-        elif isinstance(query, CompleteTable):
-            counts = measurement.values.reshape(query.shape(schema))
-            found.tables.append(NoisyTable(query.kept, counts, measurement.law, query.columns))
-        elif isinstance(query, ClampedSum):
-            sums.append(measurement)
-        elif isinstance(query, GridCounts):
-            counts = measurement.values.reshape(query.shape(schema))
-            found.grids.append(NoisyGrid(query, counts, measurement.law, place))
-        elif isinstance(query, Residual | BinnedTable | Parity):
-            found.residuals.append(measurement)
-        elif (column := _counted_column(query, schema)) is not None:
-            found.counts.append(NoisyCount(column, int(measurement.values[0]), measurement.law))
-    for measurement in sums:
-        query = measurement.query
-        assert isinstance(query, ClampedSum)
-        beside = [count for count in found.counts if count.column == query.column]
-        whole = schema.column(query.column).kind in ("integer", "boolean")
-        found.sums.append(
-            NoisySum(
-                column=query.column,
-                grid=query.grid,
-                center=query.center,
-                value=int(measurement.values[0]),
-                law=measurement.law,
-                rounds=not whole or (query.grid * query.center).denominator != 1,
-                count=beside[0] if beside else None,
-            )
-        )
+        if measurement.query.kind in places:
+            found.add(loaded(places[measurement.query.kind])(measurement, schema, place))
+    found.sums = [each.beside(found.counts) for each in found.sums]
     return found
-
-
-def _counted_column(query: object, schema: Schema) -> str | None:
-    """The column whose values in the domain a one-number query counts."""
-    if isinstance(query, PresentCount):
-        return schema.column(query.column).name
-    if isinstance(query, CellCount) and len(query.columns) == 1:
-        column = schema.column(query.columns[0])
-        if set(query.cells) == set(range(column.value_cells)):
-            return column.name
-    return None
 
 
 def numbers_of(part: Part, place: int, release: Release) -> Evidence:

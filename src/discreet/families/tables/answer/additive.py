@@ -31,7 +31,7 @@ class AdditiveSource(Source):
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
         if region.kind != "count":
             raise NotAnswerable(
-                "Only counts are answered so that they add up; ask for count(*), or ask without `additive`."
+                "With `additive`, only counts are answered. Ask for count(*), or ask without `additive`."
             )
         selection = select(
             region.condition, self._schema, keep=region.groups, not_null=region.column

@@ -9,7 +9,6 @@ from discreet.answering.regions.public_total import counted_down
 from discreet.answering.regions.region import CellRegions, RangeRegions
 from discreet.arrays import Floats, Integers
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
-from discreet.families.ranges.answer.joined_ranges import JoinedSource
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.counting import around
@@ -122,7 +121,7 @@ class TableBatches:
     ) -> Estimates:
         """Cells of values from trees and tables together, or from a tree rather than a model."""
         trees = [each for each in self._library.joined if set(each.columns) == set(names)]
-        if not trees or not isinstance(trees[0], JoinedSource):
+        if not trees or not trees[0].trees:
             return counted
         if trees[0].is_lone and not counted.is_model:
             return counted

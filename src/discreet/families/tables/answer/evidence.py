@@ -13,7 +13,12 @@ from discreet.arrays import Integers
 from discreet.artifacts.measurement import Measurement
 from discreet.artifacts.release import ANSWERS, AS_MEASURED, TOGETHER, Part, Release
 from discreet.errors import BadInput, BadRelease
-from discreet.families.shared.answer.evidence import Evidence, NoisyTable, measured_numbers
+from discreet.families.shared.answer.evidence import (
+    Evidence,
+    NoisyCount,
+    NoisyTable,
+    measured_numbers,
+)
 from discreet.families.tables.answer.agreement import Agreement
 from discreet.families.tables.answer.models.model_table import ModelTable
 from discreet.families.tables.answer.models.usual_errors import UsualErrors
@@ -21,10 +26,13 @@ from discreet.families.tables.answer.parities import SplitSource
 from discreet.families.tables.estimate.mixture import Mixture, model_counts
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import WholeCounts, WholeRows, WholeTable
+from discreet.families.tables.queries.cell_count import CellCount
+from discreet.families.tables.queries.complete_tables import CompleteTable
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
 from discreet.families.tables.queries.residuals import ModelDistance, Residual
 from discreet.privacy.laws import NoiseLaw
+from discreet.queries.measurable import Marginal
 from discreet.questions.cells.impossible import declares_empty_cells, impossible_cells
 from discreet.schema import Schema, keeps_every_row
 
@@ -55,6 +63,34 @@ def said_of_answers(part: Part, schema: Schema) -> str | None:
     if not isinstance(said, str) or said == AS_MEASURED or not declares_empty_cells(schema):
         return said
     return said.removesuffix(NONE_IN_EMPTY_CELLS) if said.endswith(NONE_IN_EMPTY_CELLS) else None
+
+
+def table_of(measurement: Measurement, schema: Schema, place: int) -> Evidence:
+    query = measurement.query
+    assert isinstance(query, Marginal)
+    counts = measurement.values.reshape(query.shape(schema))
+    return Evidence(tables=[NoisyTable(query.columns, counts, measurement.law)])
+
+
+def complete_table_of(measurement: Measurement, schema: Schema, place: int) -> Evidence:
+    query = measurement.query
+    assert isinstance(query, CompleteTable)
+    counts = measurement.values.reshape(query.shape(schema))
+    return Evidence(tables=[NoisyTable(query.kept, counts, measurement.law, query.columns)])
+
+
+def residual_of(measurement: Measurement, schema: Schema, place: int) -> Evidence:
+    return Evidence(residuals=[measurement])
+
+
+def count_of(measurement: Measurement, schema: Schema, place: int) -> Evidence:
+    """Cells of one column say how many rows have a value in it, if they are all its cells of values."""
+    query = measurement.query
+    assert isinstance(query, CellCount)
+    column = schema.column(query.columns[0]) if len(query.columns) == 1 else None
+    if column is None or set(query.cells) != set(range(column.value_cells)):
+        return Evidence()
+    return Evidence(counts=[NoisyCount(column.name, int(measurement.values[0]), measurement.law)])
 
 
 def marginals_of(part: Part, place: int, release: Release) -> Evidence:

@@ -28,8 +28,8 @@ def noise_covariance(library: Library, first: str, second: str, *, by: str) -> f
     if all(used) and not used[0] & used[1]:
         return 0.0
     raise NotAnswerable(
-        "How the noises of these two counts go together is not known: a model filled them in, or they are read from one "
-        "table that leaves rows out, which counts them together."
+        "The covariance of the noise of these two counts is not known: a model filled them in, or both are read from one "
+        "table that leaves rows out."
     )
 
 

@@ -21,6 +21,7 @@ from discreet.families.groups.queries.classes import GroupedMeans, GroupedSums
 from discreet.families.numbers.queries.one_number import Means, Sums
 from discreet.families.ranges.answer.joining import total_of
 from discreet.families.shared.answer.evidence import NoisyCount, NoisySum
+from discreet.families.shared.answer.left_out_notes import no_cell, not_summed
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import halved
 from discreet.families.tables.answer.batches import TableBatches
@@ -64,7 +65,7 @@ WITHIN_NOTE = (
     "sums of their cells differ."
 )
 MODEL_NOTE = "An interval that covers a model also allows for the model's error in this table, which was measured."
-USUAL_NOTE = "The interval reaches as far as such counts usually are off, by the measured error of the model in this table. That it holds as often as stated was measured on many tables and is not proved. Above a confidence of 99% it is proved, and far wider."
+USUAL_NOTE = "The interval is as wide as such counts are usually off, judged by the measured error of the model in this table. How often such intervals hold was measured on many tables and is not proved. Above a confidence of 99% the interval is proved, and far wider."
 
 
 class TableSource(Source):
@@ -135,10 +136,7 @@ class TableSource(Source):
         if region.column is not None:
             column = self._schema.column(region.column)
             if region.kind != "count" and column.has_other:
-                notes.append(
-                    f"Values outside the declared domain of column {column.name!r} are not "
-                    "summed or averaged."
-                )
+                notes.append(not_summed(column.name))
         if np.any(found.is_model):
             notes.append(MODEL_NOTE)
             model = self._library.models.get(selection.names)
@@ -158,7 +156,7 @@ class TableSource(Source):
                     "release was made that way."
                 )
             elif name not in left_out:
-                notes.append(not_counted_note(name))
+                notes.append(no_cell(name))
         if left_out:
             notes.append(complete_rows_note(left_out))
         elif losing and region.kind == "count" and self._library.agrees_within(selection.names):
@@ -393,13 +391,6 @@ class TableSource(Source):
             public_rows=self._public_rows,
             impossible=self._impossible(selection),
         )
-
-
-def not_counted_note(column: str) -> str:
-    return (
-        f"Rows for which the schema keeps no cell of column {column!r} (excluded nulls or values "
-        "outside the domain) are not counted."
-    )
 
 
 def complete_rows_note(columns: tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.asking import Asking
-from discreet.answering.usefulness import UNION
+from discreet.answering.usefulness import MOVED, UNION
 from discreet.arrays import Floats
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.linear_tables import Agreed
@@ -22,8 +22,6 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
 from discreet.families.tables.queries.residuals import subsets
 from discreet.queries.measurable import Marginal
-
-MOVED = "; and how far the whole counts that answers are read from lie from the measured cells"
 
 
 def marginals_bound(

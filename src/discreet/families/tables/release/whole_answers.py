@@ -8,6 +8,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from discreet.answering.usefulness import MOVED
 from discreet.arrays import Floats
 from discreet.artifacts.release import ANSWERS, AS_MEASURED, ErrorClaim
 from discreet.families.tables.answer.agreement import can_be_agreed
@@ -18,7 +19,7 @@ from discreet.families.tables.answer.evidence import (
     kept_empty,
 )
 from discreet.families.tables.answer.linear_tables import Agreed
-from discreet.families.tables.answer.usefulness import MOVED, farthest_from_whole
+from discreet.families.tables.answer.usefulness import farthest_from_whole
 from discreet.families.tables.estimate.whole_tables import can_be_whole
 from discreet.schema import Schema
 
@@ -56,6 +57,11 @@ def should_be_whole(sets: Sequence[tuple[str, ...]], schema: Schema) -> bool:
     if can_be_agreed(sets, schema):
         return are_boolean(sets, schema) and can_be_whole(sets, schema)
     return can_be_whole(sets, schema, MOST_CROSSWISE)
+
+
+def is_quick(sets: Sequence[tuple[str, ...]], schema: Schema) -> bool:
+    """Whether counts that agree are found at once, without a whole table."""
+    return not are_boolean(sets, schema) and can_be_agreed(sets, schema)
 
 
 def whole_facts(sets: Sequence[tuple[str, ...]], schema: Schema) -> dict[str, Any]:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from discreet.answering.synthesis.drawn_rows import Nulls
+from discreet.arrays import Integers
 from discreet.artifacts.answer import Answer
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.table_models import model_of_tables
@@ -21,8 +19,6 @@ from discreet.families.tables.estimate.settling import settle, tables_side_by_si
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

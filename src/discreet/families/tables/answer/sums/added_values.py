@@ -46,8 +46,8 @@ def expression_values(
     sizes = [len(selection.pieces[axis].cell) for axis in axes]
     if prod(sizes) > MOST_EVALUATED:
         raise NotAnswerable(
-            f"The expression is worked out on {prod(sizes):,} combinations of cells of "
-            f"{', '.join(selection.columns[axis].name for axis in axes)}; at most {MOST_EVALUATED:,} are. "
+            f"The expression has to be computed on {prod(sizes):,} combinations of cells of "
+            f"{', '.join(selection.columns[axis].name for axis in axes)}; the most is {MOST_EVALUATED:,}. "
             "Declare wider cells."
         )
     columns = [selection.columns[axis] for axis in axes]

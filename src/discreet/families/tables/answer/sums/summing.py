@@ -20,6 +20,7 @@ from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Bools, Floats
 from discreet.errors import NotAnswerable
 from discreet.families.shared.answer.evidence import NoisySum
+from discreet.families.shared.answer.left_out_notes import rounded
 from discreet.families.shared.estimate.combination import (
     Term,
     half_width,
@@ -70,8 +71,8 @@ def weighted_rows(
     """The sum over the selected rows of what each adds: the least, the greatest and the expected number."""
     if table.cells > MOST_WEIGHTED:
         raise NotAnswerable(
-            f"A sum over {', '.join(table.columns)} weighs {table.cells:,} cells one by one; "
-            f"at most {MOST_WEIGHTED:,} are. Ask about fewer columns at once."
+            f"A sum over {', '.join(table.columns)} has to look at {table.cells:,} cells one by one; "
+            f"the most is {MOST_WEIGHTED:,}. Ask about fewer columns at once."
         )
     least, greatest, middle = values
     axes = tuple(place for place in range(len(selection.columns)) if place not in group_axes)
@@ -167,7 +168,7 @@ def direct_sum(
     note = ""
     if rounds and most_rows is None:
         step = max(1 / each.grid for each, _ in used if each.rounds)
-        note = f"Before it was summed, each value was rounded to a multiple of {step:.3g}."
+        note = rounded(step)
     covered = not rounds or most_rows is None
     bounds = column.value_bounds
     assert bounds is not None
@@ -195,7 +196,7 @@ def centred_sum(measured: NoisySum, column: Column, *, confidence: Exactable) ->
     value, lower, upper = (
         min(max(each, least), greatest) for each in (value, value - width, value + width)
     )
-    note = f"Before it was summed, each value was rounded to a multiple of {step:.3g}."
+    note = rounded(step)
     return Estimates.single(
         value,
         lower,

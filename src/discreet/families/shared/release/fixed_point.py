@@ -11,7 +11,8 @@ from math import ceil, floor
 
 from discreet.engines.protocol import SumRequest, checked_sum
 from discreet.errors import BadInput
-from discreet.families.shared.release.noise_choice import mechanism_for
+from discreet.families.shared.release.noise_choice import least_error_mechanism
+from discreet.privacy.adjacency import Sensitivity
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.privacy.laws.law import LARGEST_SPREAD
@@ -69,11 +70,18 @@ def _fits(query: ClampedSum, schema: Schema, share: Budget, accounting: Accounti
     except BadInput:  # some term would not be exact in the arithmetic that engines share
         return False
     low, high = query.unit_bounds(schema)
+    return has_room(max(-low, high), query.sensitivity(schema), schema, share, accounting)
+
+
+def has_room(
+    of_a_row: int, moved: Sensitivity, schema: Schema, share: Budget, accounting: Accounting
+) -> bool:
+    """Whether 64 bits hold the sum of all rows, of which none adds more than `of_a_row`, and its noise."""
     rows = UNKNOWN_ROWS if schema.people is None else max(10 * schema.people, 1 << 20)
-    if max(-low, high) * rows * schema.unit.max_rows > SATURATION:
+    if of_a_row * rows * schema.unit.max_rows > SATURATION:
         return False
-    mechanism = mechanism_for(query, schema, share=share, accounting=accounting)
-    return mechanism.law(query.sensitivity(schema), size=1).std <= LARGEST_SPREAD
+    mechanism = least_error_mechanism(moved, 1, share=share, accounting=accounting)
+    return mechanism.law(moved, size=1).std <= LARGEST_SPREAD
 
 
 def _plain(value: Fraction) -> str:

@@ -36,7 +36,7 @@ from discreet.privacy.loss_mechanisms import pure_loss
 from discreet.privacy.loss_noise import noise_loss
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    from numpy.random import Generator
 
 Noise = DiscreteLaplace | DiscreteGaussian | RoundedGaussian | AnalyticGaussian
 Used = Noise | Exponential

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from discreet.artifacts.files import release_bytes
 from discreet.artifacts.release import Release
 from discreet.audits.losses import StepLoss, step_losses, tree_levels
-from discreet.audits.material.tables import GeneratedTable, neighbours, random_table, written
-from discreet.audits.material.workloads import Job, random_job
+from discreet.audits.material.tables import GeneratedTable, random_table, written
+from discreet.audits.material.workloads import Job
 from discreet.audits.observing import Divergence, Tape, recording, replaying
 from discreet.core.noise import NoiseSource
 from discreet.errors import DiscreetError
@@ -32,9 +32,10 @@ from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
 from discreet.releases.run import release
 from discreet.schema import Schema
+from tests.harness.random_neighbours import neighbours, random_job
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # noqa: TID251 - the type only; the generator is public
+    from numpy.random import Generator
 
 Runner = Callable[[Path, Ledger, Callable[[str, float], None]], Release]
 """Makes a release of the table at a path, charging a ledger and reporting progress."""
