@@ -403,13 +403,13 @@ def test_a_file_with_other_delimiters_or_without_a_header_is_drafted_and_learnt_
     done = discreet("schema", "draft", "semicolons.csv", "--delimiter", ";")
     drafted = done.out
     assert done.code == 0, done.err
-    assert drafted.split("[columns.", 1)[1] == plain.split("[columns.", 1)[1]
+    assert drafted.split("\n[columns.", 1)[1] == plain.split("\n[columns.", 1)[1]
     assert 'delimiter = ";"' in drafted
     for name, more in (("headless.csv", ()), ("both.csv", ("--delimiter", ";"))):
         refused = discreet("schema", "draft", name, *more)
         assert refused.code == 2 and "--names" in refused.err and refused.out == ""
         named = discreet("schema", "draft", name, *more, "--names", lines[0])
-        assert named.out.split("[columns.", 1)[1] == plain.split("[columns.", 1)[1]
+        assert named.out.split("\n[columns.", 1)[1] == plain.split("\n[columns.", 1)[1]
     assert "--header" in discreet("schema", "draft", "years.csv").err
     assert "[columns.2019]" in discreet("schema", "draft", "years.csv", "--header").out
     learnt = ("--dataset", "learnt", "--column", "age", "--epsilon", "1", "--json")
