@@ -119,8 +119,8 @@ def claims_table(release: Release) -> Table:
     for claim in telling_claims(release):
         found = together if claim.simultaneous else alone
         found[claim.query_class, claim.confidence] = (
-            f"± {shown(_rounded(claim.bound))}" + (f", {claim.among}" if claim.among else ""),
-            claim.theorem,
+            f"± {shown(_rounded(claim.bound))}",
+            (f"for {claim.among}: " if claim.among else "") + claim.theorem,
         )
     rows = []
     for key in dict.fromkeys([*alone, *together]):

@@ -206,7 +206,7 @@ def check(ctx: click.Context, schema_path: Path, table: str | None, as_json: boo
       discreet schema check people.toml --json
       discreet schema check people.toml people.csv
     """
-    from discreet.cli.output import print_json, print_table
+    from discreet.cli.output import plural, print_json, print_table
     from discreet.errors import BadSchema
     from discreet.questions.derived import derived_columns
     from discreet.schema import Schema
@@ -241,7 +241,7 @@ def check(ctx: click.Context, schema_path: Path, table: str | None, as_json: boo
     person = (
         "one row"
         if unit.identifier is None
-        else f"at most {unit.max_rows} rows of a {unit.identifier}, in {unit.groups} groups"
+        else f"at most {plural(unit.max_rows, 'row')} of a {unit.identifier}, in {plural(unit.groups, 'group')}"
     )
     print_table(
         ("column", "kind", "cells", "nulls"),
