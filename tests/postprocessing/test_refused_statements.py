@@ -24,6 +24,8 @@ REFUSED = {
     "SELECT count(*) FROM elsewhere": "no table 'elsewhere'",
     "SELECT town, age, count(*) FROM people GROUP BY town": "add it to GROUP BY",
     "SELECT max(age) FROM people": "quantile",
+    "SELECT count(*) FROM people WHERE datediff('day', day, day) > 7": "d2 - d1 of two columns",
+    "SELECT count(*) FROM people WHERE day > day + INTERVAL '7 days'": "d \\+ 7",
     "SELECT datediff('day', min(day), max(day)) FROM people": "datediff\\(\\) is not answered",
     "SELECT count(*) FROM people; SELECT count(*) FROM people": "a question of its own",
     "SELECT count(*) FROM people WHERE age > (SELECT avg(age) FROM people)": "subquery",

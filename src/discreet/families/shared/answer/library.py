@@ -353,7 +353,7 @@ class Library:
             return (
                 f"{text} It counts rows with a value: ask for count({self.ranges[0].columns[0]})."
             )
-        return text + self._left_out(columns)
+        return text + (self._left_out(columns) or self._only_with_values(columns))
 
     def _is_unlisted(self, name: str) -> bool:
         """Whether nobody declared a column's values, and the release did not publish any either."""
@@ -376,6 +376,17 @@ class Library:
         return (
             f"The release cannot answer this: it would have needed {needed}, "
             f"and it was made for {offered}."
+        )
+
+    def _only_with_values(self, columns: tuple[str, ...]) -> str:
+        """How to ask ranges over more columns, which count the rows that have a value in each of them."""
+        wider = [each.columns for each in self.ranges if set(columns) < set(each.columns)]
+        if not columns or not wider:
+            return ""
+        more = [name for name in wider[0] if name not in columns]
+        return (
+            f" Its ranges count rows with a value in each of {', '.join(wider[0])}: to count those, add "
+            f"WHERE {' AND '.join(f'{quoted(name)} IS NOT NULL' for name in more)}."
         )
 
     def _left_out(self, columns: tuple[str, ...]) -> str:
