@@ -109,7 +109,7 @@ class BudgetExceeded(Refused):
         self.asked, self.spent, self.total = asked, spent, total
         super().__init__(
             f"Refused: this costs {asked}, and {spent} of {of}, {total}, is spent. "
-            "No row was read. Ask with a smaller budget, or drop a query."
+            f"No row was read. Ask with a smaller {'delta, or none' if getattr(asked, 'delta', 0) + getattr(spent, 'delta', 0) > getattr(total, 'delta', 0) else 'budget'}, or drop a query."
         )
 
 

@@ -104,9 +104,10 @@ def _read_file(path: Path, form: CsvForm) -> Columns:
                 table = arrow.ipc.open_file(file).read_all()
         return _all_columns(table, form)
     text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    decoded = text.decode(form.encoding, "replace")
     reader = csv.reader(
-        io.StringIO(text.decode(form.encoding, "replace"), newline=""),
-        delimiter=form.delimiter,
+        io.StringIO(decoded, newline=""),
+        delimiter=_delimiter(decoded) if form is PLAIN else form.delimiter,
         quotechar=form.quote or None,
         quoting=csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE,
         skipinitialspace=True,
@@ -123,6 +124,13 @@ def _read_file(path: Path, form: CsvForm) -> Columns:
         name: ["" if (field := row[place].strip()) in form.nulls else field for row in kept]
         for place, name in enumerate(names)
     }
+
+
+def _delimiter(text: str) -> str:
+    """What stands between the names of the first line, where nobody said: a comma, unless there is none."""
+    first = text.partition("\n")[0]
+    others = [each for each in ";\t|" if each in first]
+    return others[0] if others and PLAIN.delimiter not in first else PLAIN.delimiter
 
 
 def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:

@@ -12,6 +12,8 @@ import pandas
 import pytest
 
 from discreet.answering import ReleaseReader
+from discreet.errors import BadQuestion
+from discreet.privacy.adjacency import PrivacyUnit
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw
 from discreet.privacy.laws.exact_sums import kurtosis_of
@@ -193,3 +195,25 @@ def test_groups_of_a_derived_column_keep_their_names() -> None:
     counts = {row.group["l"]: row["n"].estimate for row in found}
     assert counts["o"] == 8
     assert counts.get("y", 0) == 0
+
+
+def test_a_count_of_the_identifier_is_the_number_of_rows() -> None:
+    """A row without an identifier belongs to nobody and is not counted, so the others are all of them."""
+    schema = people(unit=PrivacyUnit("patient id", 3))
+    reader = ReleaseReader(release_of_tables(schema, [("kids", "sex", "owns")], ROWS))
+    for grouped in ("", " GROUP BY sex"):
+        rows = reader.ask(f"SELECT count(*) AS n FROM people{grouped}")
+        of_persons = reader.ask(f'SELECT count("patient id") AS n FROM people{grouped}')
+        assert of_persons.to_dict()["rows"] == rows.to_dict()["rows"]
+    with pytest.raises(BadQuestion, match="one person's") as caught:
+        reader.ask('SELECT "patient id", count(*) FROM people GROUP BY 1')
+    assert 'DISTINCT "patient id")' in str(caught.value)
+    assert "single quotes" not in str(caught.value)
+
+
+def test_what_sqlglot_cannot_spell_does_not_reach_the_screen(
+    reader: ReleaseReader, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(BadQuestion, match="strftime"):
+        reader.ask("SELECT to_char(born, 'YYYY-MM') AS m, count(*) FROM people GROUP BY m")
+    assert capfd.readouterr() == ("", "")

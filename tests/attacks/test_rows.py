@@ -84,3 +84,15 @@ def test_a_file_without_names_takes_those_given(tmp_path: Path):
         read_columns(tmp_path / "missing.csv")
     with pytest.raises(BadInput, match="no column 'pay'"):
         read_columns(tmp_path / "t.data", header=["age", "work"], wanted=["pay"])
+
+
+@pytest.mark.parametrize("between", [";", "\t", "|"])
+def test_a_first_line_without_commas_says_what_stands_between_its_names(
+    between: str, tmp_path: Path
+) -> None:
+    """Else a whole line were one column, and every row unique."""
+    rows = [["ward", "days"], ["A", "3"], ["B", "4"]]
+    (tmp_path / "t.csv").write_text("\n".join(map(between.join, rows)))
+    assert read_columns(tmp_path / "t.csv") == {"ward": ["A", "B"], "days": ["3", "4"]}
+    (tmp_path / "u.csv").write_text("ward;x,days\nA;1,3\n")
+    assert read_columns(tmp_path / "u.csv") == {"ward;x": ["A;1"], "days": ["3"]}

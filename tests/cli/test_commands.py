@@ -386,3 +386,32 @@ def test_show_says_what_can_be_asked_and_every_example_is_answered(
     for one in data["classes"]:
         assert one["class"] in shown.out and one["example"], one
         assert discreet("ask", str(published), one["example"]).code == 0
+
+
+def test_a_file_with_other_delimiters_or_without_a_header_is_drafted_and_learnt_from(
+    discreet: Run, people: Path
+) -> None:
+    """The person says how the file is written; a first line that may still be a row stays hidden."""
+    lines = (people / "people.csv").read_text(encoding="utf-8").splitlines()
+    rows = ["age;sex;größe, cm", *(line.replace(",", ";") for line in lines[1:])]
+    (people / "semicolons.csv").write_text("\n".join(rows), encoding="utf-8")
+    (people / "headless.csv").write_text("\n".join(lines[1:]))
+    (people / "both.csv").write_text("\n".join(rows[1:]))
+    (people / "years.csv").write_text("2019,2020\n1,2\n")
+    plain = discreet("schema", "draft", "people.csv").out
+    assert "--delimiter" in discreet("schema", "draft", "semicolons.csv").err
+    done = discreet("schema", "draft", "semicolons.csv", "--delimiter", ";")
+    drafted = done.out
+    assert done.code == 0, done.err
+    assert drafted.split("\n[columns.", 1)[1] == plain.split("\n[columns.", 1)[1]
+    assert 'delimiter = ";"' in drafted
+    for name, more in (("headless.csv", ()), ("both.csv", ("--delimiter", ";"))):
+        refused = discreet("schema", "draft", name, *more)
+        assert refused.code == 2 and "--names" in refused.err and refused.out == ""
+        named = discreet("schema", "draft", name, *more, "--names", lines[0])
+        assert named.out.split("\n[columns.", 1)[1] == plain.split("\n[columns.", 1)[1]
+    assert "--header" in discreet("schema", "draft", "years.csv").err
+    assert "[columns.2019]" in discreet("schema", "draft", "years.csv", "--header").out
+    learnt = ("--dataset", "learnt", "--column", "age", "--epsilon", "1", "--json")
+    done = discreet("schema", "learn", "semicolons.csv", "--delimiter", ";", *learnt)
+    assert done.code == 0 and done.json[0]["found"] is True

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
+from discreet.answering import ReleaseReader
+from discreet.cli.failures import _file_text
 from discreet.cli.files import refuse_overwriting, write_text
 from discreet.errors import BadInput
+from tests.releases_by_hand import people, release_of_tables
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, OSError, MemoryError])
@@ -43,3 +47,26 @@ def test_only_a_new_file_in_an_existing_directory_may_be_written_without_force(
     for path in (tmp_path / "old", tmp_path, tmp_path / "nowhere" / "new"):
         with pytest.raises(BadInput, match="Nothing was done"):
             refuse_overwriting(path, force=False)
+
+
+def test_a_failed_write_names_the_file_that_was_typed_and_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the file beside it, through which it is written."""
+
+    def fail(path: Path, to: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "replace", fail)
+    release = release_of_tables(people(), [("sex", "owns")], [{"sex": "F", "owns": True}] * 9)
+    rows = ReleaseReader(release).synthesize(seed=1)
+    writers = {"page.html": lambda path: write_text(path, "new"), "rows.csv": rows.write}
+    for name, write in writers.items():
+        with pytest.raises(OSError, match="No space left") as caught:
+            write(tmp_path / name)
+        said = _file_text(caught.value)
+        assert (
+            said
+            == f"{tmp_path / name}: No space left on device. Make room, or write to another disk."
+        )
+    assert list(tmp_path.iterdir()) == []

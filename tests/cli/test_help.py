@@ -110,3 +110,11 @@ def test_a_completion_script_is_printed_for_each_shell(shell: str, tmp_path: Pat
     assert "_DISCREET_COMPLETE" in done.stdout
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=done.stdout, text=True, check=True)
+
+
+def test_the_command_line_runs_as_a_module_too() -> None:
+    """For those whose PATH does not hold its script."""
+    words = [sys.executable, "-m", "discreet"]
+    done = subprocess.run([*words, "version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("discreet ")
+    assert subprocess.run([*words, "verison"], capture_output=True, check=False).returncode == 2

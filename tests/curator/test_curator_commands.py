@@ -136,6 +136,16 @@ def test_an_alert_on_the_command_line_stops_at_the_first_count_above(run: Any) -
     assert "epsilon 1 is left" in run("left").output
 
 
+def test_the_ledger_does_not_call_an_alert_lost(run: Any, tmp_path: Path) -> None:
+    """Its answers are not recorded: they were said, so nothing was lost."""
+    high = "SELECT count(*) FROM people"
+    assert run("alert", high, "--threshold", "200", "--epsilon", "2").exit_code == 0
+    shown = CliRunner().invoke(
+        application, ["ledger", "show", "--ledger", str(tmp_path / "ledger.db")]
+    )
+    assert "watched" in shown.output and "lost" not in shown.output
+
+
 def test_groups_are_found_on_the_command_line(run: Any) -> None:
     """100 rows of each of four: sure to be named."""
     sql = "SELECT sex, count(*) FROM people GROUP BY sex"

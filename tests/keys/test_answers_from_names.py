@@ -6,11 +6,15 @@ from collections import Counter
 from fractions import Fraction
 from math import inf
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 import discreet as dc
 from discreet.answering import ReleaseReader
+from discreet.answering.overview import telling_claims
+from discreet.artifacts.release import ErrorClaim, Release
 from discreet.core.mechanisms import PartitionSelection
 from discreet.families.keys.answer.key_source import KeySource
 from discreet.families.keys.estimate.unnamed import most_unnamed, noise_level
@@ -233,3 +237,33 @@ def test_where_nulls_are_left_out_they_are_in_no_count(tmp_path: Path) -> None:
     assert "null" not in {row.group["town"] for row in answers}
     with pytest.raises(dc.NotAnswerable):
         reader.ask("SELECT count(*) FROM people")
+
+
+def test_a_bound_of_each_value_is_not_told_where_that_of_all_at_once_is_smaller() -> None:
+    """Both are claims of the file. Told side by side, the larger bound of the weaker statement helps nobody."""
+    claims = [
+        ErrorClaim("keys(town)", 1065.0, 0.95, False, "coins"),
+        ErrorClaim("keys(town)", 257.0, 0.95, True, "noise"),
+        ErrorClaim("marginals(sex)", 10.0, 0.95, False, "noise"),
+        ErrorClaim("marginals(sex)", 19.0, 0.95, True, "noise"),
+        ErrorClaim("means(age by sex)", 3.0, 0.95, True, "noise", "groups of at least 9 values"),
+    ]
+    found = telling_claims(cast("Release", SimpleNamespace(claims=claims)))
+    assert found == claims[1:]
+
+
+def test_a_release_without_names_says_which_class_would_have_named_them(tmp_path: Path) -> None:
+    made = dc.release(
+        frame_of(TOWNS),
+        schema_of(),
+        budget=BUDGET,
+        workload=["histogram(sex)"],
+        ledger=tmp_path / "l.db",
+    )
+    with pytest.raises(dc.NotAnswerable, match=r"needed keys\(town\), and"):
+        made.ask("SELECT town, count(*) FROM people GROUP BY town")
+    with pytest.raises(
+        dc.NotAnswerable, match=r"'town' are not declared.* keys\(town\); a curator"
+    ):
+        made.ask("SELECT town, sex, count(*) FROM people GROUP BY town, sex")
+    assert "none declared" in str(made)

@@ -48,6 +48,10 @@ def test_deltas_add_and_are_capped_like_the_rest(ledger, notion):
         pay(ledger, Budget(**{notion: 1}, delta="1e-9"), f"q{number}")
     with pytest.raises(BudgetExceeded):
         pay(ledger, Budget(**{notion: 1}, delta="1e-21"), "too much delta")
+    with pytest.raises(BudgetExceeded, match="with a smaller delta, or none"):
+        pay(ledger, Budget(**{notion: 1}, delta="1e-9"), "still too much")
+    with pytest.raises(BudgetExceeded, match="with a smaller budget"):
+        pay(ledger, Budget(**{notion: 98}), "too much of the rest")
     pay(ledger, Budget(**{notion: 97}), "no delta")
     assert ledger.spent("people") == Budget(**{notion: 100}, delta="3e-9")
 

@@ -493,3 +493,23 @@ def test_all_pairs_of_a_small_domain_come_from_one_matrix():
         if one != other:
             found = pairs[edges[one] : edges[one + 1], edges[other] : edges[other + 1]]
             assert np.allclose(found, model.marginal((one, other)))
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 2, 50), (60, 2, 2), (2, 3, 2, 4), (3, 4, 3, 2, 2)])
+def test_pairs_and_terms_of_a_log_linear_model_are_those_of_every_cell(
+    sizes: tuple[int, ...],
+) -> None:
+    """Also where one half of the columns is a single one, which takes a way of its own."""
+    chance = np.random.default_rng(4)
+    model, width = LogLinear(sizes), sum(sizes)
+    terms = chance.normal(size=(width, width))
+    table, log_total = model._exponential(terms)
+    starts = np.cumsum([0, *sizes])[:-1]
+    places = [starts + np.array(cell) for cell in np.ndindex(*sizes)]
+    whole = np.array([terms[np.ix_(own, own)].sum() for own in places])
+    assert table.ravel() == pytest.approx(np.exp(whole - log_total), rel=1e-9)
+    assert table.sum() == pytest.approx(1)
+    pairs = np.zeros((width, width))
+    for own, share in zip(places, table.ravel(), strict=True):
+        pairs[np.ix_(own, own)] += share
+    assert model._pairs(table) == pytest.approx(pairs, abs=1e-12)

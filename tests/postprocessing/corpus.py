@@ -16,6 +16,8 @@ CORPUS: dict[str, list[str]] = {
     "order and limit": [
         "SELECT town, count(*) FROM people GROUP BY town ORDER BY count(*) DESC, town",
         "SELECT town, count(*) AS n FROM people GROUP BY town ORDER BY n DESC LIMIT 2",
+        "SELECT town, count(*) AS n FROM people GROUP BY ALL ORDER BY ALL",
+        "SELECT month(day) AS m, count(*) AS n FROM people WHERE day IS NOT NULL GROUP BY m ORDER BY ALL DESC",
         "SELECT town, count(*) AS n FROM people GROUP BY town ORDER BY 2 DESC, 1 LIMIT 2 OFFSET 1",
         "SELECT age, count(*) AS n FROM people WHERE age IS NOT NULL GROUP BY age ORDER BY age",
         "SELECT age, count(*) FROM people WHERE age IS NOT NULL GROUP BY age ORDER BY age DESC LIMIT 3",

@@ -200,3 +200,33 @@ def test_charts_and_synthetic_values_follow_the_release(people):
     for age in (20, 40, 60):
         share = (frame.age.clip(0, 99) < age).mean()
         assert (drawn[:, 0] < age).mean() == pytest.approx(share, abs=0.02)
+
+
+def test_ranges_over_more_columns_say_how_they_are_asked_about_fewer(tmp_path):
+    """A row without a height is in no box: how many weigh so much is not known, but of those with a height it is."""
+    schema = Schema.loads(
+        """
+        dataset = "people"
+        [columns.height]
+        kind = "integer"
+        range = [0, 15]
+        [columns.weight]
+        kind = "integer"
+        range = [0, 15]
+        """
+    )
+    frame = pandas.DataFrame({"height": [*range(16)] * 40, "weight": [*range(8)] * 80})
+    made = release(
+        frame,
+        schema,
+        budget=Budget(epsilon=9),
+        workload=["rectangles(height, weight)"],
+        ledger=tmp_path / "ledger.db",
+    )
+    write_release(made, tmp_path / "people.release")
+    reader = open_release(tmp_path / "people.release")
+    with pytest.raises(NotAnswerable, match=r"add WHERE height IS NOT NULL\.$"):
+        reader.ask("SELECT count(*) FROM people WHERE weight < 4")
+    asked = "SELECT count(*) FROM people WHERE weight < 4 AND height IS NOT NULL"
+    answer = reader.ask(asked, confidence=0.999999).only
+    assert answer.lower <= (frame.weight < 4).sum() <= answer.upper

@@ -90,7 +90,7 @@ def test_a_disk_without_room_is_seen_before_anything_is_charged(
 ):
     monkeypatch.setattr(output_file.shutil, "disk_usage", lambda _: Usage(10**9, 10**9, 10**6))
     with pytest.raises(
-        BadInput, match=r"needs about 1 MB.*has 1 MB left. Nothing was read or charged"
+        BadInput, match=r"needs about 1,\d+ kB.*has 1,000 kB left. Nothing was read or charged"
     ):
         publish(tmp_path / "people.release")
     assert list(ledger.entries("people")) == []

@@ -5,13 +5,14 @@ The examples are tried before they are shown: a release answers each of them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from discreet.artifacts.release import Release
+from discreet.artifacts.release import ErrorClaim, Release
 from discreet.artifacts.statement import privacy_statement
 from discreet.errors import BadQuestion, NotAnswerable
 from discreet.queries.registry import merged
@@ -91,11 +92,12 @@ def overview(release: Release, ask: Callable[[str], object]) -> Overview:
     schema = release.schema
     classes: list[tuple[str, str, str]] = []
     for text in dict.fromkeys(release.workload):
-        claims = [claim for claim in release.claims if claim.query_class == text]
+        claims = [claim for claim in telling_claims(release) if claim.query_class == text]
         error = ""
         if claims:
             claim = min(claims, key=lambda each: each.simultaneous)
-            whose = f"any of {claim.among or 'its queries'}" if claim.simultaneous else "a query"
+            among = f"the {claim.among}" if claim.among else "its queries"
+            whose = f"any of {among}" if claim.simultaneous else "a query"
             error = f"{whose} is off by at most {claim.bound:,.4g}, at {claim.confidence:.4g}"
         example = next((sql for sql in _examples(text, schema) if _is_answered(ask, sql)), "")
         classes.append((text, error, example))
@@ -108,6 +110,21 @@ def overview(release: Release, ask: Callable[[str], object]) -> Overview:
     )
 
 
+def telling_claims(release: Release) -> list[ErrorClaim]:
+    """The error claims without those that say nothing: a bound of each query alone that is no smaller than one of all at once."""
+    together = {
+        (claim.query_class, claim.confidence): claim.bound
+        for claim in release.claims
+        if claim.simultaneous and not claim.among
+    }
+    return [
+        claim
+        for claim in release.claims
+        if claim.simultaneous
+        or claim.bound < together.get((claim.query_class, claim.confidence), math.inf)
+    ]
+
+
 def described(column: Column) -> str:
     """A column's values or bounds in a few words."""
     if isinstance(column, OrderedColumn):
@@ -116,7 +133,7 @@ def described(column: Column) -> str:
     else:
         labels = [column.label(code) for code in range(min(column.value_cells, MOST_VALUES))]
         more = column.value_cells - len(labels)
-        text = ", ".join(labels) + (f" and {more:,} more" if more else "")
+        text = ", ".join(labels) + (f" and {more:,} more" if more else "") or "none declared"
     extra = [
         name
         for name, there in (("others", column.has_other), ("nulls", column.null_cell is not None))

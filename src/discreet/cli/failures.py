@@ -12,6 +12,7 @@ printed. DISCREET_DEBUG=1 prints both: for the custodian's own eyes, never in pr
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -30,6 +31,13 @@ INTERRUPTED_TEXT = "Interrupted. No file was half-written."
 CHARGE_STANDS = " A charge already made stands: see `discreet ledger show`."
 CHARGING = ("release", "curator", "demo")
 """Commands that may have charged a ledger when they are interrupted."""
+
+
+_REMEDIES = {
+    errno.ENOSPC: " Make room, or write to another disk.",
+    errno.EDQUOT: " Make room, or write to another disk.",
+    errno.EROFS: " Name a file in another folder.",
+}
 
 
 class CheckFailed(click.ClickException):
@@ -105,7 +113,8 @@ def _usage_text(error: click.ClickException, as_json: bool) -> str:
 def _file_text(error: OSError) -> str:
     """A file that cannot be read or written: its name was typed by the user, so it may be shown."""
     name = f"{error.filename}: " if error.filename else ""
-    return f"{name}{error.strerror or type(error).__name__}."
+    remedy = _REMEDIES.get(error.errno or 0, "")
+    return f"{name}{error.strerror or type(error).__name__}.{remedy}"
 
 
 def _silenced() -> int:

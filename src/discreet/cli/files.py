@@ -22,6 +22,13 @@ def refuse_overwriting(path: Path, *, force: bool | None) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """`text` under `path`, through a file beside it that is renamed when it is complete."""
+    try:
+        _write_beside(path, text)
+    except OSError as error:  # of the file beside it, whose name nobody typed
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write_beside(path: Path, text: str) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:

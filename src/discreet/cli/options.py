@@ -45,6 +45,21 @@ adjacency_option = click.option(
     type=click.Choice(["add-remove", "change-one"]),
     help="Which tables are neighbours. Default: as the dataset's cap says, else add-remove.",
 )
+delimiter_option = click.option(
+    "--delimiter",
+    metavar="CHARACTER",
+    help="What stands between the fields of a CSV file. Default: a comma.",
+)
+names_option = click.option(
+    "--names",
+    metavar="NAMES",
+    help="Every column of a CSV file without a header, in order, with commas.",
+)
+encoding_option = click.option(
+    "--encoding",
+    metavar="NAME",
+    help="How a CSV file's texts are written, such as cp1252. Default: utf-8.",
+)
 yes_option = click.option(
     "--yes",
     is_flag=True,
@@ -129,6 +144,24 @@ def budget_of(
     from discreet.privacy.budget import Budget
 
     return Budget(epsilon=epsilon, delta=delta, rho=rho, mu=mu)
+
+
+def csv_options(delimiter: str | None, names: str | None, encoding: str | None) -> Any:
+    """How a CSV file is written, as it was typed; None where nothing was said."""
+    import csv
+
+    from discreet.schema import CsvOptions
+
+    if delimiter is None and names is None and encoding is None:
+        return None
+    usual = CsvOptions()
+    listed = None if names is None else next(csv.reader([names], skipinitialspace=True), [])
+    return CsvOptions(
+        header=listed is None,
+        names=None if listed is None else tuple(listed),
+        delimiter=usual.delimiter if delimiter is None else delimiter.replace("\\t", "\t"),
+        encoding=usual.encoding if encoding is None else encoding,
+    )
 
 
 def check_cap(cap: Any, *, yes: bool) -> None:

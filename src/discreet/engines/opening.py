@@ -123,11 +123,11 @@ def column_names_and_types(source: object, csv: CsvOptions | None = None) -> lis
     found: Source = recognise(source)
     described: list[tuple[str, str]] = _module_for(found).describe_source(found, csv)
     if found.format == "csv" and csv is None:
-        _refuse_row_as_header([name for name, _ in described])
+        refuse_row_as_header([name for name, _ in described])
     return described
 
 
-def _refuse_row_as_header(names: Sequence[str]) -> None:
+def refuse_row_as_header(names: Sequence[str]) -> None:
     """For drafts, where nothing else tells a header from a row: a header holds no numbers and no dates.
 
     A line in which another delimiter stands has not been taken apart, so it may hide anything.
@@ -141,11 +141,11 @@ def _refuse_row_as_header(names: Sequence[str]) -> None:
     if any(re.search(r"[;|\t]", name) for name in plain):
         raise BadSource(
             "The first line holds a ; or | or a tab inside of a name, so it may be a row, and is not shown. "
-            "Write the schema by hand, with the file's `delimiter` under [csv], and its `names` if it "
-            "has no header."
+            "Say what stands between the fields, as in --delimiter ';', or write the schema by hand, with the "
+            "file's `delimiter` under [csv], and its `names` if it has no header."
         )
     if any(re.fullmatch(NUMBER_PATTERN, name) or _DATED.match(name) for name in plain):
         raise BadSource(
             "The first line looks like a row, because it holds a number or a date. So it is not shown. If the "
-            "file has no header, list its columns under [csv] as `names`; if it has, say `header = true`."
+            "file has no header, list its columns, as in --names age,sex; if these are names, say --header."
         )

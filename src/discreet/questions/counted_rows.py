@@ -10,8 +10,10 @@ def counted_rows_note(schema: Schema, *, in_groups: bool = False) -> tuple[str, 
     unit = schema.unit
     if unit.identifier is None:
         return ()
-    rows = "row" if unit.max_rows == 1 else "rows"
-    note = f"At most {unit.max_rows} {rows} of each {unit.identifier} are counted"
+    rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
+    are = "is" if unit.max_rows == 1 else "are"
+    note = f"At most {rows} of each {unit.identifier} {are} counted"
     if in_groups and unit.groups < unit.max_rows:
         note += f", in at most {unit.groups} of the groups"
-    return (f"{note}: the answer and its interval are about those.",)
+    which = "that one" if unit.max_rows == 1 else "those"
+    return (f"{note}: the answer and its interval are about {which}.",)

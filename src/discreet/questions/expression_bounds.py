@@ -140,7 +140,7 @@ def _converted(expression: Call, schema: Schema) -> Ends:
     if inside.type == "boolean":
         return Fraction(0), Fraction(1)
     if inside.type not in NUMERIC:
-        raise BadQuestion(f"The schema gives no bounds for a {inside.type} cast to a number.")
+        raise BadQuestion(f"The schema gives no bounds for a {inside.type} that is cast.")
     low, high = expression_bounds(inside, schema)
     if expression.type == "integer":
         return Fraction(floor(low)), Fraction(ceil(high))

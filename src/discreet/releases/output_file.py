@@ -147,4 +147,5 @@ def _locked(path: Path) -> int | None:
 
 
 def _megabytes(size: int) -> str:
-    return f"{max(1, round(size / 1e6)):,} MB"
+    """In kilobytes where megabytes would make two sizes look alike."""
+    return f"{size / 1e6:,.0f} MB" if size >= 10_000_000 else f"{size / 1e3:,.0f} kB"

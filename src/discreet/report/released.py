@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from discreet.answering.overview import telling_claims
 from discreet.artifacts.measurement import Measurement, TreeMeasurement
 from discreet.charts.figure import Table, clipped
 from discreet.charts.scale import shown
@@ -115,11 +116,11 @@ def claims_table(release: Release) -> Table:
     """One line a class: the bound for each query alone, and the one for all of them at once."""
     alone: dict[tuple[str, float], tuple[str, str]] = {}
     together: dict[tuple[str, float], tuple[str, str]] = {}
-    for claim in release.claims:
+    for claim in telling_claims(release):
         found = together if claim.simultaneous else alone
         found[claim.query_class, claim.confidence] = (
-            f"± {shown(_rounded(claim.bound))}" + (f", {claim.among}" if claim.among else ""),
-            claim.theorem,
+            f"± {shown(_rounded(claim.bound))}",
+            (f"for {claim.among}: " if claim.among else "") + claim.theorem,
         )
     rows = []
     for key in dict.fromkeys([*alone, *together]):

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from discreet.schema.columns.column import PLACEHOLDER, folded, name_mistakes
-from discreet.schema.writing import key
+from discreet.schema.csv_options import CsvOptions
+from discreet.schema.writing import key, line
 
 # By the first word of a logical type, as DuckDB, Parquet, Arrow and pandas spell it.
 _KIND_OF_TYPE = (
@@ -119,12 +120,18 @@ def kind_of_type(type_name: str) -> str | None:
     return None
 
 
-def draft(names: Sequence[str], types: Mapping[str, str] | None = None) -> str:
+def draft(
+    names: Sequence[str], types: Mapping[str, str] | None = None, csv: CsvOptions | None = None
+) -> str:
     """TOML with each column's name, its kind where its type tells, and blanks.
 
-    If a type does not tell, templates of all kinds come first.
+    If a type does not tell, templates of all kinds come first. `csv`: how the file is written, where that was said.
     """
     lines = [_HEAD]
+    if csv is not None and csv != CsvOptions():
+        said = [] if csv.names is None else [line("names", list(csv.names))]
+        said += [line("delimiter", csv.delimiter), line("encoding", csv.encoding)]
+        lines += ["[csv]", *said, ""]
     if any(kind_of_type((types or {}).get(name, "")) is None for name in names):
         lines.append(_TEMPLATES)
     seen: set[str] = set()

@@ -95,6 +95,12 @@ class SyntheticTable:
         ending = place.suffix.lower()
         if ending not in WRITERS:
             raise BadInput(f"{place.name}: write to a file ending in {', '.join(WRITERS)}.")
+        try:
+            self._write_beside(place, ending)
+        except OSError as error:  # of the file beside it, whose name nobody typed
+            raise OSError(error.errno, error.strerror, str(place)) from error
+
+    def _write_beside(self, place: Path, ending: str) -> None:
         handle, partial = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
         os.close(handle)
         try:

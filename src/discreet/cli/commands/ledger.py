@@ -169,6 +169,8 @@ def _cost(entry: Any) -> str:
 
 def _state(entry: Any) -> str:
     """As people say it: what was read and has an answer on record is answered."""
+    if entry.is_lost and entry.purpose.startswith("alert at "):
+        return "watched"  # an alert says above or below at once, and none of it is kept
     if entry.is_lost:
         return "lost"
     return "answered" if entry.state.value == "reading" else str(entry.state.value)

@@ -75,6 +75,7 @@ def command(
       discreet release people.csv --schema people.toml --epsilon 1/2 \\
           --for 'marginals(age, sex) * 3' --for 'means(income)' -o people.release
     """
+    from discreet.answering.overview import telling_claims
     from discreet.cli.files import refuse_overwriting
     from discreet.cli.keys import private_key
     from discreet.cli.output import plain_number, print_json, print_table, progress_bar, say
@@ -161,7 +162,7 @@ def command(
                 else "each query alone",
                 f"{claim.confidence:.6g}",
             )
-            for claim in made.claims
+            for claim in telling_claims(made)
         ]
         + [(text, "no bound", "ask: each answer has its interval", "") for text in unclaimed],
         title=f"{output}: {schema.dataset} at {made.budget}, charged to the ledger",

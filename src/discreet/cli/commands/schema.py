@@ -13,9 +13,13 @@ from discreet.cli.options import (
     adjacency_option,
     check_cap,
     convert_option,
+    csv_options,
+    delimiter_option,
+    encoding_option,
     force_option,
     json_option,
     ledger_option,
+    names_option,
     yes_option,
 )
 
@@ -36,9 +40,26 @@ def command() -> None:
 
 @command.command()
 @click.argument("table", type=str)
+@delimiter_option
+@names_option
+@encoding_option
+@click.option(
+    "--header",
+    "says_header",
+    is_flag=True,
+    help="The first line holds names, though it looks like a row.",
+)
 @click.option("-o", "--output", type=FILE, help="The schema to write. Default: standard output.")
 @force_option
-def draft(table: str, output: Path | None, force: bool) -> None:
+def draft(
+    table: str,
+    delimiter: str | None,
+    names: str | None,
+    encoding: str | None,
+    says_header: bool,
+    output: Path | None,
+    force: bool,
+) -> None:
     """Draft a schema from a table's column names and types. No row is read: the values, ranges and
     widths are for you to fill in, from what is publicly known.
 
@@ -52,7 +73,7 @@ def draft(table: str, output: Path | None, force: bool) -> None:
 
     if output is not None:
         refuse_overwriting(output, force=force)
-    text = draft_schema(table)
+    text = draft_schema(table, csv_options(delimiter, names, encoding), says_header=says_header)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -85,6 +106,9 @@ def draft(table: str, output: Path | None, force: bool) -> None:
 @click.option(
     "--max-rows", default=1, show_default=True, help="The most rows of a person that are used."
 )
+@delimiter_option
+@names_option
+@encoding_option
 @convert_option
 @yes_option
 @ledger_option
@@ -101,6 +125,9 @@ def learn(
     adjacency: str | None,
     identifier: str | None,
     max_rows: int,
+    delimiter: str | None,
+    names: str | None,
+    encoding: str | None,
     convert_unit: bool,
     yes: bool,
     ledger_path: Path | str | None,
@@ -137,6 +164,7 @@ def learn(
         adjacency=None if adjacency is None else Adjacency(adjacency),
         unit=None if identifier is None and max_rows == 1 else PrivacyUnit(identifier, max_rows),
         ledger=ledger_path,
+        csv=csv_options(delimiter, names, encoding),
         convert_unit=convert_unit,
     )
     if as_json:
@@ -178,7 +206,7 @@ def check(ctx: click.Context, schema_path: Path, table: str | None, as_json: boo
       discreet schema check people.toml --json
       discreet schema check people.toml people.csv
     """
-    from discreet.cli.output import print_json, print_table
+    from discreet.cli.output import plural, print_json, print_table
     from discreet.errors import BadSchema
     from discreet.questions.derived import derived_columns
     from discreet.schema import Schema
@@ -213,7 +241,7 @@ def check(ctx: click.Context, schema_path: Path, table: str | None, as_json: boo
     person = (
         "one row"
         if unit.identifier is None
-        else f"at most {unit.max_rows} rows of a {unit.identifier}, in {unit.groups} groups"
+        else f"at most {plural(unit.max_rows, 'row')} of a {unit.identifier}, in {plural(unit.groups, 'group')}"
     )
     print_table(
         ("column", "kind", "cells", "nulls"),

@@ -91,9 +91,10 @@ class CallReader:
                 raise BadQuestion("EXISTS is not answered.")
             if scope.rows is not None:
                 for each in node.find_all(exp.Column):
-                    self._value(
-                        each, scope
-                    )  # says of a column that is not grouped by that it is not
+                    if each.find_ancestor(exp.AggFunc) is None:
+                        self._value(
+                            each, scope
+                        )  # says of a column that is not grouped by that it is not
             if kind is exp.Rand:
                 raise BadQuestion(
                     "rand() has nothing to do with the data; draw such numbers yourself."

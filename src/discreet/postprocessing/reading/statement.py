@@ -150,6 +150,16 @@ def _is_plain_item(node: Any, spreads: bool) -> bool:
     )
 
 
+def _is_word_all(node: Any) -> bool:
+    """Whether it is the bare word ALL, which is read as a column's name."""
+    return (
+        type(node).__name__ == "Column"
+        and node.name.lower() == "all"
+        and not node.this.args.get("quoted")
+        and not node.args.get("table")
+    )
+
+
 class _Reader(RowSelectReader):
     """Reads one statement."""
 
@@ -158,6 +168,7 @@ class _Reader(RowSelectReader):
         self.depth = 0
 
     def statement(self, tree: Any) -> QueryPlan:
+        self._spell_out_order(tree)
         table = self._table(tree, {}, is_top=True)
         if isinstance(table, Rows):
             raise BadQuestion(ROWS_ARE_NOT_SHOWN)
@@ -169,6 +180,25 @@ class _Reader(RowSelectReader):
         questions = tuple(self.dialect.question(self._select_of(each)) for each in self.pending)
         named = _Named(self.dialect, questions)
         return QueryPlan(questions, named.table(table), self.text, notes=tuple(self.notes))
+
+    def _spell_out_order(self, tree: Any) -> None:
+        """ORDER BY ALL is by every column of SELECT, from left to right; unless a column has that name."""
+        exp = self.exp
+        for select in tree.find_all(exp.Select):
+            order = select.args.get("order")
+            if order is None or len(order.expressions) != 1:
+                continue
+            (only,) = order.expressions
+            named = [folded(each.alias_or_name) for each in select.expressions]
+            if any(each.is_star for each in select.expressions):
+                continue
+            if not _is_word_all(only.this) or "all" in [*named, *map(folded, self.schema.names)]:
+                continue
+            places = []
+            for place in range(1, len(select.expressions) + 1):
+                places.append(only.copy())
+                places[-1].set("this", exp.Literal.number(place))
+            order.set("expressions", places)
 
     def _select_of(self, pending: Pending) -> Any:
         """A question as a plain SELECT."""

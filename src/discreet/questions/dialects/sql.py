@@ -18,6 +18,7 @@ from discreet.questions.dialects.statement import (
     construct,
     distinctly_named,
     level_refusal,
+    names_the_unit,
     number,
     parsed,
 )
@@ -116,6 +117,9 @@ class _Reader(StatementReader):
             raise BadQuestion(f"{kind}(DISTINCT ...) is not supported. {SHAPE}")
         if type(inside) is not exp.Column:
             raise BadQuestion(f"{kind}() takes a plain column, and no {construct(inside)}.")
+        if kind == "count" and names_the_unit(inside, self.schema):
+            # A row without an identifier belongs to nobody, and is not counted: so these are all rows.
+            return Aggregate("count", None, alias or f"count({self.schema.unit.identifier})")
         column = self.column(inside)
         if kind != "count" and self.schema.column(column).kind not in SUMMED_KINDS:
             raise BadQuestion(

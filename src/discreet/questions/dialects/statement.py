@@ -6,6 +6,7 @@ here; what SELECT and WHERE may hold is each dialect's own. Everything unexpecte
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
@@ -64,7 +65,9 @@ def parsed(text: str, *, shape: str) -> Any:
         while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
             tokens.pop()
         if any(token.token_type is TokenType.SEMICOLON for token in tokens):
-            raise BadQuestion("Only one statement is answered at a time; take out the semicolon.")
+            raise BadQuestion(
+                "Only one statement is answered at a time. Ask each as a question of its own, without the semicolon."
+            )
         first = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
         if not tokens or tokens[0].token_type not in first:
             begins = tokens[0].text if tokens else ""
@@ -91,6 +94,9 @@ def parsed(text: str, *, shape: str) -> Any:
 def _dialect() -> Any:
     """Plain SQL, in which names may also stand in backticks, as MySQL, BigQuery and Spark write them."""
     from sqlglot import Dialect, tokens
+
+    # What sqlglot says of spellings that it cannot write is no sentence of ours: keep it off the screen.
+    logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
     class AnyQuotes(Dialect):
         class Tokenizer(tokens.Tokenizer):
@@ -272,12 +278,18 @@ def column_name(node: Any, schema: Schema, tables: tuple[str, ...]) -> str:
     try:
         return schema.column(node.name).name
     except BadInput as error:
-        if not node.this.args.get("quoted"):
+        if not node.this.args.get("quoted") or names_the_unit(node, schema):
             raise BadQuestion(str(error)) from None
         text = node.name.replace("'", "''")
         hint = f"Double quotes are for names; a text stands in single quotes: '{text}'."
         values = {value for column in schema.columns for value in getattr(column, "values", ())}
         raise BadQuestion(hint if node.name in values else f"{error} {hint}") from None
+
+
+def names_the_unit(node: Any, schema: Schema) -> bool:
+    """Whether a column's name is that of the identifier, which says whose a row is and is not declared."""
+    identifier = schema.unit.identifier
+    return identifier is not None and folded(node.name) == folded(identifier)
 
 
 def distinctly_named(aggregates: Iterable[Named], groups: Sequence[Key]) -> tuple[Named, ...]:

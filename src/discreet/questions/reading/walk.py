@@ -127,7 +127,7 @@ class TreeReader:
         if name == "Interval":
             raise BadQuestion(
                 "An INTERVAL is added to a literal date only, as in DATE '2020-01-31' + INTERVAL '1 month'. "
-                "Move it to that side of the comparison."
+                "Move it to that side of the comparison; days are added to a column as a number, d + 7."
             )
         if name == "ToChar" or asked in ("date_format", "format_date"):
             raise BadQuestion(
@@ -137,7 +137,7 @@ class TreeReader:
         if name.endswith("Diff") or asked == "age":
             raise BadQuestion(
                 f"{self.clause} takes no {construct(node)}. Write a difference of years as year(DATE '2023-12-31') - year(d), "
-                "and of days as DATE '2023-12-31' - d."
+                "and of days as DATE '2023-12-31' - d, or d2 - d1 of two columns."
             )
         if name == "Window":
             raise BadQuestion(

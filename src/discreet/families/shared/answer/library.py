@@ -39,7 +39,9 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.places import loaded
 from discreet.queries.registry import merged
+from discreet.questions.spelling import quoted
 from discreet.schema import keeps_every_row
+from discreet.schema.columns.named import CategoryColumn
 
 MOST_KEPT = 64
 """Tables that are kept for further questions."""
@@ -342,13 +344,31 @@ class Library:
 
     def refusal(self, columns: tuple[str, ...], *, also: str = "") -> str:
         """Why a table over `columns` is not there; `also` names classes that would serve as well."""
+        unlisted = [name for name in columns if self._is_unlisted(name)]
+        if unlisted:
+            return self._by_name(columns, unlisted[0])
         needed = Marginals(columns=columns).text if columns else self._row_count()
         text = self.lacks(needed + also)
         if not columns and self.ranges:
             return (
                 f"{text} It counts rows with a value: ask for count({self.ranges[0].columns[0]})."
             )
-        return text + self._left_out(columns)
+        return text + (self._left_out(columns) or self._only_with_values(columns))
+
+    def _is_unlisted(self, name: str) -> bool:
+        """Whether nobody declared a column's values, and the release did not publish any either."""
+        column = self.schema.column(name)
+        return isinstance(column, CategoryColumn) and column.undeclared
+
+    def _by_name(self, columns: tuple[str, ...], name: str) -> str:
+        """The refusal where a column's values are not declared: a table would hold them all as one."""
+        needed = f"keys({quoted(name)})"
+        if len(columns) == 1:
+            return self.lacks(needed)
+        return (
+            f"The release cannot answer this: the values of column {name!r} are not declared. A release counts "
+            f"them alone, if it is made for {needed}; a curator counts them beside other columns."
+        )
 
     def lacks(self, needed: str) -> str:
         """The refusal of a question, by the name of what the release would have needed."""
@@ -356,6 +376,17 @@ class Library:
         return (
             f"The release cannot answer this: it would have needed {needed}, "
             f"and it was made for {offered}."
+        )
+
+    def _only_with_values(self, columns: tuple[str, ...]) -> str:
+        """How to ask ranges over more columns, which count the rows that have a value in each of them."""
+        wider = [each.columns for each in self.ranges if set(columns) < set(each.columns)]
+        if not columns or not wider:
+            return ""
+        more = [name for name in wider[0] if name not in columns]
+        return (
+            f" Its ranges count rows with a value in each of {', '.join(wider[0])}: to count those, add "
+            f"WHERE {' AND '.join(f'{quoted(name)} IS NOT NULL' for name in more)}."
         )
 
     def _left_out(self, columns: tuple[str, ...]) -> str:

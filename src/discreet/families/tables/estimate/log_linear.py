@@ -37,33 +37,46 @@ class LogLinear:
         self.sizes = tuple(sizes)
         self.edges = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
         half = _half(self.sizes)
+        self._middle = int(self.edges[half])
+        """The values of the left half's columns come first, side by side; then those of the right half."""
         self._left, self._right = self._cells(0, half), self._cells(half, len(self.sizes))
-        self.table = np.full((len(self._left), len(self._right)), 1.0)
+        self.table = np.full((prod(self.sizes[:half]), prod(self.sizes[half:])), 1.0)
         self.table /= self.table.size
 
-    def _cells(self, first: int, last: int) -> Floats:
-        """One row a cell of some columns, with a 1 for the value of each column."""
+    def _cells(self, first: int, last: int) -> Floats | None:
+        """One row a cell of some columns, with a 1 for the value of each column.
+
+        None for a single column: its cells are its values, so the matrix would be the identity, and products with
+        it would take as long as all the rest.
+        """
         sizes = self.sizes[first:last]
-        grid = np.indices(sizes).reshape(len(sizes), -1) if sizes else np.zeros((0, 1), dtype=int)
-        found = np.zeros((grid.shape[1], int(self.edges[-1])))
+        if len(sizes) == 1:
+            return None
+        grid = np.indices(sizes).reshape(len(sizes), -1)
+        found = np.zeros((grid.shape[1], int(self.edges[last] - self.edges[first])))
         for column, values in enumerate(grid, start=first):
-            found[np.arange(len(values)), self.edges[column] + values] = 1.0
+            found[np.arange(len(values)), self.edges[column] - self.edges[first] + values] = 1.0
         return found
 
     def _pairs(self, table: Floats) -> Floats:
         """All tables of two columns, side by side."""
-        left, right = self._left, self._right
-        both = left.T @ table @ right
-        inside = (left * table.sum(axis=1)[:, None]).T @ left
-        return np.asarray(both + both.T + inside + (right * table.sum(axis=0)[:, None]).T @ right)
+        left, right, middle = self._left, self._right, self._middle
+        both = table if left is None else left.T @ table
+        both = both if right is None else both @ right
+        found = np.empty((int(self.edges[-1]),) * 2)
+        found[:middle, middle:], found[middle:, :middle] = both, both.T
+        found[:middle, :middle] = _inside(left, table.sum(axis=1))
+        found[middle:, middle:] = _inside(right, table.sum(axis=0))
+        return found
 
     def _exponential(self, terms: Floats) -> tuple[Floats, float]:
         """The table with these terms, and the log of what it was divided by."""
-        left, right = self._left, self._right
-        symmetric = terms + terms.T
-        log = left @ symmetric @ right.T
-        log += np.einsum("ij,jk,ik->i", left, terms, left, optimize=True)[:, None]
-        log += np.einsum("ij,jk,ik->i", right, terms, right, optimize=True)[None, :]
+        left, right, middle = self._left, self._right, self._middle
+        log = terms[:middle, middle:] + terms[middle:, :middle].T
+        log = log if left is None else left @ log
+        log = log if right is None else log @ right.T
+        log += _own_terms(left, terms[:middle, :middle])[:, None]
+        log += _own_terms(right, terms[middle:, middle:])[None, :]
         largest = float(log.max())
         log -= largest
         np.exp(log, out=log)
@@ -154,6 +167,18 @@ class LogLinear:
         cells = order[np.minimum(np.searchsorted(edges, places, side="right"), len(order) - 1)]
         drawn = np.stack(np.unravel_index(cells, self.sizes), axis=1).astype(np.int64)
         return drawn[generator.permutation(rows)]
+
+
+def _inside(cells: Floats | None, shares: Floats) -> Floats:
+    """All tables of two columns of one half, from the shares of its cells."""
+    return np.diag(shares) if cells is None else (cells * shares[:, None]).T @ cells
+
+
+def _own_terms(cells: Floats | None, terms: Floats) -> Floats:
+    """What the terms of one half's columns give each of its cells."""
+    if cells is None:
+        return np.diagonal(terms)
+    return np.asarray(np.einsum("ij,jk,ik->i", cells, terms, cells, optimize=True))
 
 
 def fits_whole_domain(sizes: Sequence[int]) -> bool:
