@@ -157,7 +157,7 @@ class Schema:
 def unknown_column(name: str, names: tuple[str, ...], identifier: str | None = None) -> str:
     """The sentences for a column that the schema does not declare."""
     if identifier is not None and folded(name) == folded(identifier):
-        return f"{identifier!r} says which rows are one person's, so nothing can be grouped by it or compared with it. Ask a curator for count(*) / count(DISTINCT \"{identifier}\"): the mean number of rows of a person."
+        return f'{identifier!r} says which rows are one person\'s, so nothing can be grouped by it or compared with it. Ask a curator for count(*) / count(DISTINCT "{identifier}"): the mean number of rows of a person.'
     return f"There is no column {name!r} in the schema.{did_you_mean(name, names)} It declares {', '.join(map(repr, names[:20]))}{', ...' if len(names) > 20 else ''}."
 
 
