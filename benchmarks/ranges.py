@@ -138,6 +138,29 @@ def without_slopes(source: RangeSource) -> list[RangeSource]:
     return [RangeSource(replace(source.part, estimates={"leaves": leaves}), source.schema)]
 
 
+def spread_truly(source: RangeSource, counts: np.ndarray) -> list[np.ndarray]:
+    """The released nodes of the first level below the root, their rows spread over the cells as they truly are.
+
+    No smoothing of what lies below this level could leave less error: the rest is the noise of its nodes.
+    """
+    if len(source.columns) > 1:
+        return []
+    first = next(layer for layer in source.tree.layers if layer.depth[0])
+    starts = np.arange(0, len(counts), 1 << (source.tree.bits[0] - first.depth[0]))
+    cells = np.arange(len(counts), dtype=np.uint64)[:, np.newaxis]
+    nodes = np.add.reduceat(source.fitted(cells, cells).estimate, starts)
+    truly = np.add.reduceat(counts, starts)
+    inside = np.diff(np.append(starts, len(counts)))
+    even = np.repeat(nodes / inside, inside)
+    return [
+        np.where(
+            np.repeat(truly, inside) > 0,
+            counts * np.repeat(nodes / np.maximum(truly, 1), inside),
+            even,
+        )
+    ]
+
+
 @cache
 def field_of(shape: tuple[int, ...]) -> Field:
     return Field(shape)
@@ -146,7 +169,7 @@ def field_of(shape: tuple[int, ...]) -> Field:
 def errors(sets: Histograms, *, draws: int, slow_draws: int, what: str) -> list[bool]:
     """Mean absolute errors and their ratio to the best baseline, chosen with hindsight."""
     generator = np.random.RandomState(1)
-    ratios, unsloped, shipped = [], [], []
+    ratios, unsloped, shipped, coarse = [], [], [], []
     print(f"\n{what}: mean absolute error of 2,000 random ranges, {draws} draws")
     for name, counts in sets.items():
         field = field_of(counts.shape)
@@ -166,14 +189,21 @@ def errors(sets: Histograms, *, draws: int, slow_draws: int, what: str) -> list[
                         for _ in range(many)
                     ]
                 )
-            both = [
-                [
-                    np.abs(each.fitted(*field.codes).estimate - truth).mean()
-                    for each in (source, *without_slopes(source))
+            both, spread = [], []
+            for source in field.draws(AdaptiveTree(), counts, epsilon, draws):
+                both.append(
+                    [
+                        np.abs(each.fitted(*field.codes).estimate - truth).mean()
+                        for each in (source, *without_slopes(source))
+                    ]
+                )
+                spread += [
+                    np.abs(range_sums(cells, field.first, field.last) - truth).mean()
+                    for cells in spread_truly(source, counts)
                 ]
-                for source in field.draws(AdaptiveTree(), counts, epsilon, draws)
-            ]
             ours, *plain = np.mean(both, axis=0)
+            if spread:
+                coarse.append(np.mean(spread) / ours)
             best, rival = min((error, label) for label, error in found.items() if label[0] != "(")
             ratios.append(ours / best)
             unsloped += [each / best for each in plain]
@@ -189,6 +219,11 @@ def errors(sets: Histograms, *, draws: int, slow_draws: int, what: str) -> list[
         bar(f"{what} error against the best baseline, geometric mean", geometric(ratios), limit),
         bar(f"{what} error against the best baseline, worst", max(ratios), 1.05),
     ]
+    above = float(np.mean(np.array(ratios) > 0.95))
+    bar(f"{what} part of the cells above .95 of the best baseline", above, None)
+    if coarse:
+        name = f"{what} error if rows inside the first level's nodes were known, of ours"
+        bar(name, geometric(coarse), None)
     if unsloped:
         bar(f"{what} error without slopes, geometric mean", geometric(unsloped), None)
     if shipped:

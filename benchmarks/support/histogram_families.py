@@ -95,5 +95,8 @@ def generated(many: int, seed: int) -> dict[str, np.ndarray]:
         rows = int(np.exp(generator.uniform(np.log(FEWEST_ROWS), np.log(MOST_ROWS))))
         weights = family((np.arange(cells) + 0.5) / cells, generator)
         counts = generator.multinomial(rows, weights / weights.sum())
-        found[f"{family.__name__} 2^{cells.bit_length() - 1} n {rows:.0e}"] = counts
+        name = f"{family.__name__} 2^{cells.bit_length() - 1} n {rows:.0e}"
+        while name in found:  # two of one family, as large and with about as many rows
+            name += "'"
+        found[name] = counts
     return found
