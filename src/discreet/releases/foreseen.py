@@ -24,7 +24,7 @@ from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import Prepared, Verbs
 from discreet.families.tables.answer.agreement import can_be_agreed
 from discreet.families.tables.release.whole_answers import are_boolean
-from discreet.queries.measurable import CountQuery
+from discreet.queries.measurable import CountQuery, counted_for
 from discreet.releases.preparing import Prospect
 from discreet.releases.together import finished
 from discreet.schema import Column, Schema
@@ -95,7 +95,7 @@ class _Invented:
         assert isinstance(part, MeasuredAtOnce)
         found = []
         for query, cost, law in zip(_queries(part), part.costs(), part.laws, strict=True):
-            exact = query.evaluate(self._table(query.columns))
+            exact = query.evaluate(*map(self._table, counted_for(query)))
             drawn = exact + drawn_like(law, len(exact), self._public)
             found.append(Measurement(query, law, query.sensitivity(self._schema), cost, drawn))
         return found

@@ -57,6 +57,7 @@ from discreet.families.tables.release.residual import (
     PreparedResiduals,
     ResidualMarginals,
     refused_sets,
+    schema_to_measure,
     tables_of_noise,
 )
 from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
@@ -65,6 +66,7 @@ from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.exact import at_part_of_risk
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
+from discreet.schema.completed import completed_names
 
 AUDIT, LAPLACE_AUDIT = Fraction(3, 100), Fraction(8, 100)
 """The share of the budget for the model's own error. Laplace noise falls with the share, Gaussian noise with its root alone:
@@ -87,7 +89,7 @@ class AdaptiveMarginals:
     """One-way tables, the pairs that stand out, and a model for the rest."""
 
     even: bool = False
-    """Whether columns may leave rows out; these rows then count evenly in all cells."""
+    """Whether rows that a column leaves out count evenly in all of its cells."""
     kind: ClassVar[str] = "model"
 
     @property
@@ -99,7 +101,8 @@ class AdaptiveMarginals:
         refused = refused_sets(sets, schema, even=self.even)
         if refused is not None:
             return refused
-        wide = [columns for columns in sets if len(varied(columns, schema)) > 1]
+        complete = schema_to_measure(sets, schema, even=self.even)
+        wide = [columns for columns in sets if len(varied(columns, complete)) > 1]
         if not wide:
             return "a model of pairs needs tables of two columns or more."
         return None
@@ -141,6 +144,11 @@ class PreparedAdaptive(PreparedClass):
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
         return self.closed.sets
+
+    @property
+    def complete(self) -> Schema:
+        """The schema, in which columns that leave rows out have one more cell."""
+        return self.closed.complete
 
     def drowning(self) -> float | None:
         """The total variation that noise on everything would have, if the schema tells of how many people."""
@@ -207,7 +215,7 @@ class PreparedAdaptive(PreparedClass):
         asked = {name for each in self.sets for name in each}
         sets = [(name,) for name in self.schema.names if name in asked]
         share = self.share.times(one_way_share(self.drowning()))
-        tables = tables_of_noise(self.one_way_requests(sets, share), self.schema)
+        tables = tables_of_noise(self.one_way_requests(sets, share), self.complete)
         found = {}
         for (name,) in sets:
             error = MEAN_ABSOLUTE_NORMAL * math.sqrt(tables.cell_variance((name,)))
@@ -222,10 +230,11 @@ class PreparedAdaptive(PreparedClass):
         weights: Sequence[Fraction] | None = None,
     ) -> list[Request]:
         """The tables of single columns, by their residuals."""
-        residuals = [self.residual(each.columns) for each in needed_residuals(sets, self.schema)]
+        schema = self.complete
+        residuals = [self.residual(each.columns) for each in needed_residuals(sets, schema)]
         accounting = self.accounting
         parts = residual_shares(
-            sets, residuals, self.schema, share=share, accounting=accounting, weights=weights
+            sets, residuals, schema, share=share, accounting=accounting, weights=weights
         )
         return [
             Request(query, self.mechanism(part))
@@ -236,9 +245,10 @@ class PreparedAdaptive(PreparedClass):
         self, columns: tuple[str, ...], bins: tuple[Bins | None, ...] | None = None
     ) -> Residual | BinnedTable:
         """What is measured to know a residual: Laplace noise costs less on cells, Gaussian noise on the residual."""
+        more = completed_names(self.complete, columns)
         if self.accounting is Accounting.BASIC and columns:
-            return BinnedTable(columns, bins)
-        return Residual(columns, bins)
+            return BinnedTable(columns, bins, more)
+        return Residual(columns, bins, more)
 
     def comparable(self, rows: int) -> float:
         """The noise, in rows on every cell, that would be as bad as the model: total variation, averaged over tables."""

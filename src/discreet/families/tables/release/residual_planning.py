@@ -24,6 +24,7 @@ from discreet.families.tables.queries.residuals import BinnedTable, Residual, su
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.schema import Schema
+from discreet.schema.completed import completed_names
 
 FINEST = 1 << 14
 """Weights are whole numbers up to this, so that noise scales stay short rationals."""
@@ -36,13 +37,13 @@ def needed_residuals(sets: Sequence[Columns], schema: Schema) -> list[Residual]:
     """One for each set of columns that matters to some table, the smallest first.
 
     Where the number of rows is public it is not measured, and a column of a single cell has no
-    residual.
+    residual. Columns that leave rows out are completed in the schema, or count no such row.
     """
     order = {column.name: place for place, column in enumerate(schema.columns)}
     wanted = {each for columns in sets for each in subsets(columns)}
     found = sorted(wanted, key=lambda each: (len(each), [order[name] for name in each]))
     return [
-        Residual(each)
+        Residual(each, completed=completed_names(schema, each))
         for each in found
         if not (schema.rows_are_public and not each)
         and all(schema.column(name).cells > 1 for name in each)
