@@ -58,17 +58,6 @@ def test_what_is_left_out_is_said_and_can_be_had_by_name():
     assert two.sets(WIDE)[0] == PAIR
 
 
-def test_columns_that_send_a_class_to_noise_on_every_table_are_named_with_the_way_out():
-    closed = Schema.loads(
-        TEXT.format(top=9).replace('"c"]', '"c"]\nother = false\nnulls = "exclude"')
-    )
-    (row,) = plan(closed, workload="marginals(2)", budget=Budget(epsilon=1)).classes
-    assert row.algorithm == "direct"
-    assert "leave rows out (carrier)" in row.error.note and "automatic-even" in row.error.note
-    (row,) = plan(closed, workload="marginals(carrier, day)", budget=Budget(epsilon=1)).classes
-    assert "automatic-even" not in row.error.note, "one table has no noise to share"
-
-
 def test_columns_with_about_as_many_cells_as_people_are_named():
     few = Schema.loads(TEXT.format(top=999).replace('"trips"', '"trips"\npeople = 3000'))
     (row,) = plan(few, workload="marginals(2)", budget=Budget(epsilon=1)).classes
