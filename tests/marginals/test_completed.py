@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -12,10 +13,15 @@ from discreet import Budget, Schema, open_release, plan, release_to_file
 from discreet.answering import ReleaseReader
 from discreet.artifacts.files import read_release
 from discreet.families.tables.answer.evidence import COUNTED_APART, WITHOUT_A_CELL
+from discreet.families.tables.answer.linear_tables import LinearTable
+from discreet.families.tables.estimate.consistent import ConsistentTables
+from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.queries.completing import completed_table, tables_for
 from discreet.families.tables.queries.residuals import BinnedTable, ModelDistance, Residual
+from discreet.families.tables.release.residual import PreparedResiduals
 from discreet.privacy.adjacency import Adjacency, sensitivity_of_disjoint_counts
 from discreet.queries.measurable import counted_for
+from discreet.releases.preparing import prepare
 from discreet.releases.verifying import verify
 from discreet.schema.completed import completed, completed_names, declared_schema
 from tests.no_noise import without_noise
@@ -227,6 +233,31 @@ def test_with_noise_intervals_hold_answers_agree_and_the_file_is_verified(tmp_pa
     if algorithm == "residuals":
         inside = asked(reader, ("a", "c")).estimate.reshape(4, 3).sum(axis=0)
         assert (inside <= asked(reader, ("c",)).estimate).all(), "the rest has no cell in a"
+
+
+def test_a_weighted_sum_of_declared_cells_has_the_noise_of_just_these():
+    """Each draw moves the sum by its coefficient: seen by moving the measured numbers one by one."""
+    schema = Schema.loads(SMALL.format(adjacency="add-remove"))
+    (prepared,) = prepare(
+        schema, budget=Budget(epsilon=1, delta="1e-6"), workload=["marginals(a, b; b, c)"],
+        algorithms={"marginals(a, b; b, c)": "residuals"},
+    ).parts  # fmt: skip
+    assert isinstance(prepared, PreparedResiduals)
+    silent = prepared.tables()
+    weights = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]])
+
+    def table(measured):
+        return LinearTable(("a", "b"), ConsistentTables(ResidualTables(prepared.complete, measured), ()))  # fmt: skip
+
+    drawn = {key[1][0]: row for key, _, row in table(silent.measured).draws(weights)}
+    assert table(silent.measured).counts.shape == weights.shape == schema.sizes(("a", "b"))
+    for place, each in enumerate(silent.measured):
+        for number in range(len(each.values)):
+            moved = list(silent.measured)
+            moved[place] = replace(each, values=np.eye(len(each.values), dtype=np.int64)[number])
+            told = float((table(moved).counts * weights).sum())
+            own = drawn.get(each.query.columns)
+            assert told == pytest.approx(0.0 if own is None else own[number])
 
 
 def test_synthetic_rows_are_left_out_as_often_as_rows_are(tmp_path):
