@@ -122,7 +122,12 @@ def test_a_completed_table_has_every_row_in_one_cell_and_is_counted_from_smaller
 def test_a_completed_schema_answers_no_condition_with_the_cell_that_it_adds():
     schema = schema_of()
     complete = completed(schema, ["a", "c"])
-    assert complete.sizes(schema.names) == (5, 5, 3, 3) and schema.sizes(schema.names) == (4, 5, 3, 3)
+    assert complete.sizes(schema.names) == (5, 5, 3, 3) and schema.sizes(schema.names) == (
+        4,
+        5,
+        3,
+        3,
+    )
     assert completed(complete, ["a"]) is complete and declared_schema(complete) is schema
     column = complete.column("a")
     for operator, literal in [("!=", "x"), ("not in", ["x"]), ("is null", None), ("is not null", None)]:  # fmt: skip
@@ -160,7 +165,10 @@ def test_the_sensitivity_of_a_completed_query_is_the_largest_move_of_any_pair_of
     def counted(row):
         codes = {name: [schema.column(name).code_of(value)] for name, value in zip(own, row, strict=True)}  # fmt: skip
         return query.evaluate(
-            *(truth_of(schema, codes, each) if each else np.array([1]) for each in counted_for(query))
+            *(
+                truth_of(schema, codes, each) if each else np.array([1])
+                for each in counted_for(query)
+            )
         )
 
     moves = [counted(row) for row in product(*(values[name] for name in own))]

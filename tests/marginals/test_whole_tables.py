@@ -31,7 +31,8 @@ WORKLOAD = "marginals(2)"
 ALGORITHMS = ("direct", "all-cells", "fourier")
 POLICIES = list(product(("cell", "exclude"), ("add-remove", "change-one")))
 OTHERS = [(a, "cell") for a in ("residuals", "adaptive", "automatic")] + [
-    (a, "exclude") for a in ("residuals", "residuals-even", "adaptive", "adaptive-even", "automatic")
+    (a, "exclude")
+    for a in ("residuals", "residuals-even", "adaptive", "adaptive-even", "automatic")
 ]
 """Other releases of the same tables, and what may become of nulls there."""
 

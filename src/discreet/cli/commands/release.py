@@ -128,9 +128,7 @@ def command(
                 "signed_by": signed_by,
                 "warnings": guidance(made.budget, people=schema.people),
                 "remarks": [
-                    each
-                    for part in made.parts
-                    for each in remarks(part.query_class, schema)
+                    each for part in made.parts for each in remarks(part.query_class, schema)
                 ],
                 "left_out": [
                     text for part in made.parts if (text := left_out_note(part.query_class, schema))

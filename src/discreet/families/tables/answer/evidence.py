@@ -33,7 +33,9 @@ WITHOUT_A_CELL = "rows without a cell"
 COMPLETE_ROWS = "left out of every table"
 """What a part says of them where its tables are sums of one whole table."""
 SPREAD_EVENLY = "spread evenly"
-COUNTED_APART = "counted in one more cell of each column that leaves rows out, which no answer shows"
+COUNTED_APART = (
+    "counted in one more cell of each column that leaves rows out, which no answer shows"
+)
 FROM_WHOLE_TABLE = "read from the whole table"
 """What a part says of itself where its questions and synthetic rows read whole counts. Older files do not say it:
 their claims are about the measured cells, so these are what is read."""
