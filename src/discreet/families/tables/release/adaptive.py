@@ -60,7 +60,11 @@ from discreet.families.tables.release.residual import (
     schema_to_measure,
     tables_of_noise,
 )
-from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
+from discreet.families.tables.release.residual_planning import (
+    needed_residuals,
+    residual_shares,
+    weighing_cells,
+)
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.exact import at_part_of_risk
@@ -119,7 +123,7 @@ class AdaptiveMarginals:
         direct = DirectMarginals()
         if accounting is Accounting.BASIC and direct.refusal(query_class, schema) is None:
             on_cells = direct.prepare(query_class, schema, share=share, accounting=accounting)
-            on_everything = on_cells if on_cells.expected() < closed.expected() else closed
+            on_everything = on_cells if on_cells.weighed() < closed.weighed() else closed
         return PreparedAdaptive.of(
             self,
             query_class,
@@ -154,8 +158,8 @@ class PreparedAdaptive(PreparedClass):
         """The total variation that noise on everything would have, if the schema tells of how many people."""
         if self.schema.people is None:
             return None
-        cells = sum(prod(self.schema.column(n).cells for n in each) for each in self.sets)
-        return self.on_everything.expected() * cells / len(self.sets) / 2 / self.schema.people
+        cells = sum(weighing_cells(size, self.schema) for size in self._sizes)
+        return self.on_everything.weighed() * cells / len(self.sets) / 2 / self.schema.people
 
     def costs(self) -> tuple[Cost, ...]:
         if self.accounting is Accounting.BASIC:
@@ -195,7 +199,7 @@ class PreparedAdaptive(PreparedClass):
 
     def _variations(self, people: int) -> list[float]:
         """The total variation that is foreseen for each table."""
-        noise, columns = self.on_everything.expected(), self._of_columns(people)
+        noise, columns = self.on_everything.weighed(), self._of_columns(people)
         overhead = self._overhead
         return [
             model_variation(size, noise, people, sum(columns[name] for name in each), overhead)
@@ -253,7 +257,7 @@ class PreparedAdaptive(PreparedClass):
     def comparable(self, rows: int) -> float:
         """The noise, in rows on every cell, that would be as bad as the model: total variation, averaged over tables."""
         people = self.schema.people
-        noise = self.on_everything.expected()
+        noise = self.on_everything.weighed()
         if people is None:
             return noise
         sizes = Counter(self._sizes)

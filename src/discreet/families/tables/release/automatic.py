@@ -62,14 +62,14 @@ class AutomaticMarginals:
         best: PreparedMarginals | PreparedResiduals = direct
         if residual.refusal(query_class, schema) is None:
             other = residual.prepare(query_class, schema, share=share, accounting=accounting)
-            best = direct if direct.expected() <= other.expected() else other
+            best = direct if direct.weighed() <= other.weighed() else other
         if schema.people is None or adaptive.refusal(query_class, schema) is not None:
             return best
         planned = adaptive.prepare(query_class, schema, share=share, accounting=accounting)
         if _variation(best, schema.people) >= DROWNED:
             return planned
         gain = LEAST_GAIN if accounting is Accounting.BASIC else 1.0
-        return best if best.expected() <= gain * planned.comparable(schema.people) else planned
+        return best if best.weighed() <= gain * planned.comparable(schema.people) else planned
 
 
 def _variation(prepared: PreparedMarginals | PreparedResiduals, people: int) -> float:

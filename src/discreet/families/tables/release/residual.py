@@ -49,7 +49,11 @@ from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import MOST_CELLS, MOST_COLUMNS
 from discreet.families.tables.release.direct import MOST_SETS
-from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
+from discreet.families.tables.release.residual_planning import (
+    needed_residuals,
+    residual_shares,
+    weighing_cells,
+)
 from discreet.families.tables.release.whole_answers import (
     agreeing_facts,
     are_few_booleans,
@@ -178,9 +182,18 @@ class PreparedResiduals(MeasuredAtOnce):
         return self.kept["expected"]
 
     def _expected(self) -> float:
-        sizes = [prod(self.schema.sizes(columns)) for columns in self.sets]
-        errors = zip(self.errors_of_tables(), sizes, strict=True)
-        return sum(error * size for error, size in errors) / sum(sizes)
+        return self._mean([prod(self.schema.sizes(columns)) for columns in self.sets])
+
+    def weighed(self) -> float:
+        """The same, as it is compared with other releases: no table weighs more than people do."""
+        if "weighed" not in self.kept:
+            cells = [prod(self.schema.sizes(columns)) for columns in self.sets]
+            self.kept["weighed"] = self._mean([weighing_cells(each, self.schema) for each in cells])
+        return self.kept["weighed"]
+
+    def _mean(self, cells: Sequence[int]) -> float:
+        errors = zip(self.errors_of_tables(), cells, strict=True)
+        return sum(error * size for error, size in errors) / sum(cells)
 
     def errors_of_tables(self) -> list[float]:
         """Mean absolute error of a cell of each table."""

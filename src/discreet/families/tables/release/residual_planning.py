@@ -9,6 +9,8 @@ epsilon_B to the cube root of c_B l1^2. (Xiao, He, Zhang, Kifer 2023, in closed 
 form is the same argument.) What users feel is the mean absolute error, so tables are reweighted by
 the inverse of their cells' standard deviation, a few times: each step lowers the sum of deviations.
 
+A table of more cells than people weighs as much as one of so many cells: it holds no more rows, so it has no more to lose.
+
 Everything here is decided by the schema and the workload.
 """
 
@@ -31,6 +33,11 @@ FINEST = 1 << 14
 REWEIGHTINGS = 12
 
 Columns = tuple[str, ...]
+
+
+def weighing_cells(cells: int, schema: Schema) -> int:
+    """As how many cells a table counts where tables are weighed against one another."""
+    return cells if schema.people is None else min(cells, schema.people)
 
 
 def needed_residuals(sets: Sequence[Columns], schema: Schema) -> list[Residual]:
@@ -71,6 +78,9 @@ def residual_shares(
     tables = [_summed_variances(columns, places, schema) for columns in sets]
     cells = [prod(schema.column(name).cells for name in columns) for columns in sets]
     matters = [1.0] * len(sets) if weights is None else [float(each) for each in weights]
+    matters = [
+        own * weighing_cells(many, schema) / many for own, many in zip(matters, cells, strict=True)
+    ]
     importance = matters
     wanted = [1.0] * len(residuals)
     for _ in range(REWEIGHTINGS):
