@@ -99,3 +99,25 @@ def test_predicates_over_too_many_cells_are_refused_for_those():
     with pytest.raises(BadInput, match=r"minute, metres, carrier have .* combinations") as told:
         prepare(WIDE, budget=Budget(epsilon=1), workload=asked)
     assert "linear" not in str(told.value) and "at most 4,194,304" in str(told.value)
+
+
+def test_a_table_of_more_cells_than_people_weighs_no_more_than_people_do():
+    """Public facts decide: the schema's people, and nothing where it says none, or more than any table has cells."""
+    shared = {}
+    for people in (None, 3000, 10**9):
+        said = "" if people is None else f"\npeople = {people}"
+        schema = Schema.loads(TEXT.format(top=999).replace('"trips"', f'"trips"{said}'))
+        for algorithm in ("direct", "residuals"):
+            (part,) = prepare(
+                schema, budget=Budget(epsilon=1), workload="marginals(2)",
+                algorithms={"marginals(2)": algorithm},
+            ).parts  # fmt: skip
+            found = {each.query.columns: each.mechanism.cost() for each in part.requests}
+            shared[people, algorithm] = found
+            assert sum(cost.epsilon for cost in found.values()) == 1
+    for algorithm in ("direct", "residuals"):
+        assert shared[None, algorithm] == shared[10**9, algorithm]
+        few, many = (shared[each, algorithm] for each in (3000, 10**9))
+        assert few[PAIR].epsilon < many[PAIR].epsilon
+        small = ("carrier", "day")
+        assert few[small].epsilon > 2 * many[small].epsilon
