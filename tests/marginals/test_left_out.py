@@ -58,17 +58,6 @@ def test_what_is_left_out_is_said_and_can_be_had_by_name():
     assert two.sets(WIDE)[0] == PAIR
 
 
-def test_columns_that_send_a_class_to_noise_on_every_table_are_named_with_the_way_out():
-    closed = Schema.loads(
-        TEXT.format(top=9).replace('"c"]', '"c"]\nother = false\nnulls = "exclude"')
-    )
-    (row,) = plan(closed, workload="marginals(2)", budget=Budget(epsilon=1)).classes
-    assert row.algorithm == "direct"
-    assert "leave rows out (carrier)" in row.error.note and "automatic-even" in row.error.note
-    (row,) = plan(closed, workload="marginals(carrier, day)", budget=Budget(epsilon=1)).classes
-    assert "automatic-even" not in row.error.note, "one table has no noise to share"
-
-
 def test_columns_with_about_as_many_cells_as_people_are_named():
     few = Schema.loads(TEXT.format(top=999).replace('"trips"', '"trips"\npeople = 3000'))
     (row,) = plan(few, workload="marginals(2)", budget=Budget(epsilon=1)).classes
@@ -110,3 +99,25 @@ def test_predicates_over_too_many_cells_are_refused_for_those():
     with pytest.raises(BadInput, match=r"minute, metres, carrier have .* combinations") as told:
         prepare(WIDE, budget=Budget(epsilon=1), workload=asked)
     assert "linear" not in str(told.value) and "at most 4,194,304" in str(told.value)
+
+
+def test_a_table_of_more_cells_than_people_weighs_no_more_than_people_do():
+    """Public facts decide: the schema's people, and nothing where it says none, or more than any table has cells."""
+    shared = {}
+    for people in (None, 3000, 10**9):
+        said = "" if people is None else f"\npeople = {people}"
+        schema = Schema.loads(TEXT.format(top=999).replace('"trips"', f'"trips"{said}'))
+        for algorithm in ("direct", "residuals"):
+            (part,) = prepare(
+                schema, budget=Budget(epsilon=1), workload="marginals(2)",
+                algorithms={"marginals(2)": algorithm},
+            ).parts  # fmt: skip
+            found = {each.query.columns: each.mechanism.cost() for each in part.requests}
+            shared[people, algorithm] = found
+            assert sum(cost.epsilon for cost in found.values()) == 1
+    for algorithm in ("direct", "residuals"):
+        assert shared[None, algorithm] == shared[10**9, algorithm]
+        few, many = (shared[each, algorithm] for each in (3000, 10**9))
+        assert few[PAIR].epsilon < many[PAIR].epsilon
+        small = ("carrier", "day")
+        assert few[small].epsilon > 2 * many[small].epsilon

@@ -35,7 +35,7 @@ class CheckedEngine:
 
     def marginals(self, column_sets: Sequence[tuple[str, ...]]) -> list[Counts]:
         """One table of counts for each set of columns."""
-        shapes = [self._shape(names) for names in column_sets]
+        shapes = [self._schema.sizes(names) for names in column_sets]
         found = self._engine.marginals(column_sets)
         _expect(len(found) == len(shapes))
         return [_counts(each, shape) for each, shape in zip(found, shapes, strict=True)]
@@ -77,9 +77,6 @@ class CheckedEngine:
         found = self._engine.row_count()
         _expect(type(found) is int and found >= 0)
         return found
-
-    def _shape(self, names: tuple[str, ...]) -> tuple[int, ...]:
-        return tuple(self._schema.column(name).cells for name in names)
 
 
 def _counts(found: Counts, shape: tuple[int, ...]) -> Counts:

@@ -52,6 +52,7 @@ from discreet.queries.measurable import (
     PresentCount,
     Query,
     TallyQuery,
+    counted_for,
 )
 from discreet.queries.scores import Score
 from discreet.queries.tallies import Key, Tally, WeightedCounts, keys_touched
@@ -407,18 +408,15 @@ class Grant:
         """Exact answers: never returned by a verb, only handed to the noise."""
         self._begin_reading()
         marginals: dict[tuple[str, ...], Counts] = {}
-        columns = {query.columns: None for query in queries if isinstance(query, CountQuery)}
+        counted = [query for query in queries if isinstance(query, CountQuery)]
+        columns = dict.fromkeys(own for query in counted for own in counted_for(query))
         if () in columns:  # the marginal over no column is the number of rows
             del columns[()]
             marginals[()] = np.array([self._engine.row_count()], dtype=np.int64)
         if columns:
             marginals |= zip(columns, self._engine.marginals(list(columns)), strict=True)
-        wanted = {
-            request: None
-            for query in queries
-            if isinstance(query, ClampedSum | PresentCount)
-            for request in _sums_for(query, self._schema)
-        }
+        summed = [query for query in queries if isinstance(query, ClampedSum | PresentCount)]
+        wanted = dict.fromkeys(each for query in summed for each in _sums_for(query, self._schema))
         totals = dict(zip(wanted, self._engine.sums(list(wanted)), strict=True)) if wanted else {}
         grouped = [query for query in queries if isinstance(query, TallyQuery)]
         tallies = list({tally: None for query in grouped for tally in query.tallies(self._schema)})
@@ -426,7 +424,7 @@ class Grant:
         answers: list[Counts] = []
         for query in queries:
             if isinstance(query, CountQuery):
-                answers.append(query.evaluate(marginals[query.columns]))
+                answers.append(query.evaluate(*(marginals[own] for own in counted_for(query))))
                 continue
             if isinstance(query, TallyQuery):
                 found = [tallied[tally] for tally in query.tallies(self._schema)]

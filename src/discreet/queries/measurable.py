@@ -59,6 +59,11 @@ class CountQuery(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
+def counted_for(query: CountQuery) -> tuple[tuple[str, ...], ...]:
+    """The marginals that `evaluate` takes: that over the query's columns, unless it names others behind it."""
+    return tuple(getattr(query, "counted", (query.columns,)))
+
+
 @dataclass(frozen=True, slots=True)
 class Marginal:
     """Count rows per combination of cells of `columns`. A row lies in at most one cell."""

@@ -37,6 +37,7 @@ from discreet.questions.keys import ComputedKey, Key, key_name
 from discreet.questions.question import Question
 from discreet.schema import Column, OrderedColumn, Schema
 from discreet.schema.columns.values import day_of
+from discreet.schema.completed import declared_schema
 
 MOST_CELLS = 1 << 16
 """Cells of a column that others are derived from."""
@@ -55,10 +56,14 @@ class Derived:
     expression: Expression
     cells: npt.NDArray[np.int64]
 
+    def wanted(self, source: Rows) -> npt.NDArray[np.int64]:
+        """The cells of `column` for cells of `source`. A row without a cell there (see `schema.completed`) leaves it open."""
+        return np.append(self.cells, ANY)[source.astype(np.int64)]
+
 
 def derived_columns(schema: Schema) -> tuple[Derived, ...]:
     """The declarations, those that others rest on first; `BadSchema` says what is wrong with one."""
-    return _derived(schema) if schema.derived else ()
+    return _derived(declared_schema(schema)) if schema.derived else ()
 
 
 @lru_cache(maxsize=16)
@@ -256,7 +261,7 @@ def computed(
         beside = declared.null_cell if declared.null_cell is not None else declared.other_cell
         drawn = columns.get(each.column)
         open_cells = np.full(len(codes), beside or 0) if drawn is None else drawn
-        cells = each.cells[columns[each.source].astype(np.int64)]
+        cells = each.wanted(columns[each.source])
         columns[each.column] = np.where(cells == ANY, open_cells.astype(np.int64), cells)
         done.append(each.column)
     if not done:

@@ -22,7 +22,7 @@ from discreet.artifacts.release import ErrorClaim
 from discreet.families.shared.estimate.public_random import drawn_like, generator
 from discreet.families.shared.release.measured import MeasuredAtOnce
 from discreet.families.shared.release.protocol import Prepared, Verbs
-from discreet.queries.measurable import CountQuery
+from discreet.queries.measurable import CountQuery, counted_for
 from discreet.queries.places import loaded
 from discreet.queries.registry import merged
 from discreet.releases.preparing import Prospect
@@ -96,7 +96,7 @@ class _Invented:
         assert isinstance(part, MeasuredAtOnce)
         found = []
         for query, cost, law in zip(_queries(part), part.costs(), part.laws, strict=True):
-            exact = query.evaluate(self._table(query.columns))
+            exact = query.evaluate(*map(self._table, counted_for(query)))
             drawn = exact + drawn_like(law, len(exact), self._public)
             found.append(Measurement(query, law, query.sensitivity(self._schema), cost, drawn))
         return found

@@ -6,7 +6,7 @@ from math import prod
 
 from discreet.families.tables.queries.marginals import MOST_OF_ALL, Marginals
 from discreet.queries.classes import QueryClass
-from discreet.schema import Schema, keeps_every_row
+from discreet.schema import Schema
 
 PEOPLE_A_CELL = 4
 """A column whose cells hold fewer people on average makes tables of mostly empty cells."""
@@ -30,31 +30,10 @@ def left_out_note(query_class: QueryClass, schema: Schema) -> str:
     )
 
 
-def remarks(query_class: QueryClass, algorithm: str, schema: Schema) -> list[str]:
-    """All that is said of a class that was, or would be, released by this algorithm."""
-    found = [
-        left_out_note(query_class, schema),
-        _table_by_table(query_class, algorithm, schema),
-        _too_fine(query_class, schema),
-    ]
+def remarks(query_class: QueryClass, schema: Schema) -> list[str]:
+    """All that is said of a class that was, or would be, released."""
+    found = [left_out_note(query_class, schema), _too_fine(query_class, schema)]
     return [each for each in found if each]
-
-
-def _table_by_table(query_class: QueryClass, algorithm: str, schema: Schema) -> str:
-    """A sentence about columns without which tables would share their noise; nothing where there are none."""
-    if not isinstance(query_class, Marginals) or algorithm != "direct":
-        return ""
-    sets = query_class.sets(schema)
-    names = dict.fromkeys(name for each in sets for name in each)
-    losing = [name for name in names if not keeps_every_row(schema.column(name))]
-    if len(sets) < 2 or not losing:
-        return ""
-    more = f" and {len(losing) - NAMED:,} more" if len(losing) > NAMED else ""
-    return (
-        f"{query_class.text} is released table by table, which has more noise, because some columns may leave rows out "
-        f'({", ".join(losing[:NAMED])}{more}). Take other = false and nulls = "exclude" out of the schema; or, if hardly a row '
-        f"is left out, name the algorithm automatic-even."
-    )
 
 
 def _too_fine(query_class: QueryClass, schema: Schema) -> str:

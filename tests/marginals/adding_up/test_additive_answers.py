@@ -16,6 +16,7 @@ from discreet.schema import Schema
 from tests.marginals.adding_up.random_tables import (
     FEW,
     OF_ANY,
+    counts_fewer,
     drawn,
     released,
     sums,
@@ -39,8 +40,9 @@ def test_additive_answers_add_up_for_columns_of_any_kind(table):
             assert "leave out different rows" in str(refusal)
             assert any(part.algorithm == "direct" for part in found.parts)
             continue
-        assert np.allclose(alone.setdefault(one, told), told, rtol=0, atol=1e-6)
-    totals = [float(each.sum()) for each in alone.values()]
+        if not counts_fewer(found, table[0], other):
+            assert np.allclose(alone.setdefault(one, told), told, rtol=0, atol=1e-6)
+    totals = [float(each.sum()) for name, each in alone.items() if not counts_fewer(found, table[0], name)]  # fmt: skip
     assert not totals or np.ptp(totals) < 1e-6
 
 

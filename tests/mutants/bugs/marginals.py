@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 RESIDUALS = "tests/marginals/test_residuals.py"
 MODELS = "tests/marginals/test_models.py"
 FOURIER = "tests/marginals/test_fourier.py"
+COMPLETED = "tests/marginals/test_completed.py"
 
 MARGINALS = (
     Mutant(
@@ -271,5 +272,41 @@ MARGINALS = (
             "tests/marginals/test_usual_errors.py::"
             "test_sums_over_cells_reach_no_further_than_the_bound_that_is_proved",
         ),
+    ),
+    Mutant(
+        name="a-row-without-a-cell-counts-in-two-cells",
+        trap=2,
+        file="src/discreet/families/tables/queries/completing.py",
+        old="    outside = every_row - inside.sum(axis=axis, dtype=np.int64)\n",
+        new="    outside = every_row\n",
+        tests=(
+            f"{COMPLETED}::test_the_sensitivity_of_a_completed_query_is_the_largest_move_of_any_pair_of_neighbours",
+        ),
+    ),
+    Mutant(
+        name="the-cell-for-rows-without-one-is-not-in-the-sensitivity",
+        trap=2,
+        file="src/discreet/families/tables/queries/residuals.py",
+        old="cells = all_cells(column) if name in self.completed else column.cells",
+        new="cells = column.cells",
+        tests=(
+            f"{COMPLETED}::test_the_sensitivity_of_a_completed_query_is_the_largest_move_of_any_pair_of_neighbours",
+        ),
+    ),
+    Mutant(
+        name="answers-count-rows-without-a-cell-in-the-last-one",
+        trap=42,
+        file="src/discreet/families/tables/estimate/consistent.py",
+        old="        found[self.declared_cells(columns)] = weights\n",
+        new="        found[tuple(slice(size - own, size) for size, own in zip(shape, weights.shape, strict=True))] = weights\n",
+        tests=(f"{COMPLETED}::test_a_weighted_sum_of_declared_cells_has_the_noise_of_just_these",),
+    ),
+    Mutant(
+        name="a-stored-query-forgets-which-columns-are-completed",
+        trap=41,
+        file="src/discreet/families/tables/queries/residuals.py",
+        old='        more = {"completed": list(self.completed)} if self.completed else {}\n',
+        new="        more: dict[str, Any] = {}\n",
+        tests=(f"{COMPLETED}::test_completed_queries_are_stored_and_others_as_before",),
     ),
 )

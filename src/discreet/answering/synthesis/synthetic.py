@@ -29,7 +29,8 @@ from discreet.families.shared.estimate.public_random import generator
 from discreet.queries.places import loaded
 from discreet.queries.registry import families
 from discreet.questions.derived import computed
-from discreet.schema import Column, IntegerColumn, Schema
+from discreet.schema import Column, IntegerColumn, Schema, keeps_every_row
+from discreet.schema.completed import CompletedColumn, completed_names
 
 MOST_ROWS = 1_000_000_000
 PLACES = 1 << 10
@@ -48,7 +49,7 @@ class SyntheticTable:
     schema: Schema
     names: tuple[str, ...]
     codes: Codes
-    """One row a row, one column a column."""
+    """One row a row, one column a column. The number after a column's last cell: no cell of it."""
     places: npt.NDArray[np.int16]
     """Where inside its cell each value lies, of `PLACES`."""
     notes: tuple[str, ...] = ()
@@ -217,6 +218,12 @@ def _notes(
         found.append(
             f"In {names} the number of nulls is the number of all rows minus the number of values, as the release estimates them."
         )
+    apart = completed_names(library.complete, (name for each in first for name in each.columns))
+    if apart:
+        found.append(
+            f"Some rows have no cell in {', '.join(apart)}, as some of the original's have none: they are drawn with no value "
+            "there, or with (other), and with values in other columns."
+        )
     left = [
         column.name
         for column in library.schema.columns
@@ -233,6 +240,8 @@ def _decoded(
     """Values of a column, and which of them each row has; equal places in equal cells are decoded once."""
     many = _places_inside(column)
     inside = places.astype(np.int64) * many // PLACES
+    if not keeps_every_row(column):
+        column = CompletedColumn(column, column.name)  # a row may have no cell in it
     if column.cells > WIDEST:
         listed = zip(codes.tolist(), inside.tolist(), strict=True)
         values = [column.value_in(code, Fraction(place, many)) for code, place in listed]

@@ -129,9 +129,7 @@ def command(
                 "signed_by": signed_by,
                 "warnings": guidance(made.budget, people=schema.people),
                 "remarks": [
-                    each
-                    for part in made.parts
-                    for each in remarks(part.query_class, part.algorithm, schema)
+                    each for part in made.parts for each in remarks(part.query_class, schema)
                 ],
                 "left_out": [
                     text for part in made.parts if (text := left_out_note(part.query_class, schema))
@@ -171,7 +169,7 @@ def command(
     for warning in guidance(made.budget, people=schema.people):
         say(warning)
     for part in made.parts:
-        for remark in remarks(part.query_class, part.algorithm, schema):
+        for remark in remarks(part.query_class, schema):
             say(remark)
     for text in sorted(drowned(made)):
         say(

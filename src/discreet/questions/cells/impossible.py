@@ -85,7 +85,7 @@ def impossible_cells(schema: Schema, names: Sequence[str]) -> Bools | None:
                 )
         found |= held
     for each in derived:
-        codes = np.indices((len(each.cells), schema.column(each.column).cells))
+        codes = np.indices(schema.sizes((each.source, each.column)))
         differs = _differs(each, codes[0], codes[1])
         pair = [list(names).index(each.source), list(names).index(each.column)]
         if pair[0] > pair[1]:
@@ -110,7 +110,7 @@ def impossible_rows(schema: Schema, names: Sequence[str], codes: Codes) -> Bools
 
 def _differs(derived: Derived, source: Codes, column: Codes) -> Bools:
     """Whether a derived column is not what its declaration says."""
-    wanted = derived.cells[source.astype(np.int64)]
+    wanted = derived.wanted(source)
     return np.asarray((wanted != ANY) & (wanted != column.astype(np.int64)))
 
 

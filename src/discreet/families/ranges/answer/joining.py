@@ -130,10 +130,12 @@ def range_sums(library: Library) -> dict[str, Callable[[], list[Floats]]]:
 def _halved(library: Library, source: JoinedSource) -> list[Floats]:
     """What a tree does not count, nulls above all, is the table's."""
     (name,) = source.columns
-    column = library.schema.column(name)
+    column = library.complete.column(name)
     bits = (column.cells - 1).bit_length()
     beside = np.zeros(1 << bits)
-    beside[column.value_cells : column.cells] = library.measured((name,)).counts[column.value_cells :]  # fmt: skip
+    tables = library.consistent
+    counts = tables.table((name,)) if tables.determines((name,)) else library.measured((name,)).counts  # fmt: skip
+    beside[column.value_cells : column.cells] = counts[column.value_cells :]
     found: list[Floats] = []
     for depth in range(bits + 1):
         width = 1 << (bits - depth)

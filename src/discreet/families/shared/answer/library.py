@@ -23,6 +23,7 @@ from discreet.families.tables.answer.agreement import (
     of_counts,
     of_one_table,
 )
+from discreet.families.tables.answer.evidence import completed_by
 from discreet.families.tables.answer.linear_tables import (
     Agreed,
     CombinedTable,
@@ -36,12 +37,14 @@ from discreet.families.tables.estimate.fitting import likely_rows
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import WholeCounts
 from discreet.families.tables.queries.marginals import Marginals
+from discreet.families.tables.queries.residuals import BinnedTable, Residual
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.places import loaded
 from discreet.queries.registry import merged
 from discreet.questions.spelling import quoted
 from discreet.schema import keeps_every_row
 from discreet.schema.columns.named import CategoryColumn
+from discreet.schema.completed import completed_names, declared_cells
 
 MOST_KEPT = 64
 """Tables that are kept for further questions."""
@@ -67,7 +70,6 @@ class Library:
                 table_parts.add(place)
         self.tables, self.sums, self.counts = found.tables, found.sums, found.counts
         self.ranges, self.grids, self.own_sources = found.ranges, found.grids, found.sources
-        self.models = {model.columns: model for model in found.models}
         self.spreads_evenly, self.drawn = found.spreads_evenly, found.drawn
         self.named = {each.column: each for each in found.named}
         self.published = published_schema(release.schema, found.named)
@@ -75,15 +77,29 @@ class Library:
         self._whole, self._agreement = found.whole, found.agreement
         self.table_parts = frozenset(table_parts)
         """The places of the parts whose noise is in tables."""
-        residuals = found.residuals
+        self.complete = completed_by(release.parts, release.schema)
+        """The schema with one more cell in columns whose rows without a cell were counted apart: what tables are put together in."""
+        self.models = {
+            model.columns: model
+            for model in found.models
+            if model.counts.shape == self.complete.sizes(model.columns)
+        }
+        residuals = [each for each in found.residuals if self._counts_every_row(each)]
         self._are_alike = not residuals and self._leave_out_the_same()
         rows = None if self._are_alike else release.public_rows
-        self.residuals = ResidualTables(release.schema, residuals, rows=rows)
+        self.residuals = ResidualTables(self.complete, residuals, rows=rows)
         self.consistent = ConsistentTables(self.residuals, self._overlapping(residuals))
         self.joined = joined_sources(self)
         self._kept: Kept[tuple[str, ...], WeightedTable] = Kept(MOST_KEPT)
         self._margins: Kept[str, LinearTable] = Kept()
         self._alone: Kept[int, AgreedTables] = Kept()
+
+    def _counts_every_row(self, measured: Measurement) -> bool:
+        """Whether it counts rows as the others do: what spread rows over cells cannot be put together with what did not."""
+        query = measured.query
+        if not isinstance(query, Residual | BinnedTable):
+            return True
+        return query.completed == completed_names(self.complete, query.columns)
 
     def _overlapping(self, residuals: list[Measurement]) -> list[DirectTable]:
         """Tables that have to agree with one another, or with residuals: columns that they share.
@@ -155,7 +171,7 @@ class Library:
     def agreed_over(self, columns: tuple[str, ...]) -> Agreed | None:
         """Counts over these columns that add up with all others, if the release was made for that."""
         if self.whole is not None and set(columns) <= set(self.whole.columns):
-            counts = self.whole.over(columns)
+            counts = np.asarray(self.whole.over(columns)[declared_cells(self.complete, columns)])
             return Agreed(counts, self.release.public_rows, of_whole_table=True)
         if self.agreement is not None and not self.agreement.within:
             agreed = self._agreed.over(columns)
@@ -173,7 +189,8 @@ class Library:
 
     def agrees_within(self, columns: tuple[str, ...]) -> bool:
         """Whether the table over these columns is about other rows than tables over others, and there are such."""
-        return self._agree_within and len(self.tables) > 1 and not self.is_complete(columns)
+        complete = self.is_complete(columns) or self.consistent.determines(columns)
+        return self._agree_within and len(self.tables) > 1 and not complete
 
     @property
     def _agree_within(self) -> bool:
@@ -187,7 +204,7 @@ class Library:
         return AgreedTables(
             self.agreement,
             self.additive_tables,
-            self.schema,
+            self.complete,
             self.release.public_rows,
             range_sums(self),
             None if total is None else total.value,
@@ -322,11 +339,12 @@ class Library:
             for own, model in self.models.items()
             if columns
             and set(columns) < set(own)
-            and all(keeps_every_row(self.schema.column(n)) for n in own if n not in columns)
+            and all(keeps_every_row(self.complete.column(n)) for n in own if n not in columns)
         ]
         return min(larger, key=lambda model: model.cells).summed_to(columns) if larger else None
 
     def _with_margins(self, model: ModelTable) -> ModelTable:
+        model = model.within(declared_cells(self.complete, model.columns))
         for axis, name in enumerate(model.columns):
             if self.consistent.determines((name,)):
                 model.margins[axis] = self._margins.get(name, partial(self._margin, name))

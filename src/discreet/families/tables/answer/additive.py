@@ -16,10 +16,12 @@ from discreet.answering.regions.region import Region
 from discreet.answering.regions.selecting import select
 from discreet.answering.source import Source
 from discreet.errors import NotAnswerable
+from discreet.families.shared.answer.left_out_notes import no_cell
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.counting import count_rows
 from discreet.families.tables.answer.linear_tables import LinearTable
 from discreet.families.tables.answer.table_source import ADDITIVE_NOTE, by_group, group_axes
+from discreet.schema.completed import completed_names
 
 
 class AdditiveSource(Source):
@@ -63,9 +65,9 @@ class AdditiveSource(Source):
                 lower=np.minimum(told.lower, found.estimate),
                 upper=np.maximum(told.upper, found.estimate),
             )
-        return by_group(replace(found, readings=(), draws=None), selection, region.groups).noted(
-            ADDITIVE_NOTE
-        )
+        found = by_group(replace(found, readings=(), draws=None), selection, region.groups)
+        apart = completed_names(self._library.complete, selection.loses_rows)
+        return found.noted(ADDITIVE_NOTE, *map(no_cell, apart))
 
     def _refusal(self, names: tuple[str, ...]) -> str:
         if self._library.has_linear(names):

@@ -24,6 +24,7 @@ from discreet.families.tables.estimate.consistent import ConsistentTables, Direc
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.questions.cells.impossible import empty_tables
 from discreet.schema import Schema
+from discreet.schema.completed import declared_cells
 
 Columns = tuple[str, ...]
 MOST_TIED = 1 << 20
@@ -70,6 +71,7 @@ class AgreedTables:
         `total`: the number of rows, where more is known of it than what tables say.
         """
         self._agreement, self._tables, self._most = agreement, tables, most
+        self._schema = schema
         self._ranges = ranges
         self._counts = None
         if not agreement.as_measured:
@@ -84,13 +86,16 @@ class AgreedTables:
             )
 
     def over(self, columns: Columns) -> Agreed | None:
-        """Over columns in the schema's order; `None` where no table is over all of them."""
+        """Over columns in the schema's order, in their declared cells; `None` where no table is over all of them."""
         if not self._agreement.holds(columns):
             return None
+        inside = declared_cells(self._schema, columns)
         if self._counts is None:
-            return Agreed(self._tables.table(columns), self._most, as_measured=True)
+            counts = np.asarray(self._tables.table(columns)[inside])
+            return Agreed(counts, self._most, as_measured=True)
         ranged = len(columns) == 1 and columns[0] in self._ranges
-        return Agreed(self._counts.over(columns), self._most, includes_ranges=ranged)
+        counts = np.asarray(self._counts.over(columns)[inside])
+        return Agreed(counts, self._most, includes_ranges=ranged)
 
 
 def of_counts(columns: Columns, counts: Floats, schema: Schema, most: int | None) -> Agreed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -35,10 +35,15 @@ from discreet.privacy.laws import NoiseLaw
 from discreet.queries.measurable import Marginal
 from discreet.questions.cells.impossible import declares_empty_cells, impossible_cells
 from discreet.schema import Schema, keeps_every_row
+from discreet.schema.completed import completed
 
 WITHOUT_A_CELL = "rows without a cell"
 COMPLETE_ROWS = "left out of every table"
 """What a part says of them where its tables are sums of one whole table."""
+SPREAD_EVENLY = "spread evenly"
+COUNTED_APART = (
+    "counted in one more cell of each column that leaves rows out, which no answer shows"
+)
 FROM_WHOLE_TABLE = "read from the whole table"
 """What a part says of itself where its questions and synthetic rows read whole counts. Older files do not say it:
 their claims are about the measured cells, so these are what is read."""
@@ -50,6 +55,12 @@ TABLE_COLUMNS, WHOLE_ARRAYS = "columns of the table", ("table", "cells", "counts
 NONE_IN_EMPTY_CELLS = ", none in cells declared empty"
 """Said behind these where the schema declares some. Older files do not say it: they are read as measured."""
 LARGEST_COUNT = 1 << 53
+
+
+def completed_by(parts: Iterable[Part], schema: Schema) -> Schema:
+    """The schema with one more cell in the columns in which some parts count rows without a cell."""
+    queries = (each.query for part in parts for each in part.noisy)
+    return completed(schema, {name for own in queries for name in getattr(own, "completed", ())})
 
 
 def kept_empty(said: str, schema: Schema) -> str:
@@ -100,9 +111,13 @@ def marginals_of(part: Part, place: int, release: Release) -> Evidence:
         found.tables = [
             replace(each, complete_over=each.complete_over or each.columns) for each in found.tables
         ]
-    found.whole = whole_counts_of(part, release.schema, release.public_rows)
+    found.whole = _whole_of(part, release)
     found.agreement = agreement_of(part, release.schema, [table.columns for table in found.tables])
     return found
+
+
+def _whole_of(part: Part, release: Release) -> list[WholeCounts]:
+    return whole_counts_of(part, release.schema, release.public_rows, release.parts)
 
 
 def _sets_of(part: Part, schema: Schema) -> tuple[tuple[str, ...], ...]:
@@ -125,11 +140,16 @@ def agreement_of(part: Part, schema: Schema, sets: Sequence[tuple[str, ...]]) ->
     ]
 
 
-def whole_counts_of(part: Part, schema: Schema, public_rows: int | None) -> list[WholeCounts]:
-    """The whole counts that answers are read from, if any: published, or nearest to the only measured table."""
+def whole_counts_of(
+    part: Part, schema: Schema, public_rows: int | None, beside: Sequence[Part] = ()
+) -> list[WholeCounts]:
+    """The whole counts that answers are read from, if any: published, or nearest to the only measured table.
+
+    `beside`: all parts of the release, of whose columns they may be.
+    """
     if said_of_answers(part, schema) != FROM_WHOLE_TABLE:
         return []
-    table = published_table(part, schema, public_rows)
+    table = published_table(part, schema, public_rows, beside)
     if table is None:
         measured = measured_numbers(part, schema).tables
         if len(measured) == 1:
@@ -139,14 +159,14 @@ def whole_counts_of(part: Part, schema: Schema, public_rows: int | None) -> list
 
 def residuals_of(part: Part, place: int, release: Release) -> Evidence:
     found = residual_numbers(part, release.schema, place)
-    found.whole = whole_counts_of(part, release.schema, release.public_rows)
+    found.whole = _whole_of(part, release)
     found.agreement = agreement_of(part, release.schema, _sets_of(part, release.schema))
     return found
 
 
 def model_of(part: Part, place: int, release: Release) -> Evidence:
     found = model_tables(part, release.schema, place)
-    found.whole = whole_counts_of(part, release.schema, release.public_rows)
+    found.whole = _whole_of(part, release)
     found.agreement = agreement_of(part, release.schema, _sets_of(part, release.schema))
     return found
 
@@ -157,13 +177,14 @@ def splits_of(part: Part, place: int, release: Release) -> Evidence:
 
 def residual_numbers(part: Part, schema: Schema, place: int = 0) -> Evidence:
     found = measured_numbers(part, schema, place)
-    found.spreads_evenly = WITHOUT_A_CELL in part.facts
+    found.spreads_evenly = part.facts.get(WITHOUT_A_CELL) == SPREAD_EVENLY
     return found
 
 
 def model_tables(part: Part, schema: Schema, place: int = 0) -> Evidence:
     """Residuals where they were measured, and the model's tables with their measured distances."""
     found = residual_numbers(part, schema, place)
+    schema = completed_by([part], schema)
     model, names, rows = published_model(part, schema)
     audits = part.noisy
     audits = audits[len(audits) - int(part.facts["audits"]) :]
@@ -196,6 +217,7 @@ def _total(measured: list[Measurement], public: float) -> tuple[float, NoiseLaw 
 
 def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], float]:
     """The model in a part, the columns that it is about, and the rows that it stands for."""
+    schema = completed_by([part], schema)
     try:
         names = [schema.column(str(name)).name for name in part.facts["columns"]]
         rows, theta = float(part.facts["rows"]), part.estimates["theta"]
@@ -209,13 +231,16 @@ def published_model(part: Part, schema: Schema) -> tuple[Mixture, list[str], flo
         raise BadRelease("The model of a part is not readable.") from None
 
 
-def published_table(part: Part, schema: Schema, rows: int | None) -> WholeCounts | None:
+def published_table(
+    part: Part, schema: Schema, rows: int | None, beside: Sequence[Part] = ()
+) -> WholeCounts | None:
     """The whole table that a part was published with, of the public number of rows where there is one.
 
     Where rows without a cell are in no table, it has at most that number.
     """
     if not {"table", "cells"} & set(part.estimates):
         return None
+    schema = completed_by(beside if TABLE_COLUMNS in part.facts else [part], schema)
     try:
         listed = part.facts[TABLE_COLUMNS if TABLE_COLUMNS in part.facts else "columns"]
         names = tuple(schema.column(str(name)).name for name in listed)

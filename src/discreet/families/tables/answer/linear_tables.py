@@ -32,7 +32,7 @@ from discreet.families.shared.estimate.linear_widths import (
     repeated_terms,
     variance_of_repeated,
 )
-from discreet.families.tables.estimate.consistent import ConsistentTables
+from discreet.families.tables.estimate.consistent import Coefficients, ConsistentTables
 from discreet.families.tables.estimate.drawn_cells import DrawnCells, Draws
 from discreet.privacy.exact import Exactable
 from discreet.privacy.laws import NoiseLaw
@@ -287,14 +287,14 @@ class LinearTable(WeightedTable):
     """A table put together from all that was measured: residuals, and tables with noise on each cell.
 
     The weights of the combination do not depend on the question, so equal questions get equal
-    answers and cells add up.
+    answers and cells add up. Cells for rows that columns leave out are put together too, and not shown.
     """
 
     def __init__(
         self, columns: tuple[str, ...], tables: ConsistentTables, whole: Agreed | None = None
     ) -> None:
         self.columns, self._tables, self.whole = columns, tables, whole
-        self.counts = tables.table(columns)
+        self.counts = np.asarray(tables.table(columns)[tables.declared_cells(columns)])
         self._reached: dict[tuple[int, Exactable], tuple[float, float]] = {}
 
     def reach(self, weights: Floats, confidence: Exactable) -> tuple[float, float]:
@@ -304,7 +304,7 @@ class LinearTable(WeightedTable):
                 width, std = self._of_cells(np.array([asked[0]]), confidence)
                 self._reached[asked] = float(width[0]), float(std[0])
             return self._reached[asked]
-        rows = self._tables.coefficients(self.columns, weights)
+        rows = self._coefficients(weights)
         return repeated_half_width(rows, confidence), math.sqrt(variance_of_repeated(rows))
 
     @property
@@ -312,13 +312,17 @@ class LinearTable(WeightedTable):
         return self._tables.draws_behind(self.columns)
 
     def draws(self, weights: Floats) -> list[Draws]:
-        return self._tables.draws(self.columns, weights)
+        return self._tables.draws(self.columns, self._tables.everywhere(self.columns, weights))
 
     def deviation(self, weights: Floats) -> float:
-        return math.sqrt(variance_of_repeated(self._tables.coefficients(self.columns, weights)))
+        return math.sqrt(variance_of_repeated(self._coefficients(weights)))
 
     def terms(self, weights: Floats) -> Terms:
-        return tuple(repeated_terms(self._tables.coefficients(self.columns, weights)))
+        return tuple(repeated_terms(self._coefficients(weights)))
+
+    def _coefficients(self, weights: Floats) -> Coefficients:
+        everywhere = self._tables.everywhere(self.columns, weights)
+        return self._tables.coefficients(self.columns, everywhere)
 
     def first_cells(self, most: int, confidence: Exactable) -> tuple[Floats, Floats]:
         if not self._is_of_one_column:
@@ -336,13 +340,13 @@ class LinearTable(WeightedTable):
         The coefficients of n cells follow from those of one: an even part, which grows with n, and
         a centred one, which is one number on those cells and another on the rest.
         """
-        cells = self.counts.size
-        one = np.zeros(cells)
+        (cells,) = self._tables.sizes(self.columns)
+        one = np.zeros(self.counts.size)
         one[0] = 1.0
         laws: list[NoiseLaw] = []
         weights: list[Floats] = []
         counts: list[Integers] = []
-        for law, row, times in self._tables.coefficients(self.columns, one):
+        for law, row, times in self._coefficients(one):
             if row.size == 1:
                 laws.append(law)
                 weights.append(row[0] * many)

@@ -21,9 +21,8 @@ def noise_covariance(library: Library, first: str, second: str, *, by: str) -> f
     one, other = (_selected(library, each, by) for each in (first, second))
     tables = library.all_tables
     if tables.determines(one.names) and tables.determines(other.names):
-        return tables.covariance(
-            one.names, _in_first_cell(one, by), other.names, _in_first_cell(other, by)
-        )
+        weights = (tables.everywhere(each.names, _in_first_cell(each, by)) for each in (one, other))
+        return tables.covariance(one.names, next(weights), other.names, next(weights))
     used = [{id(table) for table, _ in library.usable(each.names)} for each in (one, other)]
     if all(used) and not used[0] & used[1]:
         return 0.0

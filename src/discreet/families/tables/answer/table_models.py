@@ -7,13 +7,14 @@ import math
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.families.shared.answer.evidence import reduced
+from discreet.families.shared.answer.evidence import NoisyTable, reduced
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.tables.answer.evidence import published_model
 from discreet.families.tables.answer.linear_tables import WeightedTable
 from discreet.families.tables.estimate.fitting import (
     LEAST_STD,
+    MeasuredTable,
     RowModel,
     likely_rows,
     model_of_measurements,
@@ -45,14 +46,27 @@ def model_of_tables(library: Library) -> tuple[RowModel, list[str], float] | Non
         if len(own) == len(names):
             return model, own, rows
     rows = max(1.0, likely_rows(*_rows_with_cells(library), library.schema.people))
+    shares = {name: _shares(library, name, rows) for name in names}
     fitted = model_of_measurements(
-        library.schema,
+        library.complete,
         library.residuals.measured,
-        [(table.columns, table.counts, table.law) for table in library.tables if table.columns],
-        {name: _shares(library, name, rows) for name in names},
+        [_with_every_row(table, shares, rows) for table in library.tables if table.columns],
+        shares,
         rows,
     )
     return fitted, names, rows
+
+
+def _with_every_row(table: NoisyTable, shares: dict[str, Floats], rows: float) -> MeasuredTable:
+    """A measured table; where the model has one more cell for rows that it leaves out, as if its columns were independent there."""
+    counts = np.array(rows)
+    for name in table.columns:
+        counts = np.multiply.outer(counts, shares[name])
+    if counts.shape == table.counts.shape:
+        return table.columns, table.counts, table.law
+    counts = np.rint(counts).astype(np.int64)
+    counts[tuple(slice(0, cells) for cells in table.counts.shape)] = table.counts
+    return table.columns, counts, table.law
 
 
 def cell_deviation(table: WeightedTable) -> float:
@@ -78,7 +92,10 @@ def _shares(library: Library, name: str, rows: float) -> Floats:
     """The shares of a column's cells, as far as noise lets them be seen."""
     if library.has_linear((name,)):
         table = library.table((name,))
-        return smooth_shares(table.counts, max(cell_deviation(table), LEAST_STD), rows)
+        counts = table.counts
+        if library.consistent.determines((name,)):
+            counts = library.consistent.table((name,))
+        return smooth_shares(counts, max(cell_deviation(table), LEAST_STD), rows)
     # Tables that leave rows out do not add up: the one with the least noise.
     fitting = [table for table in library.tables if name in table.columns]
     cells = library.schema.column(name).cells

@@ -85,6 +85,18 @@ class ConsistentTables:
     def sizes(self, columns: Columns) -> tuple[int, ...]:
         return self._residuals.sizes(columns)
 
+    def declared_cells(self, columns: Columns) -> tuple[slice, ...]:
+        return self._residuals.declared_cells(columns)
+
+    def everywhere(self, columns: Columns, weights: Floats) -> Floats:
+        """Weights on the declared cells of a table as weights on all of its cells: none on the others."""
+        shape = self.sizes(columns)
+        if shape == weights.shape:
+            return weights
+        found = np.zeros(shape)
+        found[self.declared_cells(columns)] = weights
+        return found
+
     def determines(self, columns: Columns) -> bool:
         """Whether each residual of the marginal over `columns` was measured, or is 0 in any case."""
         measured = bool(self._direct) or bool(self._residuals.pieces)

@@ -26,6 +26,7 @@ from discreet.families.tables.queries.parities import Parity, signs
 from discreet.families.tables.queries.residuals import BinnedTable, Residual, subsets
 from discreet.privacy.laws import NoiseLaw
 from discreet.schema import Schema
+from discreet.schema.completed import declared_cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +110,10 @@ class ResidualTables:
     def sizes(self, columns: tuple[str, ...]) -> tuple[int, ...]:
         return tuple(self.schema.column(name).cells for name in columns)
 
+    def declared_cells(self, columns: tuple[str, ...]) -> tuple[slice, ...]:
+        """Where the declared cells of a table lie, in the order of its columns."""
+        return declared_cells(self.schema, columns)
+
     def determines(self, columns: tuple[str, ...]) -> bool:
         """Whether each residual of the marginal over `columns` was measured, or is 0 in any case."""
         return bool(self.pieces) and all(
@@ -127,6 +132,16 @@ class ResidualTables:
             outside = prod(d for name, d in zip(columns, shape, strict=True) if name not in own)
             found += piece.table.reshape(spread) / outside
         return found
+
+    def shown(self, columns: tuple[str, ...]) -> Floats:
+        """The same in the declared cells alone."""
+        return np.asarray(self.table(columns)[self.declared_cells(columns)])
+
+    def shown_of(
+        self, tables: Callable[[tuple[str, ...]], Floats]
+    ) -> Callable[[tuple[str, ...]], Floats]:
+        """Other tables over the same columns, in the declared cells alone."""
+        return lambda columns: np.asarray(tables(columns)[self.declared_cells(columns)])
 
     def coefficients(
         self, columns: tuple[str, ...], weights: Floats

@@ -18,6 +18,7 @@ from discreet.queries.class_arguments import WEIGHTED, Argument, plain_names
 from discreet.queries.measurable import Marginal
 from discreet.questions.spelling import checked_weight, quoted
 from discreet.schema import Schema
+from discreet.schema.completed import declared_schema
 
 MOST_OF_ALL = 1 << 22
 """Cells of a table up to which it is among all tables of so many columns."""
@@ -104,7 +105,7 @@ class Marginals:
         """Column sets that are left out because they are too large; none if every set is that large."""
         if self.degree is None:
             return ()
-        sizes = {column.name: column.cells for column in schema.columns}
+        sizes = {column.name: column.cells for column in declared_schema(schema).columns}
         every = list(combinations(sizes, self.degree))
         large = [each for each in every if prod(sizes[name] for name in each) > MOST_OF_ALL]
         return tuple(large) if len(large) < len(every) else ()

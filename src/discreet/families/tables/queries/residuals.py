@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
+from discreet.families.tables.queries.completing import completed_table, tables_for
 from discreet.privacy.adjacency import (
     Adjacency,
     PrivacyUnit,
@@ -28,6 +29,7 @@ from discreet.privacy.adjacency import (
     sensitivity_of_disjoint_counts,
 )
 from discreet.schema import Schema
+from discreet.schema.completed import all_cells
 
 Counts = npt.NDArray[np.int64]
 Bins = tuple[int, ...]
@@ -45,16 +47,20 @@ class Residual:
     """The marginal over `columns`, centred along each axis, times the product of the axes' sizes.
 
     `bins` counts a column in fewer, wider cells; `None` keeps its own. Over no columns it is the
-    number of rows. A row without a cell in one of the columns adds nothing.
+    number of rows. A row without a cell in one of the columns adds nothing, unless the column is `completed`: then
+    it has one more cell for such rows, the last.
     """
 
     columns: tuple[str, ...]
     bins: tuple[Bins | None, ...] | None = None
+    completed: tuple[str, ...] = ()
     kind: ClassVar[str] = "residual"
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) != len(self.columns):
             raise BadInput(f"A query names a column twice: {', '.join(self.columns)}.")
+        if self.completed != tuple(name for name in self.columns if name in self.completed):
+            raise BadInput("The completed columns of a query are some of its columns, in order.")
         if len(self.columns) > MOST_COLUMNS:
             raise BadInput(f"A residual has at most {MOST_COLUMNS} columns.")
         if self.bins is not None and len(self.bins) != len(self.columns):
@@ -67,7 +73,8 @@ class Residual:
         """How many cells, or bins, each column has."""
         sizes: list[int] = []
         for place, name in enumerate(self.columns):
-            cells, own = schema.column(name).cells, self._bins(place)
+            column, own = schema.column(name), self._bins(place)
+            cells = all_cells(column) if name in self.completed else column.cells
             if own is not None and len(own) != cells:
                 raise BadInput(f"Column {name} has {cells:,} cells and the bins name {len(own):,}.")
             many = cells if own is None else _many(own)
@@ -100,10 +107,21 @@ class Residual:
         """By what its numbers are multiplied to be those of the residual as integers: nothing, they are."""
         return 1
 
-    def evaluate(self, counts: Counts) -> Counts:
-        table = counts.reshape([1]) if not self.columns else counts
-        table = np.minimum(table, MOST_ROWS_A_CELL)
+    @property
+    def counted(self) -> tuple[tuple[str, ...], ...]:
+        """The tables that it is computed from: its own, and smaller ones that count the rows without a cell."""
+        return tables_for(self.columns, self.completed)
+
+    def evaluate(self, *counts: Counts) -> Counts:
+        table = self.table(counts)
+        table = table.reshape([1]) if not self.columns else table
         return centred_integers(self.coarse(table)).reshape(-1)
+
+    def table(self, counts: Sequence[Counts]) -> Counts:
+        """The table over `columns`, from those that are `counted`."""
+        known = dict(zip(self.counted, counts, strict=True))
+        table = completed_table(self.columns, self.completed, known)
+        return np.minimum(table, MOST_ROWS_A_CELL)
 
     def coarse(self, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """`table` with its cells added up into bins."""
@@ -122,11 +140,12 @@ class Residual:
             if self.bins is None
             else [None if each is None else list(each) for each in self.bins]
         )
-        return {"kind": self.kind, "columns": list(self.columns), "bins": bins}
+        more = {"completed": list(self.completed)} if self.completed else {}
+        return {"kind": self.kind, "columns": list(self.columns), "bins": bins, **more}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Residual:
-        return cls(columns=tuple(data["columns"]), bins=_bins_from(data["bins"]))
+        return cls(tuple(data["columns"]), _bins_from(data["bins"]), _completed_from(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +159,23 @@ class BinnedTable:
 
     columns: tuple[str, ...]
     bins: tuple[Bins | None, ...] | None = None
+    completed: tuple[str, ...] = ()
     kind: ClassVar[str] = "binned-table"
 
     def __post_init__(self) -> None:
         if not self.columns:
             raise BadInput("A table in bins has at least one column.")
-        Residual(self.columns, self.bins)  # refuses what is no set of columns, or no bins
+        self.residual  # noqa: B018 - refuses what is no set of columns, or no bins
+
+    @property
+    def residual(self) -> Residual:
+        return Residual(self.columns, self.bins, self.completed)
 
     def shape(self, schema: Schema) -> tuple[int, ...]:
-        return Residual(self.columns, self.bins).shape(schema)
+        return self.residual.shape(schema)
 
     def size(self, schema: Schema) -> int:
-        return Residual(self.columns, self.bins).size(schema)
+        return self.residual.size(schema)
 
     def sensitivity(self, schema: Schema) -> Sensitivity:
         """A row lies in at most one cell."""
@@ -161,19 +185,23 @@ class BinnedTable:
         """By what its numbers, centred, are multiplied to be those of the residual as integers."""
         return prod(self.shape(schema))
 
-    def evaluate(self, counts: Counts) -> Counts:
-        return self.coarse(np.minimum(counts, MOST_ROWS_A_CELL)).reshape(-1)
+    @property
+    def counted(self) -> tuple[tuple[str, ...], ...]:
+        return self.residual.counted
+
+    def evaluate(self, *counts: Counts) -> Counts:
+        return self.coarse(self.residual.table(counts)).reshape(-1)
 
     def coarse(self, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """`table` with its cells added up into bins."""
-        return Residual(self.columns, self.bins).coarse(table)
+        return self.residual.coarse(table)
 
     def to_dict(self) -> dict[str, Any]:
-        return Residual(self.columns, self.bins).to_dict() | {"kind": self.kind}
+        return self.residual.to_dict() | {"kind": self.kind}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> BinnedTable:
-        return cls(columns=tuple(data["columns"]), bins=_bins_from(data["bins"]))
+        return cls(tuple(data["columns"]), _bins_from(data["bins"]), _completed_from(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +216,7 @@ class ModelDistance:
     digest: str
     bins: tuple[Bins | None, ...] | None = None
     reference: Counts | None = field(default=None, compare=False, repr=False)
+    completed: tuple[str, ...] = ()
     kind: ClassVar[str] = "model-distance"
 
     @classmethod
@@ -196,12 +225,22 @@ class ModelDistance:
         columns: tuple[str, ...],
         reference: Counts,
         bins: tuple[Bins | None, ...] | None = None,
+        completed: tuple[str, ...] = (),
     ) -> ModelDistance:
         fixed = np.ascontiguousarray(reference, dtype=np.int64)
-        return cls(columns, hashlib.sha256(fixed.tobytes()).hexdigest(), bins, fixed)
+        digest = hashlib.sha256(fixed.tobytes()).hexdigest()
+        return cls(columns, digest, bins, fixed, completed)
+
+    @property
+    def _residual(self) -> Residual:
+        return Residual(self.columns, self.bins, self.completed)
+
+    @property
+    def counted(self) -> tuple[tuple[str, ...], ...]:
+        return self._residual.counted
 
     def size(self, schema: Schema) -> int:
-        shape = Residual(self.columns, self.bins).shape(schema)
+        shape = self._residual.shape(schema)
         if self.reference is not None and self.reference.shape != shape:
             raise BadInput("The model's table has not the shape of the marginal.")
         return 1
@@ -211,25 +250,33 @@ class ModelDistance:
         moved = sensitivity_of_disjoint_counts(schema.adjacency, schema.unit).l1
         return Sensitivity(l1=moved, l2_squared=moved * moved)
 
-    def evaluate(self, counts: Counts) -> Counts:
+    def evaluate(self, *counts: Counts) -> Counts:
         if self.reference is None:
             raise BadInput("A distance read from a file has no reference to measure from.")
-        table = Residual(self.columns, self.bins).coarse(np.minimum(counts, MOST_ROWS_A_CELL))
+        table = self._residual.coarse(self._residual.table(counts))
         return np.array([np.abs(table - self.reference).sum(dtype=np.int64)], dtype=np.int64)
 
     def to_dict(self) -> dict[str, Any]:
-        own = Residual(self.columns, self.bins).to_dict()
-        return own | {"kind": self.kind, "digest": self.digest}
+        return self._residual.to_dict() | {"kind": self.kind, "digest": self.digest}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ModelDistance:
-        return cls(tuple(data["columns"]), str(data["digest"]), _bins_from(data["bins"]))
+        return cls(
+            tuple(data["columns"]),
+            str(data["digest"]),
+            _bins_from(data["bins"]),
+            completed=_completed_from(data),
+        )
 
 
 def _bins_from(data: Any) -> tuple[Bins | None, ...] | None:
     if data is None:
         return None
     return tuple(None if each is None else tuple(int(place) for place in each) for each in data)
+
+
+def _completed_from(data: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(name) for name in data.get("completed", ()))
 
 
 @lru_cache(maxsize=1024)

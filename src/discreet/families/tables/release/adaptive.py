@@ -57,14 +57,20 @@ from discreet.families.tables.release.residual import (
     PreparedResiduals,
     ResidualMarginals,
     refused_sets,
+    schema_to_measure,
     tables_of_noise,
 )
-from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
+from discreet.families.tables.release.residual_planning import (
+    needed_residuals,
+    residual_shares,
+    weighing_cells,
+)
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.exact import at_part_of_risk
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
+from discreet.schema.completed import completed_names
 
 AUDIT, LAPLACE_AUDIT = Fraction(3, 100), Fraction(8, 100)
 """The share of the budget for the model's own error. Laplace noise falls with the share, Gaussian noise with its root alone:
@@ -87,7 +93,7 @@ class AdaptiveMarginals:
     """One-way tables, the pairs that stand out, and a model for the rest."""
 
     even: bool = False
-    """Whether columns may leave rows out; these rows then count evenly in all cells."""
+    """Whether rows that a column leaves out count evenly in all of its cells."""
     kind: ClassVar[str] = "model"
 
     @property
@@ -99,7 +105,8 @@ class AdaptiveMarginals:
         refused = refused_sets(sets, schema, even=self.even)
         if refused is not None:
             return refused
-        wide = [columns for columns in sets if len(varied(columns, schema)) > 1]
+        complete = schema_to_measure(sets, schema, even=self.even)
+        wide = [columns for columns in sets if len(varied(columns, complete)) > 1]
         if not wide:
             return "a model of pairs needs tables of two columns or more."
         return None
@@ -116,7 +123,7 @@ class AdaptiveMarginals:
         direct = DirectMarginals()
         if accounting is Accounting.BASIC and direct.refusal(query_class, schema) is None:
             on_cells = direct.prepare(query_class, schema, share=share, accounting=accounting)
-            on_everything = on_cells if on_cells.expected() < closed.expected() else closed
+            on_everything = on_cells if on_cells.weighed() < closed.weighed() else closed
         return PreparedAdaptive.of(
             self,
             query_class,
@@ -142,12 +149,17 @@ class PreparedAdaptive(PreparedClass):
     def sets(self) -> tuple[tuple[str, ...], ...]:
         return self.closed.sets
 
+    @property
+    def complete(self) -> Schema:
+        """The schema, in which columns that leave rows out have one more cell."""
+        return self.closed.complete
+
     def drowning(self) -> float | None:
         """The total variation that noise on everything would have, if the schema tells of how many people."""
         if self.schema.people is None:
             return None
-        cells = sum(prod(self.schema.column(n).cells for n in each) for each in self.sets)
-        return self.on_everything.expected() * cells / len(self.sets) / 2 / self.schema.people
+        cells = sum(weighing_cells(size, self.schema) for size in self._sizes)
+        return self.on_everything.weighed() * cells / len(self.sets) / 2 / self.schema.people
 
     def costs(self) -> tuple[Cost, ...]:
         if self.accounting is Accounting.BASIC:
@@ -187,7 +199,7 @@ class PreparedAdaptive(PreparedClass):
 
     def _variations(self, people: int) -> list[float]:
         """The total variation that is foreseen for each table."""
-        noise, columns = self.on_everything.expected(), self._of_columns(people)
+        noise, columns = self.on_everything.weighed(), self._of_columns(people)
         overhead = self._overhead
         return [
             model_variation(size, noise, people, sum(columns[name] for name in each), overhead)
@@ -207,7 +219,7 @@ class PreparedAdaptive(PreparedClass):
         asked = {name for each in self.sets for name in each}
         sets = [(name,) for name in self.schema.names if name in asked]
         share = self.share.times(one_way_share(self.drowning()))
-        tables = tables_of_noise(self.one_way_requests(sets, share), self.schema)
+        tables = tables_of_noise(self.one_way_requests(sets, share), self.complete)
         found = {}
         for (name,) in sets:
             error = MEAN_ABSOLUTE_NORMAL * math.sqrt(tables.cell_variance((name,)))
@@ -222,10 +234,11 @@ class PreparedAdaptive(PreparedClass):
         weights: Sequence[Fraction] | None = None,
     ) -> list[Request]:
         """The tables of single columns, by their residuals."""
-        residuals = [self.residual(each.columns) for each in needed_residuals(sets, self.schema)]
+        schema = self.complete
+        residuals = [self.residual(each.columns) for each in needed_residuals(sets, schema)]
         accounting = self.accounting
         parts = residual_shares(
-            sets, residuals, self.schema, share=share, accounting=accounting, weights=weights
+            sets, residuals, schema, share=share, accounting=accounting, weights=weights
         )
         return [
             Request(query, self.mechanism(part))
@@ -236,14 +249,15 @@ class PreparedAdaptive(PreparedClass):
         self, columns: tuple[str, ...], bins: tuple[Bins | None, ...] | None = None
     ) -> Residual | BinnedTable:
         """What is measured to know a residual: Laplace noise costs less on cells, Gaussian noise on the residual."""
+        more = completed_names(self.complete, columns)
         if self.accounting is Accounting.BASIC and columns:
-            return BinnedTable(columns, bins)
-        return Residual(columns, bins)
+            return BinnedTable(columns, bins, more)
+        return Residual(columns, bins, more)
 
     def comparable(self, rows: int) -> float:
         """The noise, in rows on every cell, that would be as bad as the model: total variation, averaged over tables."""
         people = self.schema.people
-        noise = self.on_everything.expected()
+        noise = self.on_everything.weighed()
         if people is None:
             return noise
         sizes = Counter(self._sizes)

@@ -49,6 +49,7 @@ from discreet.families.tables.release.pair_choice import (
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.schema import Schema
+from discreet.schema.completed import completed_names
 
 if TYPE_CHECKING:
     from discreet.families.tables.release.adaptive import PreparedAdaptive
@@ -75,7 +76,7 @@ class AdaptiveFitting:
     """One release: single columns, pairs in rounds, the model's own error."""
 
     def __init__(self, prepared: PreparedAdaptive, grant: Verbs, public_rows: int | None) -> None:
-        self.schema, self.grant, self.prepared = prepared.schema, grant, prepared
+        self.schema, self.grant, self.prepared = prepared.complete, grant, prepared
         self.names = [
             column.name
             for column in self.schema.columns
@@ -193,7 +194,7 @@ class AdaptiveFitting:
                 seen.add(query.bins)
                 reduced = query.coarse(table)
                 reference = np.rint(reduced).astype(np.int64)
-                queries.append(ModelDistance.to(pair, reference, query.bins))
+                queries.append(ModelDistance.to(pair, reference, query.bins, query.completed))
                 coarse.append((place, level, query, reduced))
         parts = shares(looking, [1] * len(queries))
         found = self.grant.measure(
@@ -277,7 +278,11 @@ class AdaptiveFitting:
         theta = model.theta.astype(np.float32)
         published = Mixture.of(self.sizes, theta)
         queries = [
-            ModelDistance.to(columns, model_counts(published, self._places(columns), self.rows))
+            ModelDistance.to(
+                columns,
+                model_counts(published, self._places(columns), self.rows),
+                completed=completed_names(self.schema, columns),
+            )
             for columns in sets
         ]
         self.measured += self.grant.measure(

@@ -7,8 +7,7 @@ that is the smaller one, without a delta by far (`LEAST_GAIN`); and where noise 
 right (`DROWNED`), for then nothing that is foreseen of noise tells much. It depends on the rows, which nobody has seen; but the adaptive release looks at them before it
 spends: where everything is worth measuring, it measures everything, and is not much worse than noise on everything.
 
-`automatic-even` may take residuals of columns that leave rows out: see `residuals-even` and
-`adaptive-even`.
+`automatic-even` spreads rows that a column leaves out over its cells: see `residuals-even` and `adaptive-even`.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class AutomaticMarginals:
     """The release of a class of marginals with the smallest expected error."""
 
     even: bool = False
-    """Whether columns may leave rows out; these rows then count evenly in all cells."""
+    """Whether rows that a column leaves out count evenly in all of its cells."""
     kind: ClassVar[str] = "marginals"
     chooses: ClassVar[bool] = True
     solvable: ClassVar[tuple[str, ...]] = ("direct", "residuals")
@@ -63,14 +62,14 @@ class AutomaticMarginals:
         best: PreparedMarginals | PreparedResiduals = direct
         if residual.refusal(query_class, schema) is None:
             other = residual.prepare(query_class, schema, share=share, accounting=accounting)
-            best = direct if direct.expected() <= other.expected() else other
+            best = direct if direct.weighed() <= other.weighed() else other
         if schema.people is None or adaptive.refusal(query_class, schema) is not None:
             return best
         planned = adaptive.prepare(query_class, schema, share=share, accounting=accounting)
         if _variation(best, schema.people) >= DROWNED:
             return planned
         gain = LEAST_GAIN if accounting is Accounting.BASIC else 1.0
-        return best if best.expected() <= gain * planned.comparable(schema.people) else planned
+        return best if best.weighed() <= gain * planned.comparable(schema.people) else planned
 
 
 def _variation(prepared: PreparedMarginals | PreparedResiduals, people: int) -> float:

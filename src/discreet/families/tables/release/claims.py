@@ -64,7 +64,7 @@ def model_claim(
     for columns in of_type(part.query_class, Marginals).sets(schema):
         if len(columns) > 1 and tables.determines(columns):
             bounds.append(cell_half_width(tables, columns, confidence))
-    for model in found.models:
+    for model in (each.within(tables.declared_cells(each.columns)) for each in found.models):
         if tables.determines(model.columns):
             continue
         level = at_part_of_risk(confidence, MODEL_RISK)
@@ -130,18 +130,21 @@ def read_from_whole_counts(
         facts={**part.facts, **whole_facts(sets, schema)},
     )
     (read,) = whole_counts_of(whole, schema, public_rows)
-    answered = answered_tables(found, known)
-    return whole, claims_of_whole_counts(claims, read.over, answered, sets, public_rows)
+    answered, shown = answered_tables(found, known), known.shown_of(read.over)
+    return whole, claims_of_whole_counts(claims, shown, answered, sets, public_rows)
 
 
 def answered_tables(found: Evidence, known: ResidualTables) -> Callable[[tuple[str, ...]], Floats]:
-    """The tables that claims are about: measured, or else the model's."""
-    models = {each.columns: each.counts for each in found.models}
+    """The tables that claims are about: measured, or else the model's. In the declared cells."""
+    models = {
+        each.columns: each.within(known.declared_cells(each.columns)).counts
+        for each in found.models
+    }
 
     def answered(columns: tuple[str, ...]) -> Floats:
         if columns in models and not known.determines(columns):
             return models[columns]
-        return known.table(columns)
+        return known.shown(columns)
 
     return answered
 
@@ -161,7 +164,7 @@ def claims_of_agreeing_models(
     agreed = AgreedTables(agreement, tables, schema, public_rows)
     answered = answered_tables(found, known)
     if agreement.as_measured:
-        return claims_of_whole_counts(claims, tables.table, answered, sets, None)
+        return claims_of_whole_counts(claims, known.shown_of(tables.table), answered, sets, None)
     rows = math.ceil(_most_rows(known, public_rows, claims[0].confidence))
 
     def beside(own: tuple[str, ...]) -> tuple[Floats, Agreed | None]:

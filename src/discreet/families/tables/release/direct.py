@@ -53,6 +53,7 @@ from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.complete_tables import MOST_CELLS, CompleteTable
 from discreet.families.tables.queries.marginals import Marginals
+from discreet.families.tables.release.residual_planning import weighing_cells
 from discreet.families.tables.release.whole_answers import (
     agreeing_facts,
     are_boolean,
@@ -107,7 +108,8 @@ class DirectMarginals:
         sizes = [query.size(schema) for query in queries]
         # All sets have the same sensitivity, so only their sizes and declared weights matter.
         matters = [float(weight) for weight in asked.weights(schema)]
-        weights = weights_for_least_squares(sizes, matters, accounting)
+        cells = [weighing_cells(size, schema) for size in sizes]
+        weights = weights_for_least_squares(cells, matters, accounting)
         shared = zip(queries, shares(share, weights), strict=True)
         return PreparedMarginals.noisy(
             self, asked, schema, shared, share=share, accounting=accounting, sizes=tuple(sizes)
@@ -139,6 +141,12 @@ class PreparedMarginals(MeasuredAtOnce):
         """Mean absolute error of a cell."""
         errors = zip(self.errors_of_tables(), self.sizes, strict=True)
         return sum(error * size for error, size in errors) / sum(self.sizes)
+
+    def weighed(self) -> float:
+        """The same, as it is compared with other releases: no table weighs more than people do."""
+        cells = [weighing_cells(size, self.schema) for size in self.sizes]
+        errors = zip(self.errors_of_tables(), cells, strict=True)
+        return sum(error * size for error, size in errors) / sum(cells)
 
     def errors_of_tables(self) -> list[float]:
         """Mean absolute error of a cell of each table."""

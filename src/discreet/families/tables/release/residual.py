@@ -9,9 +9,9 @@ Theorem:     the mechanisms', and composition over the sets. Optimal among linea
 Error:       an answer is linear in independent draws whose law is known; its interval comes from
              the exact coefficients. Over a whole class: union bound over the cells.
 
-Tables add up only if every row has a cell in every column. `residuals` therefore refuses columns
-that leave rows out; `residuals-even` takes them, and counts a row that has no cell in a column
-evenly in all of that column's cells: for tables where that does not happen, or hardly.
+Tables add up only if every row has a cell in every column. So a column that leaves rows out gets one more cell, for these
+rows, in all that is measured (`schema.completed`); answers, claims and figures are about the declared cells. `residuals-even` instead counts
+a row that has no cell in a column evenly in all of that column's cells: for tables where that does not happen, or hardly.
 
 Over few columns of two values answers are whole counts of at least 0 near all the tables, and claims add how far these lie from
 the measured cells. Over others they add up too: see `answer.agreement`.
@@ -37,6 +37,8 @@ from discreet.families.shared.release.measured import MeasuredAtOnce, MeasuredBy
 from discreet.families.shared.release.protocol import ClassError, of_type
 from discreet.families.tables.answer.agreement import AgreedTables, can_be_agreed
 from discreet.families.tables.answer.evidence import (
+    COUNTED_APART,
+    SPREAD_EVENLY,
     WITHOUT_A_CELL,
     agreement_of,
     published_table,
@@ -47,7 +49,11 @@ from discreet.families.tables.estimate.whole_tables import nearest_to_tables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import MOST_CELLS, MOST_COLUMNS
 from discreet.families.tables.release.direct import MOST_SETS
-from discreet.families.tables.release.residual_planning import needed_residuals, residual_shares
+from discreet.families.tables.release.residual_planning import (
+    needed_residuals,
+    residual_shares,
+    weighing_cells,
+)
 from discreet.families.tables.release.whole_answers import (
     agreeing_facts,
     are_few_booleans,
@@ -60,7 +66,8 @@ from discreet.families.tables.release.whole_answers import (
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
-from discreet.schema import Schema, keeps_every_row
+from discreet.schema import Schema
+from discreet.schema.completed import completed
 
 PER_CELL = "linear in independent draws of known laws: exact coefficients"
 ALL_CELLS = "exact coefficients of each cell, and the union bound over the class"
@@ -72,7 +79,7 @@ class ResidualMarginals:
     """Noise on the residuals of a class of marginals, the budget shared in closed form."""
 
     even: bool = False
-    """Whether columns may leave rows out; these rows then count evenly in all cells."""
+    """Whether rows that a column leaves out count evenly in all of its cells."""
     kind: ClassVar[str] = "residuals"
 
     @property
@@ -87,13 +94,14 @@ class ResidualMarginals:
     ) -> PreparedResiduals:
         asked = of_type(query_class, Marginals)
         sets = asked.sets(schema)
-        residuals = needed_residuals(sets, schema)
+        complete = schema_to_measure(sets, schema, even=self.even)
+        residuals = needed_residuals(sets, complete)
         if not residuals:
             raise BadInput(f"{asked.text} asks only for what is public under change-one adjacency.")
         parts = residual_shares(
             sets,
             residuals,
-            schema,
+            complete,
             share=share,
             accounting=accounting,
             weights=asked.weights(schema),
@@ -107,8 +115,14 @@ class ResidualMarginals:
             share=share,
             accounting=accounting,
             sets=sets,
+            complete=complete,
             even=self.even,
         )
+
+
+def schema_to_measure(sets: Sequence[tuple[str, ...]], schema: Schema, *, even: bool) -> Schema:
+    """The schema with a cell for every row in all columns of some tables, unless these rows count evenly."""
+    return schema if even else completed(schema, {name for each in sets for name in each})
 
 
 def refused_sets(sets: Sequence[tuple[str, ...]], schema: Schema, *, even: bool) -> str | None:
@@ -118,15 +132,10 @@ def refused_sets(sets: Sequence[tuple[str, ...]], schema: Schema, *, even: bool)
     widest = max((len(columns) for columns in sets), default=0)
     if widest > MOST_COLUMNS:
         return f"residuals have at most {MOST_COLUMNS} columns, and it has tables of {widest}."
-    sizes = [prod(schema.column(name).cells for name in columns) for columns in sets]
+    schema = schema_to_measure(sets, schema, even=even)
+    sizes = [prod(schema.sizes(columns)) for columns in sets]
     if max(sizes, default=1) > MOST_CELLS:
         return f"a table of {max(sizes):,} cells is more than the {MOST_CELLS:,} of a residual."
-    losing = sorted({n for each in sets for n in each if not keeps_every_row(schema.column(n))})
-    if losing and not even:
-        return (
-            f"column {losing[0]} gives some rows no cell, so its tables do not add up to the others'; "
-            "keep nulls and other values in cells, or name the algorithm automatic-even."
-        )
     if not needed_residuals(sets, schema):
         return "everything it asks for is public under change-one adjacency, or is always the same."
     return None
@@ -137,6 +146,8 @@ class PreparedResiduals(MeasuredAtOnce):
     """Every residual of a class with its noise."""
 
     sets: tuple[tuple[str, ...], ...]
+    complete: Schema
+    """The schema, in which columns that leave rows out have one more cell."""
     even: bool
     kept: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
     """The expected error, once it was asked for: a plan asks many times."""
@@ -145,7 +156,7 @@ class PreparedResiduals(MeasuredAtOnce):
 
     def tables(self) -> ResidualTables:
         """The noise of every table, before anything is measured."""
-        return silent_tables(self)
+        return tables_of_noise(self.requests, self.complete)
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         tables = self.tables()
@@ -153,11 +164,16 @@ class PreparedResiduals(MeasuredAtOnce):
         worst = self.sets[max(range(len(stds)), key=stds.__getitem__)]
         return ClassError.in_rows(
             rows,
-            queries=sum(prod(tables.sizes(columns)) for columns in self.sets),
+            queries=self._cells,
             expected=self.expected(),
             half_width=float(math.ceil(cell_half_width(tables, worst, confidence))),
             simultaneous=float(math.ceil(self._simultaneous(tables, confidence))),
         )
+
+    @property
+    def _cells(self) -> int:
+        """The cells that can be asked for."""
+        return sum(prod(self.schema.sizes(columns)) for columns in self.sets)
 
     def expected(self) -> float:
         """Mean absolute error of a cell. The numbers behind it are many and wide: their sum is all but normal."""
@@ -166,9 +182,18 @@ class PreparedResiduals(MeasuredAtOnce):
         return self.kept["expected"]
 
     def _expected(self) -> float:
-        sizes = [prod(self.schema.sizes(columns)) for columns in self.sets]
-        errors = zip(self.errors_of_tables(), sizes, strict=True)
-        return sum(error * size for error, size in errors) / sum(sizes)
+        return self._mean([prod(self.schema.sizes(columns)) for columns in self.sets])
+
+    def weighed(self) -> float:
+        """The same, as it is compared with other releases: no table weighs more than people do."""
+        if "weighed" not in self.kept:
+            cells = [prod(self.schema.sizes(columns)) for columns in self.sets]
+            self.kept["weighed"] = self._mean([weighing_cells(each, self.schema) for each in cells])
+        return self.kept["weighed"]
+
+    def _mean(self, cells: Sequence[int]) -> float:
+        errors = zip(self.errors_of_tables(), cells, strict=True)
+        return sum(error * size for error, size in errors) / sum(cells)
 
     def errors_of_tables(self) -> list[float]:
         """Mean absolute error of a cell of each table."""
@@ -177,8 +202,7 @@ class PreparedResiduals(MeasuredAtOnce):
         return [MEAN_ABSOLUTE_NORMAL * math.sqrt(each) for each in variances]
 
     def _simultaneous(self, tables: ResidualTables, confidence: float) -> float:
-        cells = sum(prod(tables.sizes(columns)) for columns in self.sets)
-        level = 1 - (1 - confidence) / cells
+        level = 1 - (1 - confidence) / self._cells
         alike: dict[float, tuple[str, ...]] = {}
         for columns in self.sets:
             alike.setdefault(round(tables.cell_variance(columns), 9), columns)
@@ -188,13 +212,15 @@ class PreparedResiduals(MeasuredAtOnce):
     @property
     def is_read_whole(self) -> bool:
         """Whether answers are read from one table over all the columns."""
-        if can_be_agreed(self.sets, self.schema):
-            return are_few_booleans(self.sets, self.schema)
-        return should_be_whole(self.sets, self.schema)
+        if can_be_agreed(self.sets, self.complete):
+            return are_few_booleans(self.sets, self.complete)
+        return should_be_whole(self.sets, self.complete)
 
     def without_a_cell(self) -> dict[str, Any]:
         """What becomes of rows without a cell."""
-        return {WITHOUT_A_CELL: "spread evenly"} if self.even else {}
+        if self.even:
+            return {WITHOUT_A_CELL: SPREAD_EVENLY}
+        return {} if self.complete is self.schema else {WITHOUT_A_CELL: COUNTED_APART}
 
     def facts(self) -> dict[str, Any]:
         return {**self.without_a_cell(), **self.answer_facts()}
@@ -202,8 +228,8 @@ class PreparedResiduals(MeasuredAtOnce):
     def answer_facts(self) -> dict[str, Any]:
         """How answers add up."""
         if self.is_read_whole:
-            return whole_facts(self.sets, self.schema)
-        return agreeing_facts(self.sets, self.schema)
+            return whole_facts(self.sets, self.complete)
+        return agreeing_facts(self.sets, self.complete)
 
     def estimates(
         self, measured: Sequence[Measurement], public_rows: int | None
@@ -211,17 +237,18 @@ class PreparedResiduals(MeasuredAtOnce):
         """Whole counts near all tables, over few columns of two values."""
         if not self.is_read_whole:
             return {}
-        known = ConsistentTables(ResidualTables(self.schema, measured, rows=public_rows), ())
+        known = ConsistentTables(ResidualTables(self.complete, measured, rows=public_rows), ())
         names = columns_of(self.sets, self.schema)
-        return {**nearest_to_tables(known, names, self.sets, self.schema).stored()}
+        return {**nearest_to_tables(known, names, self.sets, self.complete).stored()}
 
     def claims_of(
         self, part: Part, claims: tuple[ErrorClaim, ...], public_rows: int | None
     ) -> tuple[ErrorClaim, ...]:
         table = published_table(part, self.schema, public_rows)
-        known = ResidualTables(self.schema, part.noisy, rows=public_rows)
+        known = ResidualTables(self.complete, part.noisy, rows=public_rows)
         if table is not None:
-            return claims_of_whole_counts(claims, table.over, known.table, self.sets, public_rows)
+            whole, shown = known.shown_of(table.over), known.shown
+            return claims_of_whole_counts(claims, whole, shown, self.sets, public_rows)
         return claims_of_residuals(part, claims, known, self.sets)
 
 
@@ -234,7 +261,7 @@ def claims_of_residuals(
     """Claims about tables put together from residuals, for the counts that agree with them."""
     (agreement,) = agreement_of(part, known.schema, sets)
     tables = AgreedTables(agreement, ConsistentTables(known, ()), known.schema, known.rows)
-    return claims_of_agreed_counts(claims, ((known.table(own), tables.over(own)) for own in sets))
+    return claims_of_agreed_counts(claims, ((known.shown(own), tables.over(own)) for own in sets))
 
 
 def cell_half_width(tables: ResidualTables, columns: tuple[str, ...], confidence: float) -> float:

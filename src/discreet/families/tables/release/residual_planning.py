@@ -9,6 +9,8 @@ epsilon_B to the cube root of c_B l1^2. (Xiao, He, Zhang, Kifer 2023, in closed 
 form is the same argument.) What users feel is the mean absolute error, so tables are reweighted by
 the inverse of their cells' standard deviation, a few times: each step lowers the sum of deviations.
 
+A table of more cells than people weighs as much as one of so many cells: it holds no more rows, so it has no more to lose.
+
 Everything here is decided by the schema and the workload.
 """
 
@@ -24,6 +26,7 @@ from discreet.families.tables.queries.residuals import BinnedTable, Residual, su
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.schema import Schema
+from discreet.schema.completed import completed_names
 
 FINEST = 1 << 14
 """Weights are whole numbers up to this, so that noise scales stay short rationals."""
@@ -32,17 +35,22 @@ REWEIGHTINGS = 12
 Columns = tuple[str, ...]
 
 
+def weighing_cells(cells: int, schema: Schema) -> int:
+    """As how many cells a table counts where tables are weighed against one another."""
+    return cells if schema.people is None else min(cells, schema.people)
+
+
 def needed_residuals(sets: Sequence[Columns], schema: Schema) -> list[Residual]:
     """One for each set of columns that matters to some table, the smallest first.
 
     Where the number of rows is public it is not measured, and a column of a single cell has no
-    residual.
+    residual. Columns that leave rows out are completed in the schema, or count no such row.
     """
     order = {column.name: place for place, column in enumerate(schema.columns)}
     wanted = {each for columns in sets for each in subsets(columns)}
     found = sorted(wanted, key=lambda each: (len(each), [order[name] for name in each]))
     return [
-        Residual(each)
+        Residual(each, completed=completed_names(schema, each))
         for each in found
         if not (schema.rows_are_public and not each)
         and all(schema.column(name).cells > 1 for name in each)
@@ -70,6 +78,9 @@ def residual_shares(
     tables = [_summed_variances(columns, places, schema) for columns in sets]
     cells = [prod(schema.column(name).cells for name in columns) for columns in sets]
     matters = [1.0] * len(sets) if weights is None else [float(each) for each in weights]
+    matters = [
+        own * weighing_cells(many, schema) / many for own, many in zip(matters, cells, strict=True)
+    ]
     importance = matters
     wanted = [1.0] * len(residuals)
     for _ in range(REWEIGHTINGS):

@@ -69,7 +69,7 @@ def _can_agree(part: Part, library: Library) -> bool:
     if said_of_answers(part, library.schema) == AGREEING_WITHIN:
         return False
     sets = _sets_of(part, library)
-    if part.kind == "marginals":  # residuals count rows without a cell evenly, so all of them
+    if part.kind == "marginals":  # residuals count rows without a cell too
         return bool(sets) and all(map(library.is_complete, sets))
     return bool(sets)
 
@@ -80,7 +80,7 @@ def _said_together(
     """For each part, by its place, what it says of itself, and arrays that it holds beside its own."""
     if not parts:
         return []
-    schema = library.schema
+    schema = library.complete
     sets = library.sets_together([own for part in parts for own in _sets_of(part, library)])
     every = range(len(parts))
     if can_be_agreed(sets, schema):

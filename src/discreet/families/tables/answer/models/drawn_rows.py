@@ -55,7 +55,7 @@ def _settled(
     wanted = wanted_pairs(model, library.all_tables, names, many)
     if wanted is None:
         return model.sample(many, public)
-    sizes = [library.schema.column(name).cells for name in names]
+    sizes = library.complete.sizes(names)
     if isinstance(model, Mixture) and many:
         codes = most_even_rows(sizes, tables_side_by_side(wanted, sizes), many, public)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -41,6 +41,8 @@ class ModelTable(WeightedTable):
     """The number of rows in the table, as it was measured; `None`: some rows may be in no cell."""
     total_law: NoiseLaw | None = None
     """The noise of `total`; `None`: it is exact."""
+    everywhere: float | None = None
+    """What its cells come to with those that are not shown: see `within`. `None`: all are shown."""
     is_model: bool = field(default=True, init=False)
     margins: dict[int, WeightedTable] = field(default_factory=dict, init=False)
     usual: UsualErrors | None = field(default=None, init=False)
@@ -51,6 +53,16 @@ class ModelTable(WeightedTable):
         axes = tuple(place for place, name in enumerate(self.columns) if name not in columns)
         counts = np.asarray(self.counts.sum(axis=axes))
         return ModelTable(columns, counts, self.distance, self.law, self.total, self.total_law)
+
+    def within(self, declared: tuple[slice, ...]) -> ModelTable:
+        """The table without cells for rows that columns leave out. Its errors are some of those that were measured."""
+        shown = np.asarray(self.counts[declared])
+        if shown.shape == self.counts.shape:
+            return self
+        found = replace(self, counts=shown, everywhere=float(self.counts.sum()))
+        if self.usual is not None:
+            found.usual = replace(self.usual, shares=self.usual.shares[declared])
+        return found
 
     def count(
         self,
@@ -145,7 +157,8 @@ class ModelTable(WeightedTable):
         largest = float(np.abs(weights).max(initial=0.0))
         width = largest * self._most_off(exact(confidence, name="confidence"))
         if self.total is not None:
-            off = abs(self.total - float(self.counts.sum()))
+            whole = float(self.counts.sum()) if self.everywhere is None else self.everywhere
+            off = abs(self.total - whole)
             if self.total_law is not None:
                 off += self.total_law.half_width(float(at_part_of_risk(confidence, TOTAL_RISK)))
             within = self._most_off(at_part_of_risk(confidence, 1 - TOTAL_RISK))
