@@ -25,6 +25,7 @@ from discreet.families.shared.release.splitting import shares, weights_for_least
 from discreet.families.tables.answer.evidence import model_tables
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
 from discreet.families.tables.estimate.fitting import likely_rows, target_of
+from discreet.families.tables.estimate.mending import mended
 from discreet.families.tables.estimate.mixture import (
     Mixture,
     Target,
@@ -173,7 +174,9 @@ class AdaptiveFitting:
         one, other = (self.place[name] for name in pair)
         if place == 0:
             return np.outer(self.one[one], self.one[other])
-        return model.marginal((one, other))
+        # The first fit is a short one. What was measured and not fitted yet is not worth measuring again; finer cells may be.
+        measured = [target for target in self.targets if target.columns == (one, other)]
+        return mended(model.marginal((one, other)), measured)
 
     def _bins(self, pair: tuple[str, str], level: int) -> tuple[Bins | None, ...] | None:
         bins = tuple(self.levels[self.place[name]][level] for name in pair)
