@@ -78,6 +78,8 @@ class Family:
     """For each class, how far agreeing moves a part's answers at most: (part, release, library of parts that agree) to a number."""
     foreseen: Mapping[str, str] = field(default_factory=dict)
     """For each class whose claims depend on noisy counts of cells: whether a plan may try it on (tables, schema)."""
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    """For each class, what a custodian should know of it: (class, schema) to a sentence on what is left out, and one on what costs accuracy."""
     fitted: frozenset[str] = frozenset()
     """Kinds of parts whose estimates are a fitted model, which takes long to fit again."""
     selections: Mapping[str, str] = field(default_factory=dict)
@@ -97,7 +99,8 @@ class Family:
 
 
 UNIQUE = (
-    "readers", "sources", "measured", "usefulness", "moved", "foreseen", "selections", "questions", "shown_as", "extremes",
+    "readers", "sources", "measured", "usefulness", "moved", "foreseen", "remarks", "selections", "questions", "shown_as",
+    "extremes",
 )  # fmt: skip
 """The tables in which no two families have an entry of the same name."""
 

@@ -82,7 +82,7 @@ def command(
     from discreet.families.shared.release.trivial_claims import drowned
     from discreet.privacy.guidance import guidance
     from discreet.releases import release_to_file
-    from discreet.releases.left_out import left_out_note, remarks
+    from discreet.releases.remarks import left_out_note, remarks
     from discreet.schema import Schema
 
     refuse_overwriting(output, force=force)

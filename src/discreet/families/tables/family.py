@@ -86,6 +86,7 @@ FAMILY = Family(
     agreed=(f"{_RELEASE}.side_by_side:agreeing_tables",),
     moved=dict.fromkeys(("marginals", "parities"), f"{_RELEASE}.side_by_side:moved_tables"),
     foreseen={"marginals": f"{_RELEASE}.whole_answers:is_quick"},
+    remarks={"marginals": "discreet.families.tables.queries.remarks:remarks"},
     fitted=frozenset({"model"}),
     counts=frozenset({"marginals"}),
     examples=_examples,

@@ -1,8 +1,9 @@
-"""What a class does not hold although its words may sound so, and what costs it accuracy: said in a plan and after a release."""
+"""What a class of tables does not hold although its words may sound so, and what costs it accuracy."""
 
 from __future__ import annotations
 
 from math import prod
+from typing import cast
 
 from discreet.families.tables.queries.marginals import MOST_OF_ALL, Marginals
 from discreet.queries.classes import QueryClass
@@ -14,9 +15,15 @@ NAMED = 3
 """So many of the tables are named."""
 
 
-def left_out_note(query_class: QueryClass, schema: Schema) -> str:
+def remarks(query_class: QueryClass, schema: Schema) -> tuple[str, str]:
+    """What is left out, and what costs accuracy; nothing where there is nothing to say."""
+    asked = cast(Marginals, query_class)
+    return _left_out(asked, schema), _too_fine(asked, schema)
+
+
+def _left_out(query_class: Marginals, schema: Schema) -> str:
     """A sentence about tables with too many cells; nothing where all are there."""
-    large = query_class.left_out(schema) if isinstance(query_class, Marginals) else ()
+    large = query_class.left_out(schema)
     if not large:
         return ""
     first = Marginals(columns=large[0]).text
@@ -30,15 +37,9 @@ def left_out_note(query_class: QueryClass, schema: Schema) -> str:
     )
 
 
-def remarks(query_class: QueryClass, schema: Schema) -> list[str]:
-    """All that is said of a class that was, or would be, released."""
-    found = [left_out_note(query_class, schema), _too_fine(query_class, schema)]
-    return [each for each in found if each]
-
-
-def _too_fine(query_class: QueryClass, schema: Schema) -> str:
+def _too_fine(query_class: Marginals, schema: Schema) -> str:
     """A sentence about columns with so many cells that their tables hold little but noise."""
-    sets = query_class.sets(schema) if isinstance(query_class, Marginals) else ()
+    sets = query_class.sets(schema)
     if schema.people is None or len(sets) < 2:
         return ""
     names = dict.fromkeys(name for each in sets if len(each) > 1 for name in each)
