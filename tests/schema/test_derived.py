@@ -15,6 +15,7 @@ from discreet.audits.observing import recording
 from discreet.questions.cells.impossible import impossible_cells, impossible_rows
 from discreet.questions.derived import ANY, computed, derived_columns, schema_mistakes
 from discreet.releases.verifying import verify
+from tests.no_noise import without_noise
 from tests.releasing import release
 
 PLAIN = """
@@ -226,3 +227,47 @@ def test_a_derived_column_is_computed_cell_by_cell_whatever_was_drawn_of_it() ->
     assert np.array_equal(again[1], codes)
     sexes = np.zeros((3, 1), dtype=np.int64)
     assert computed(("sex",), sexes, SCHEMA) == (("sex",), sexes, ())
+
+
+def test_numbers_from_a_derived_column_and_from_its_source_stand_side_by_side(
+    tmp_path: Path,
+) -> None:
+    """One count of the statement is answered through `kids`, whose groups have other codes than those of `family`."""
+    schema = dc.Schema.loads("""
+dataset = "t"
+[columns.kids]
+kind = "integer"
+range = [-3, 2]
+nulls = "exclude"
+[columns.family]
+kind = "category"
+values = ["none", "some"]
+other = true
+nulls = "exclude"
+[derived]
+family = "CASE WHEN kids <= 0 THEN 'none' WHEN kids > 0 THEN 'some' END"
+""")
+    kids = [-3, -1, 0, 1, 2] * 10
+    table = pd.DataFrame({"kids": kids, "family": ["none" if k <= 0 else "some" for k in kids]})
+    workload = "marginals(kids, family)"
+    with without_noise():
+        made = dc.release(
+            table,
+            schema,
+            budget=dc.Budget(epsilon=8),
+            workload=[workload],
+            algorithms={workload: "residuals"},
+            ledger=tmp_path / "ledger.db",
+        )
+    answers = made.ask(
+        "SELECT family IN ('none', '(other)') AS empty, family, "
+        "count(*) FILTER (WHERE (family IS DISTINCT FROM '8.0' OR starts_with(family, 'S'))) AS a, count_if(length(family) = 6) AS b "
+        "FROM t GROUP BY family IN ('none', '(other)'), family ORDER BY family LIMIT 5"
+    )
+    found = {tuple(row.group.values()): (row["a"].estimate, row["b"].estimate) for row in answers}
+    assert found[("true", "none")] == (30.0, 0.0)
+    assert found[("false", "some")] == (20.0, 0.0)
+    assert {key: own for key, own in found.items() if own != (0.0, 0.0)}.keys() == {
+        ("true", "none"),
+        ("false", "some"),
+    }

@@ -122,7 +122,7 @@ class Asking:
         except NotAnswerable:
             raise refusal from None
         note = derived_note(asked.question, self._schema)
-        return replace(answer, notes=(*answer.notes, note))
+        return replace(answer, notes=(*answer.notes, note), is_through_others=True)
 
     def _hinted(
         self, question: Question, refusal: NotAnswerable, confidence: float

@@ -165,6 +165,8 @@ class Answers:
     notes: tuple[str, ...] = ()
     typed: Callable[[int, int], object] | None = field(default=None, repr=False)
     """The value of (place in `groups`, code), in its own type."""
+    is_through_others: bool = field(default=False, repr=False)
+    """Whether the codes are those of columns that the asked ones are derived from."""
 
     def value(self, axis: int, code: int) -> object:
         """What a group's cell stands for, in its own type; its label where no type is known."""

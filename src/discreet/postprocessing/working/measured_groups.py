@@ -23,7 +23,6 @@ from discreet.questions.keys import (
     is_of_values,
     key_name,
     key_size,
-    key_value,
     possible_groups,
 )
 from discreet.schema import Schema
@@ -117,7 +116,9 @@ class MeasuredGroups:
         width = len(source.keys)
         pairs = zip(source.questions, source.axes, strict=True)
         full = [question for question, own in pairs if len(own) == width]
-        if not self._discovered.isdisjoint(source.keys) or not all(map(self._is_its_own, full)):
+        if not self._discovered.isdisjoint(source.keys):
+            return codes
+        if any(self._answered(question, 0).is_through_others for question in full):
             return codes
         found = set(map(tuple, codes.tolist()))
         every = set(found)
@@ -130,18 +131,6 @@ class MeasuredGroups:
         if every == found:
             return codes
         return np.array(sorted(every), dtype=np.int64).reshape(-1, width)
-
-    def _is_its_own(self, question: int) -> bool:
-        """Whether the codes of an answer are those of its question's keys, and not of columns that these are derived from."""
-        if not self._questions:
-            return True
-        found, keys = self._answered(question, 0), self._questions[question].group_by
-        return all(
-            code < key_size(key, self._schema)
-            and found.value(axis, code) == key_value(key, code, self._schema)
-            for axis, key in enumerate(keys)
-            for code in np.unique(found.codes[:, axis]).tolist()
-        )
 
     def _ruled_out(
         self, source: Measured, where: Expression, questions: Sequence[int]
