@@ -40,8 +40,8 @@ MERGED_STEPS = 400
 FITTED = 0.5
 MOST_FITTED, FEWEST_BINS = 512, 32
 """Cells of all columns together that are moved while fitting; and of one column, if it has so many."""
-LEAST_STD = 1e-3
-"""The deviation of a number that has no noise: fitting divides by it."""
+LEAST_STD, LEAST_PART = 1e-3, 1e-9
+"""The least deviation, in rows and as a part of all rows, of a number that has hardly any noise: fitting divides by its square."""
 MeasuredTable = tuple[tuple[str, ...], Integers, NoiseLaw]
 """Columns, counts with a draw on each cell, and the law of that noise."""
 WIDE = 1 << 14
@@ -69,19 +69,24 @@ def target_of(
             columns=tuple(places[name] for name in query.columns),
             bins=(None,) * len(query.columns),
             table=(pattern * float(measured.values[0])).astype(np.float32),
-            std=measured.law.std / (rows * 2 ** len(query.columns)),
+            std=_part(measured.law.std / 2 ** len(query.columns), rows),
         )
     if not isinstance(query, Residual | BinnedTable) or not 1 <= len(query.columns) <= 2:
         return None
     shape = query.shape(schema)
-    scale = prod(shape) // query.times(schema) * rows
-    table = centred(measured.values.astype(np.float64).reshape(shape)) / scale
+    times = prod(shape) // query.times(schema)
+    table = centred(measured.values.astype(np.float64).reshape(shape)) / (times * rows)
     return Target(
         columns=tuple(places[name] for name in query.columns),
         bins=tuple(bin_matrix(each) for each in query.bins or (None,) * len(query.columns)),
         table=table.astype(np.float32),
-        std=measured.law.std / scale,
+        std=_part(measured.law.std / times, rows),
     )
+
+
+def _part(std: float, rows: float) -> float:
+    """A deviation in rows as a part of all rows."""
+    return max(max(std, LEAST_STD) / rows, LEAST_PART)
 
 
 def model_of_measurements(
@@ -213,5 +218,5 @@ def _combined_target(
         columns=tuple(places[name] for name in own),
         bins=(None,) * len(own),
         table=(np.asarray(table) / rows).astype(np.float32),
-        std=1 / math.sqrt(sum(weights)) / rows,
+        std=_part(1 / math.sqrt(sum(weights)), rows),
     )
