@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow
 import pytest
 
-from discreet.families.tables.estimate.mending import mended
 from discreet.families.tables.estimate.mixture import Target, bin_matrix
 from discreet.families.tables.estimate.residuals import centred
 from discreet.families.tables.queries.residuals import ModelDistance
+from discreet.families.tables.release.mending import mended
 from discreet.privacy.budget import Budget
 from discreet.schema import Schema
 from tests.releasing import release

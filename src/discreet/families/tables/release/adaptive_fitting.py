@@ -25,7 +25,6 @@ from discreet.families.shared.release.splitting import shares, weights_for_least
 from discreet.families.tables.answer.evidence import model_tables
 from discreet.families.tables.estimate.compressed_fit import fit_by_bins
 from discreet.families.tables.estimate.fitting import likely_rows, target_of
-from discreet.families.tables.estimate.mending import mended
 from discreet.families.tables.estimate.mixture import (
     Mixture,
     Target,
@@ -40,6 +39,7 @@ from discreet.families.tables.release.claims import (
     model_claim,
     read_from_whole_counts,
 )
+from discreet.families.tables.release.mending import mended
 from discreet.families.tables.release.pair_choice import (
     CAUTION,
     Candidate,
