@@ -45,6 +45,7 @@ from discreet.families.tables.answer.models.usual_errors import (
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.residuals import BinnedTable, Bins, ModelDistance, Residual
 from discreet.families.tables.release.adaptive_fitting import AdaptiveFitting, varied
+from discreet.families.tables.release.claims import MODEL_RISK
 from discreet.families.tables.release.direct import DirectMarginals, PreparedMarginals
 from discreet.families.tables.release.pair_choice import looking_share, one_way_share
 from discreet.families.tables.release.predicted_variation import (
@@ -68,6 +69,7 @@ from discreet.families.tables.release.residual_planning import (
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost
 from discreet.privacy.exact import at_part_of_risk
+from discreet.privacy.laws import NoiseLaw
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
 from discreet.schema.completed import completed_names
@@ -81,6 +83,10 @@ SMOOTHED = 0.5
 FORESEEN = (
     "A model is fitted to what stands out. The error and the half-width are those of an average cell, foreseen for "
     "counts that follow Zipf's law: typically within a factor of 2. The release measures its own error."
+)
+CLAIMED = (
+    "For any one query it will claim a bound that is proved and far wider, of up to about ±{:,.0f}; "
+    "each answer has an interval of its own."
 )
 UNKNOWN = (
     "A model is fitted to what stands out; the expected error is that of noise on everything, the alternative "
@@ -178,7 +184,7 @@ class PreparedAdaptive(PreparedClass):
         factor = factor_at(at_part_of_risk(confidence, 1 - CEILING_RISK))
         if people is None or factor is None:
             return replace(plain, half_width=None, simultaneous=None, note=UNKNOWN)
-        lost, audit, cells = self._lost(people), self._audit_std(), sum(self._sizes)
+        lost, audit, cells = self._lost(people), self._audit_law().std, sum(self._sizes)
         mean = mean_distance(lost, len(lost) * audit**2)
         usual = sum(
             distance_below(each, audit, mean, confidence) * shares_of_falling_counts(shape, people)
@@ -189,9 +195,17 @@ class PreparedAdaptive(PreparedClass):
             expected=sum(lost) / cells,
             half_width=float(max(math.ceil(factor * usual / cells), 1)),
             simultaneous=None,
-            note=FORESEEN,
+            note=f"{FORESEEN} {CLAIMED.format(self._claimed(lost, people, confidence))}",
             is_foreseen=True,
         )
+
+    def _claimed(self, lost: Sequence[float], people: int, confidence: float) -> float:
+        """The release's claim, in two digits: from the farthest table, if it also has the most noise of all."""
+        law, level = self._audit_law(), at_part_of_risk(confidence, MODEL_RISK)
+        largest = 2 ** (-1 / len(lost))  # half of the time all numbers are below this quantile
+        farthest = max(lost) + law.half_width(max(2 * largest - 1, 0.5))
+        bound = min(float(people), (farthest + law.half_width(float(2 * level - 1))) / 2)
+        return float(f"{bound:.1e}")
 
     def _lost(self, people: int) -> list[float]:
         """The rows that the model will get wrong in each table."""
@@ -280,11 +294,11 @@ class PreparedAdaptive(PreparedClass):
         """The share of the budget for the model's own error."""
         return LAPLACE_AUDIT if self.accounting is Accounting.BASIC else AUDIT
 
-    def _audit_std(self) -> float:
+    def _audit_law(self) -> NoiseLaw:
         """The noise of the model's distance from one table, if all have one."""
         share = shares(self.share.times(self.audit), [1] * len(self.sets))[0]
         query = ModelDistance((), "")
-        return self.mechanism(share).law(query.sensitivity(self.schema), size=1).std
+        return self.mechanism(share).law(query.sensitivity(self.schema), size=1)
 
     def mechanism(self, share: Budget) -> AdditiveMechanism:
         if self.accounting is Accounting.BASIC:
