@@ -271,3 +271,58 @@ family = "CASE WHEN kids <= 0 THEN 'none' WHEN kids > 0 THEN 'some' END"
         ("true", "none"),
         ("false", "some"),
     }
+
+
+def test_groups_are_joined_by_their_values_where_codes_are_in_another_order(tmp_path: Path) -> None:
+    """`g` is declared as low, high; asked through `b` its groups come as high, low. Equal codes were taken for equal groups."""
+    schema = dc.Schema.loads("""
+dataset = "t"
+[columns.a]
+kind = "category"
+values = ["x", "y"]
+other = false
+nulls = "exclude"
+[columns.b]
+kind = "integer"
+range = [0, 5]
+nulls = "exclude"
+[columns.d]
+kind = "integer"
+range = [0, 1]
+nulls = "exclude"
+[columns.g]
+kind = "category"
+values = ["low", "high"]
+other = false
+nulls = "exclude"
+[derived]
+g = "CASE WHEN b < 1 THEN 'low' ELSE 'high' END"
+""")
+    many = np.arange(600)
+    b = many % 6
+    table = pd.DataFrame(
+        {
+            "a": np.where(many % 4 == 0, "x", "y"),
+            "b": b,
+            "d": many % 2,
+            "g": np.where(b < 1, "low", "high"),
+        }
+    )
+    with without_noise():
+        made = dc.release(
+            table,
+            schema,
+            budget=dc.Budget(epsilon=9),
+            workload=["marginals(a, b)", "marginals(d, g)"],
+            ledger=tmp_path / "ledger.db",
+        )
+    found = made.ask(
+        "SELECT g, count(*) AS n, count(*) FILTER (WHERE a = 'x') AS x, count(*) FILTER (WHERE d = 1) AS odd "
+        "FROM t GROUP BY g"
+    )
+    counted = {row.group["g"]: [row[name].estimate for name in ("n", "x", "odd")] for row in found}
+    true = {
+        name: [int(own.size), int((own % 4 == 0).sum()), int((own % 2).sum())]
+        for name, own in (("low", many[b < 1]), ("high", many[b >= 1]))
+    }
+    assert counted == true

@@ -1,5 +1,6 @@
 """One answer from all that sources say of a region: combined, chosen, or refused. The only place that does so.
 
+0. What is about fewer rows than the question answers only if nothing else does.
 1. What is known without noise is the answer.
 2. Where one source takes another's measurements into account already, it speaks for both, unless the other
    has less noise.
@@ -40,6 +41,7 @@ def settled(found: Sequence[Found], region: Region, schema: Schema, confidence: 
     offers = [each for each in found if isinstance(each, Estimates)]
     if not offers:
         raise best_reason([each for each in found if isinstance(each, Refusal)])
+    offers = [each for each in offers if not each.is_of_fewer_rows] or offers
     certain = [each for each in offers if each.is_certain]
     if certain:
         return max(certain, key=lambda each: each.is_direct)

@@ -105,7 +105,8 @@ def joined_places(
 ) -> Places:
     """For each group of the first question its place among another's groups; -1 where it has none."""
     mine = codes[:, list(own)]
-    if np.array_equal(mine, theirs) and len(own) == len(axes):
+    are_own = not (first.is_through_others or other.is_through_others)
+    if are_own and np.array_equal(mine, theirs) and len(own) == len(axes):
         return np.arange(len(mine))
     known = {
         tuple(other.value(axis, int(code)) for axis, code in zip(their_axes, row, strict=True)): at

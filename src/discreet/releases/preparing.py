@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from discreet.errors import BadInput
-from discreet.families.shared.release.protocol import USUAL_ROWS, Prepared
+from discreet.families.shared.release.protocol import USUAL_ROWS, Prepared, PreparedClass
 from discreet.families.shared.release.splitting import shares
 from discreet.privacy.budget import Budget, Notion
 from discreet.privacy.cost import Accounting, allowance
@@ -135,11 +135,32 @@ def _under(
             classes, shares(allowed, [each.weight for each in classes]), strict=True
         )
     )
+    instead = _counted_alike(parts, named)
+    if instead:
+        return _under(accounting, schema, budget, classes, {**named, **instead})
     uses_delta = any(cost.delta for part in parts for cost in part.costs())
     if accounting is Accounting.BASIC and budget.delta and not uses_delta:
         # Laplace noise won everywhere: a delta that buys nothing is not charged.
         return _under(accounting, schema, Budget(epsilon=budget.epsilon), classes, named)
     return Prospect(schema=schema, charge=budget, accounting=accounting, parts=parts)
+
+
+def _counted_alike(parts: Sequence[Prepared], named: Mapping[str, str]) -> dict[str, str]:
+    """Other algorithms for some classes, so that no column's rows without a cell are counted in two ways: such tables do not agree."""
+    instead: dict[str, str] = {}
+    own = [each for each in parts if isinstance(each, PreparedClass)]
+    for part in own:
+        for other in own:
+            both = part.apart & other.spread
+            if both and part.query_class.text in named:
+                raise BadInput(
+                    f"{part.query_class.text} by {part.algorithm} counts rows without a cell of column {min(both)!r} apart, and "
+                    f"{other.query_class.text} by {other.algorithm} counts them evenly in all of its cells. Name another "
+                    "algorithm for one of them. Nothing was read or charged."
+                )
+            if both:
+                instead[part.query_class.text] = part.alternative
+    return instead
 
 
 def _score(prospect: Prospect) -> float:

@@ -63,8 +63,8 @@ SPARK = (
         name="moments-in-milliseconds-under-another-name-are-read-by-spark",
         trap=33,
         file=f"{FOLDER}/footers.py",
-        old="            stored |= set(kinds.values()) if own is None else {own}\n",
-        new="            stored |= set() if own is None else {own}\n",
+        old="            stored |= set().union(*kinds.values()) if own is None else own\n",
+        new="            stored |= set() if own is None else own\n",
         tests=(
             f"{TESTS}::test_moments_in_milliseconds_are_found_under_another_name_and_in_files_of_any_name",
         ),

@@ -49,7 +49,7 @@ def _stored(
         for column, stored in found:
             own = kinds.get(names.get(column.place, ""))
             # A column that the file does not have by this name may be any of it.
-            stored |= set(kinds.values()) if own is None else {own}
+            stored |= set().union(*kinds.values()) if own is None else own
     return found
 
 
@@ -68,8 +68,8 @@ def _names_in_files(frame: Any) -> dict[int, str]:
     return {place: names[number] for place, number in ids.items() if number in names}
 
 
-def _kinds(session: Session, file: str) -> dict[str, str]:
-    """What the end of a file says of the type of each of its moments."""
+def _kinds(session: Session, file: str) -> dict[str, set[str]]:
+    """What the end of a file says of the type of each of its moments; names may differ in case alone."""
     jvm = session.spark._jvm
     parquet, hadoop = jvm.org.apache.parquet.hadoop, jvm.org.apache.hadoop.fs
     settings = session.spark._jsc.hadoopConfiguration()
@@ -82,17 +82,17 @@ def _kinds(session: Session, file: str) -> dict[str, str]:
     if reader is None and file.lower().endswith(_SUFFIXES):
         raise BadSource(f"{file!r} cannot be opened as Parquet. No row was read.")
     if reader is None:  # Hive's Parquet files have no suffix, so any other was worth a look
-        return {"": _UNKNOWN}
+        return {"": {_UNKNOWN}}
     try:
         columns = reader.getFooter().getFileMetaData().getSchema().getFields()
-        found = {}
+        found: dict[str, set[str]] = {}
         for place in range(columns.size()):
             column = columns.get(place)
             kind = str(column.getLogicalTypeAnnotation())  # such as TIMESTAMP(MICROS,true)
             if column.isPrimitive():
                 kind = f"{column.asPrimitiveType().getPrimitiveTypeName()} {kind}"
             if "TIMESTAMP" in kind or "INT96" in kind:
-                found[str(column.getName()).lower()] = kind
+                found.setdefault(str(column.getName()).lower(), set()).add(kind)
         return found
     finally:
         reader.close()

@@ -26,7 +26,7 @@ from discreet.families.shared.answer.left_out_notes import left_out_of_ranges
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
 from discreet.questions.conditions import asks_for_a_value, both, columns_named, opposite
 from discreet.questions.expressions import Call, Expression
-from discreet.schema import OrderedColumn, Schema
+from discreet.schema import OrderedColumn, Schema, keeps_every_row
 from discreet.schema.columns.temporal import TemporalColumn
 
 MOST_GROUPS = 1 << 20
@@ -113,6 +113,7 @@ class GroupRangeSource(Source):
             notes=(WHOLE_NOTE, *taken.notes, *self._notes(region, measured)),
             readings=() if reading is None else (reading,),
             parts=self._places,
+            is_of_fewer_rows=_leaves_out_more(region, measured, self._schema),
         )
 
     def _reading(self, found: RangeEstimates, source: GroupRange) -> Reading | None:
@@ -172,6 +173,15 @@ def _parts(condition: Expression) -> list[Expression]:
         if isinstance(negated, Call) and negated.name == "or":
             return [inner for part in negated.arguments for inner in _parts(opposite(part))]
     return [condition]
+
+
+def _leaves_out_more(region: Region, measured: GroupedRanges, schema: Schema) -> bool:
+    """Whether some column that the question does not name leaves rows out."""
+    named = region.names | {region.column} | set(region.groups)
+    others = [name for name in (measured.column, *measured.groups) if name not in named]
+    return measured.column in others or not all(
+        keeps_every_row(schema.column(name)) for name in others
+    )
 
 
 def _summed(

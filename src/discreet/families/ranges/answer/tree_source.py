@@ -151,6 +151,7 @@ class TreeSource(Source):
             notes=tuple(dict.fromkeys(notes)),
             readings=self._readings(region, source, asked, inner),
             includes=includes,
+            is_of_fewer_rows=not set(source.columns) <= needed | set(region.groups),
         )
 
     def _included(self, source: Ranged, needed: frozenset[str]) -> frozenset[int]:

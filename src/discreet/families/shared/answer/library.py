@@ -37,6 +37,7 @@ from discreet.families.tables.estimate.fitting import likely_rows
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import WholeCounts
 from discreet.families.tables.queries.marginals import Marginals
+from discreet.families.tables.queries.parities import Parity
 from discreet.families.tables.queries.residuals import BinnedTable, Residual
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.places import loaded
@@ -95,8 +96,10 @@ class Library:
         self._alone: Kept[int, AgreedTables] = Kept()
 
     def _counts_every_row(self, measured: Measurement) -> bool:
-        """Whether it counts rows as the others do: what spread rows over cells cannot be put together with what did not."""
+        """Whether rows without a cell are counted as in the other tables: apart, or evenly in all cells."""
         query = measured.query
+        if isinstance(query, Parity):
+            return not completed_names(self.complete, query.columns)
         if not isinstance(query, Residual | BinnedTable):
             return True
         return query.completed == completed_names(self.complete, query.columns)

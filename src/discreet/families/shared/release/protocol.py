@@ -148,6 +148,21 @@ class PreparedClass:
     schema: Schema
     requests: tuple[Request, ...] = ()
 
+    @property
+    def alternative(self) -> str:
+        """The algorithm that is taken instead where other parts count rows without a cell in another way."""
+        return self.algorithm
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """Columns whose rows without a cell are counted in one more cell."""
+        return frozenset()
+
+    @property
+    def spread(self) -> frozenset[str]:
+        """Columns whose rows without a cell are counted evenly in all cells."""
+        return frozenset()
+
     @classmethod
     def of(
         cls,

@@ -86,7 +86,13 @@ class TableSource(Source):
         found = self._numbers(region, selection, confidence)
         found = by_group(found, selection, region.groups)
         notes = () if np.all(found.is_exact) else (CELL_NOTE,)
-        found = replace(found, notes=(*notes, *found.notes), parts=self._library.table_parts)
+        named = {*region.names, *region.groups, region.column}
+        found = replace(
+            found,
+            notes=(*notes, *found.notes),
+            parts=self._library.table_parts,
+            is_of_fewer_rows=not set(self._library.left_out_of(selection.names)) <= named,
+        )
         return found.noted(*self._notes(region, selection, found))
 
     def _is_of_halfspaces(self, region: Region) -> bool:

@@ -152,6 +152,18 @@ class PreparedAdaptive(PreparedClass):
     """What noise on everything would do: the error that the model is there to beat."""
 
     @property
+    def alternative(self) -> str:
+        return "direct"
+
+    @property
+    def apart(self) -> frozenset[str]:
+        return self.closed.apart
+
+    @property
+    def spread(self) -> frozenset[str]:
+        return self.closed.spread
+
+    @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
         return self.closed.sets
 

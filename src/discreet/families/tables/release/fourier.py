@@ -55,6 +55,7 @@ from discreet.families.tables.release.residual import (
     PER_CELL,
     cell_half_width,
     claims_of_residuals,
+    losing_in,
     silent_tables,
 )
 from discreet.families.tables.release.residual_planning import residual_shares
@@ -145,6 +146,11 @@ class PreparedFourier(MeasuredAtOnce):
     sets: tuple[tuple[str, ...], ...]
     alone: ClassVar[str] = PER_CELL
     together: ClassVar[str] = ALL_CELLS
+
+    @property
+    def spread(self) -> frozenset[str]:
+        """A row without a cell moves no coefficient, as if it were spread."""
+        return losing_in(self.sets, self.schema)
 
     def error(self, *, rows: int | None, confidence: float) -> ClassError:
         tables = silent_tables(self)

@@ -67,7 +67,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting
 from discreet.queries.classes import QueryClass
 from discreet.schema import Schema
-from discreet.schema.completed import completed
+from discreet.schema.completed import completed, losing
 
 PER_CELL = "linear in independent draws of known laws: exact coefficients"
 ALL_CELLS = "exact coefficients of each cell, and the union bound over the class"
@@ -120,6 +120,11 @@ class ResidualMarginals:
         )
 
 
+def losing_in(sets: Sequence[tuple[str, ...]], schema: Schema) -> frozenset[str]:
+    """The columns of some tables that leave rows out."""
+    return frozenset(losing(schema, {name for each in sets for name in each}))
+
+
 def schema_to_measure(sets: Sequence[tuple[str, ...]], schema: Schema, *, even: bool) -> Schema:
     """The schema with a cell for every row in all columns of some tables, unless these rows count evenly."""
     return schema if even else completed(schema, {name for each in sets for name in each})
@@ -153,6 +158,18 @@ class PreparedResiduals(MeasuredAtOnce):
     """The expected error, once it was asked for: a plan asks many times."""
     alone: ClassVar[str] = PER_CELL
     together: ClassVar[str] = ALL_CELLS
+
+    @property
+    def alternative(self) -> str:
+        return "direct"
+
+    @property
+    def apart(self) -> frozenset[str]:
+        return frozenset() if self.even else losing_in(self.sets, self.schema)
+
+    @property
+    def spread(self) -> frozenset[str]:
+        return losing_in(self.sets, self.schema) if self.even else frozenset()
 
     def tables(self) -> ResidualTables:
         """The noise of every table, before anything is measured."""
