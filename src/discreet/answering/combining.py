@@ -1,13 +1,13 @@
 """One answer from all that sources say of a region: combined, chosen, or refused. The only place that does so.
 
-0. What is about fewer rows than the question answers only if nothing else does.
-1. What is known without noise is the answer.
-2. Where one source takes another's measurements into account already, it speaks for both, unless the other
+1. A source that counts fewer rows than are asked for answers only if no other does.
+2. What is known without noise is the answer.
+3. Where one source takes another's measurements into account already, it speaks for both, unless the other
    has less noise.
-3. Unbiased numbers with independent noise are combined by the inverse of their variances.
-4. Else the source with the least noise answers. What was declared to be asked goes before what cells say,
+4. Unbiased numbers with independent noise are combined by the inverse of their variances.
+5. Else the source with the least noise answers. What was declared to be asked goes before what cells say,
    unless those say it with less noise and without cutting a cell.
-5. Where tables answer with counts that add up, and these take into account what the answer rests on, they are the estimate, and the
+6. Where tables answer with counts that add up, and these take into account what the answer rests on, they are the estimate, and the
    interval is widened to hold them. Else a note says that sums of tables may differ.
 
 Noise laws, shapes and the question decide which source answers, never a noisy number: choosing spoils no interval.

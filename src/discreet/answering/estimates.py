@@ -64,7 +64,7 @@ class Estimates:
     leaves_no_row_out: bool = False
     """Whether rows without a value count all the same; a note then says as what."""
     is_of_fewer_rows: bool = False
-    """Whether rows are missing that a column which is not asked about leaves out: an answer about all rows goes first."""
+    """Whether rows are missing because a column that the question does not name leaves them out."""
     unit: Unit = Unit.NUMBER
     readings: tuple[Reading, ...] = ()
     """The same number without bias, for a combination with other sources."""
