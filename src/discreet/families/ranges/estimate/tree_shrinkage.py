@@ -323,10 +323,13 @@ def _fitted_weights(likelihood: Singles, weights: Floats) -> Floats:
     scaled = likelihood / likelihood.max(axis=0)
     weights = np.maximum(weights, LEAST_FITTED)
     prior = PSEUDO_COUNT * weights
-    for _ in range(ROUNDS):
-        # Sum over splits of (scaled * weights / column sum), as two matrix products.
-        expected = weights * (scaled @ (1 / (weights.astype(np.float32) @ scaled)))
-        weights = (expected + prior) / (many + PSEUDO_COUNT)
+    # Every column of `scaled` holds a one, so all here is finite. But the matrix products of some processors
+    # also multiply what lies beside the arrays, and then say "invalid value" of finite numbers.
+    with np.errstate(invalid="ignore"):
+        for _ in range(ROUNDS):
+            # Sum over splits of (scaled * weights / column sum), as two matrix products.
+            expected = weights * (scaled @ (1 / (weights.astype(np.float32) @ scaled)))
+            weights = (expected + prior) / (many + PSEUDO_COUNT)
     return weights
 
 
