@@ -10,7 +10,8 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.answering.verification.verify import opened
 from discreet.artifacts.files import (
     read_members,
     read_release,
+    release_from_members,
     release_members,
+    widened,
     write_members,
     write_release,
 )
 from discreet.artifacts.measurement import Selection
 from discreet.artifacts.release import Release
+from discreet.audits.forgery import subjects
 from discreet.errors import BadRelease
 from discreet.families.numbers.queries.one_number import Sums
 from discreet.families.tables.queries.cell_count import CellCount
@@ -34,6 +39,7 @@ from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.cost import Cost
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum
+from discreet.releases.verifying import verify
 from tests.releases_by_hand import measured, part_of, people, release_of_tables, small_tree
 
 ROWS: list[dict[str, Any]] = [{"age": 3, "sex": "F"}, {"age": 17, "sex": None}]
@@ -76,6 +82,48 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     first, second = release.parts[0].measurements[0], again.parts[0].measurements[0]
     assert second.law == first.law and second.cost == first.cost  # type: ignore[union-attr]
     assert np.array_equal(second.values, first.values)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+@pytest.mark.parametrize("bits", [7, 8, 15, 16, 31, 32, 63])
+def test_whole_numbers_come_back_from_short_types(kind: type[np.generic], bits: int) -> None:
+    """About every end of a type's range, alone and beside small numbers."""
+    limits = np.iinfo(kind)
+    ends = (sign * 2**bits + step for sign in (-1, 1) for step in (-1, 0, 1))
+    for end in (end for end in ends if limits.min <= end <= limits.max):
+        for numbers in ([end], [0, end], [1, end, 2]):
+            given = np.array(numbers, dtype=kind)
+            part = part_of(Sums("pay"), estimates={"numbers": given})
+            made = replace(rich_release(), parts=(part,))
+            found = release_from_members(release_members(made)).parts[0].estimates["numbers"]
+            assert found.dtype == kind and not found.flags.writeable
+            assert found.tolist() == numbers
+
+
+def test_counts_take_no_more_room_than_they_need() -> None:
+    part = part_of(Sums("pay"), estimates={"numbers": np.arange(-100, 100).repeat(100)})
+    members = release_members(replace(rich_release(), parts=(part,)))
+    assert len(members["arrays/0.npy"]) == 128 + 20_000
+
+
+def test_a_file_of_the_first_format_is_read_and_verified_as_before() -> None:
+    """Its whole numbers have eight bytes; a shorter type was no type of that format."""
+    members = next(subjects()).members
+    first = as_in_first_format(members)
+    assert release_members(release_from_members(first)) == members
+    assert verify(opened(first)).ok
+    with pytest.raises(BadRelease, match="type"):
+        release_from_members({**members, "manifest.json": first["manifest.json"]})
+
+
+def as_in_first_format(members: Mapping[str, bytes]) -> dict[str, bytes]:
+    manifest = {**json.loads(members["manifest.json"]), "version": 1}
+    first = {"manifest.json": json.dumps(manifest).encode()}
+    for name in members.keys() - first.keys():
+        buffer = io.BytesIO()
+        np.save(buffer, widened(np.load(io.BytesIO(members[name]), allow_pickle=False)))
+        first[name] = buffer.getvalue()
+    return first
 
 
 def test_equal_releases_are_equal_bytes(tmp_path: Path) -> None:

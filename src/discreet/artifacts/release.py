@@ -18,7 +18,7 @@ from discreet.schema import Schema
 
 Measured = Measurement | TreeMeasurement | Selection | Naming
 """What a part of a release is made of."""
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 SOFTWARE = f"discreet {discreet.__version__}"
 """What a release that is made now says of its origin."""
 

@@ -182,6 +182,14 @@ FILES_AND_SIGNATURES = (
         tests=(f"{FILES}::test_a_hostile_file_is_refused_in_a_sentence",),
     ),
     Mutant(
+        name="short-types-are-chosen-by-the-largest-number",
+        trap=9,
+        file="src/discreet/artifacts/files.py",
+        old="        if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max:\n",
+        new="        if most <= np.iinfo(kind).max:\n",
+        tests=(f"{FILES}::test_whole_numbers_come_back_from_short_types",),
+    ),
+    Mutant(
         name="two-runs-write-to-one-name",
         trap=41,
         file="src/discreet/releases/output_file.py",

@@ -29,7 +29,7 @@ from discreet.artifacts.files import (
 from discreet.artifacts.manifest import manifest_of
 from discreet.artifacts.measurement import Selection, TreeMeasurement
 from discreet.artifacts.naming import Naming
-from discreet.artifacts.release import FORMAT_VERSION, SOFTWARE, Measured, Part, Release
+from discreet.artifacts.release import SOFTWARE, Measured, Part, Release
 from discreet.errors import BadBudget, BadInput, BadRelease, DiscreetError
 from discreet.privacy.budget import Budget
 from discreet.privacy.cost import Accounting, Cost, allowance
@@ -184,7 +184,7 @@ def _public_rows_problems(release: Release) -> list[str]:
 
 def _statement_differences(release: Release, manifest: Mapping[str, Any]) -> list[str]:
     """Where the manifest says something else than what its own measurements, budget and schema give."""
-    expected = {"format": FORMAT, "version": FORMAT_VERSION, **manifest_of(release)[0]}
+    expected = {"format": FORMAT, "version": manifest["version"], **manifest_of(release)[0]}
     return [
         place
         for place in differing_places(dict(manifest), expected)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.artifacts.files import MANIFEST
+from discreet.artifacts.files import MANIFEST, widened
 
 Array = npt.NDArray[Any]
 Members = Mapping[str, bytes]
@@ -60,7 +60,7 @@ def alterations(members: Members) -> Iterator[Alteration]:
         for what, altered in _altered(value):
             yield _of_manifest(members, manifest, place, what, place, altered)
     for name, owner in array_owners(manifest).items():
-        array = np.load(io.BytesIO(members[name]), allow_pickle=False)
+        array = widened(np.load(io.BytesIO(members[name]), allow_pickle=False))
         for what, other in _altered_array(array):
             yield _of_member(members, owner, what, name, other)
     for name in members:
