@@ -24,7 +24,7 @@ from benchmarks.support.children import executed, measured
 
 ROOT = Path(__file__).resolve().parent.parent
 FACTOR_LIMIT, MEMORY_LIMIT = 3.0, 1000.0
-RUNS = 5
+RUNS = 9
 
 TABLE = """
 COPY (

@@ -37,7 +37,7 @@ def layers(leaves, epsilon, *, whole):
 
 def chances_of_empty(seen, epsilon):
     all_of_them = np.ones(len(seen), np.bool_)
-    return Empties(seen, laplace_variance(epsilon), among=all_of_them).chances(seen)
+    return Empties(seen, laplace_variance(epsilon), among=all_of_them).chances(slice(None))
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

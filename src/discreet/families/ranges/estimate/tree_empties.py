@@ -44,11 +44,11 @@ def told_apart(layer: Layer) -> Layer:
         return layer
     # The leaves of a layer are all drawn with the same noise.
     each = float(layer.precision[np.argmax(layer.stopped)])
-    empties = Empties(layer.values, 1 / each, among=layer.stopped)
+    chances = Empties(layer.values, 1 / each, among=layer.stopped).chances
     values, precision = np.empty_like(layer.values), np.empty_like(layer.values)
     for block in _blocks(len(values)):
         seen, kept, spread = layer.values[block], values[block], precision[block]
-        empty = empties.chances(seen)
+        empty = chances(block)
         np.multiply(seen, seen, out=spread)
         spread *= empty
         spread += 1 / each
@@ -62,7 +62,7 @@ def told_apart(layer: Layer) -> Layer:
 
 
 class Empties:
-    """How likely counts are 0 that are seen with discrete Laplace noise of one variance; learnt from some `among` them."""
+    """How likely counts are 0 that are `seen` with discrete Laplace noise of one variance; learnt from some `among` them."""
 
     def __init__(self, seen: Floats, variance: float, *, among: Bools) -> None:
         scale = laplace_scale(variance)
@@ -71,8 +71,10 @@ class Empties:
         self._lowest = -math.ceil(GRID_SCALES * scale / self._width)
         size = self._highest - self._lowest + 1
         bins = np.zeros(size)
+        self._places = np.empty(len(seen), dtype=np.int32)
         for block in _blocks(len(seen)):
-            bins += np.bincount(self._places(seen[block][among[block]]), minlength=size)
+            places = self._places[block] = self._bins(seen[block])
+            bins += np.bincount(places[among[block]], minlength=size)
         there = np.flatnonzero(bins[:-1])
         self._chances = np.zeros(size)
         if not len(there):
@@ -83,11 +85,11 @@ class Empties:
         weights = _weights(likelihood, bins[there])
         self._chances[there] = weights[0] * likelihood[:, 0] / (likelihood @ weights)
 
-    def chances(self, seen: Floats) -> Floats:
-        """The probability that each of some counts is 0."""
-        return self._chances[self._places(seen)]
+    def chances(self, block: slice) -> Floats:
+        """The probability that each of some of the counts is 0."""
+        return self._chances[self._places[block]]
 
-    def _places(self, seen: Floats) -> Integers:
+    def _bins(self, seen: Floats) -> Integers:
         near = seen / self._width
         np.clip(np.rint(near, out=near), self._lowest, self._highest, out=near)
         places = near.astype(np.int64)
