@@ -1,0 +1,321 @@
+"""A second opinion on what a release costs, with Python's standard library alone.
+
+    python examples/check_release.py people.release
+
+Nothing of discreet is imported. The file is read as docs/file-format.md describes it, and the privacy loss is added
+up again from the noise that each number got. It prints what it finds, and ends with 1 if the file claims a smaller
+loss than its noise gives. `discreet verify` checks more: estimates, error claims, words and the signature.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tomllib
+import zipfile
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+from statistics import NormalDist
+from typing import Any
+
+CODES = {"|b1": "?", "|i1": "b", "<i2": "h", "<i4": "i", "<i8": "q"}
+CODES |= {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<f8": "d"}
+"""Types of arrays, and what Python's memoryview calls them."""
+NEARLY = 1e-9
+"""Floating point in here is that exact, relatively; sums of losses are exact."""
+
+IN_ONE_CELL = {"marginal", "binned-table", "complete-table", "block-counts", "grid-counts"}
+IN_ONE_CELL |= {"cut-counts", "group-buckets", "group-counts"}
+"""Counts of cells, of which a row lies in at most one."""
+ONE_COUNT = {"range-count", "present-count", "cell-count"}
+COUNTS_APART = {"inequality-counts"}
+"""Counts of which each may hold the same row."""
+ONE_NUMBER = {"parity", "model-distance"}
+"""One number that each row moves by at most 1 when it comes or goes: a sum of signs, a distance of tables."""
+MATRICES = {"cell-strategy", "group-strategy", "strategy-counts"}
+"""Weighted counts of cells, of which a row lies in at most one; the weights are in the file."""
+
+
+class Release:
+    """A release file: its manifest, its schema and its arrays."""
+
+    def __init__(self, path: str) -> None:
+        with zipfile.ZipFile(path) as archive:
+            self._members = {name: archive.read(name) for name in archive.namelist()}
+        self.manifest = json.loads(self._members["manifest.json"])
+        schema = tomllib.loads(self.manifest["schema"])
+        self.is_change_one = schema.get("adjacency", "add-remove") == "change-one"
+        self.columns = schema["columns"]
+        self.max_rows = int(schema.get("unit", {}).get("max_rows", 1))
+        """Rows of one person, or whatever else is protected."""
+        self.measurements = [each for part in self.manifest["parts"] for each in part["measurements"]]  # fmt: skip
+
+    def array(self, number: int) -> tuple[tuple[int, ...], list[Any]]:
+        """The shape and the numbers of an array, row by row."""
+        data = self._members[f"arrays/{number}.npy"]
+        length = int.from_bytes(data[8:10], "little")
+        header = data[10 : 10 + length].decode("ascii")
+        kind = header.split("'descr': '")[1].split("'")[0]
+        shape = header.split("'shape': (")[1].split(")")[0]
+        sizes = tuple(int(size) for size in shape.split(",") if size.strip())
+        code: Any = CODES[kind]
+        return sizes, memoryview(data)[10 + length :].cast(code).tolist()
+
+
+class Loss:
+    """What one measurement loses: an epsilon, a delta, a rho and the square of a mu; `None` if there is none."""
+
+    def __init__(
+        self,
+        epsilon: Fraction | None = None,
+        delta: Fraction = Fraction(0),
+        rho: Fraction | None = None,
+        mu_squared: float | None = None,
+    ) -> None:
+        self.epsilon, self.delta, self.rho, self.mu_squared = epsilon, delta, rho, mu_squared
+
+
+def within(epsilon: Fraction, spread: Fraction) -> Loss:
+    """Of a mechanism whose log-likelihood ratios stay within `epsilon`, and in an interval of length `spread`."""
+    chance = 1 / (1 + math.exp(-float(spread) / 2)) if spread < 60 else 0.0
+    mu = 2 * NormalDist().inv_cdf(chance) if chance else math.sqrt(4 * spread)
+    return Loss(epsilon, rho=spread**2 / 8, mu_squared=mu**2)
+
+
+def loss_of_noise(measured: dict[str, Any], l1: int, l2_squared: int) -> Loss:
+    """Of numbers of these sensitivities, each with independent noise."""
+    law = measured["law"]
+    if law["kind"] == "discrete-laplace":
+        epsilon = l1 / Fraction(law["scale"])
+        return within(epsilon, 2 * epsilon)
+    mu_squared = l2_squared / Fraction(law["sigma_squared"])
+    stated = measured["cost"]
+    if stated["rho"] is None:  # made for one epsilon and delta
+        epsilon = Fraction(stated["epsilon"])
+        rounded = law["kind"] == "rounded-gaussian"
+        delta = delta_of_mu(float(mu_squared), float(epsilon)) if rounded else None
+        claimed = Fraction(stated["delta"])
+        if delta is not None and delta > float(claimed) * (1 + NEARLY):
+            claimed = Fraction(delta)
+        return Loss(epsilon, claimed)
+    mu = float(mu_squared) if law["kind"] == "rounded-gaussian" else None
+    return Loss(rho=mu_squared / 2, mu_squared=mu)
+
+
+def delta_of_mu(mu_squared: float, epsilon: float) -> float:
+    """Of Gaussian noise (Balle and Wang 2018)."""
+    mu = math.sqrt(mu_squared)
+    if not mu:
+        return 0.0
+    near, far = ((epsilon / mu + sign * mu / 2) / math.sqrt(2) for sign in (-1, 1))
+    return (math.erfc(near) - math.exp(min(epsilon, 700)) * math.erfc(far)) / 2
+
+
+def delta_of_rho(rho: float, epsilon: float) -> float:
+    """Of rho-zCDP (Canonne, Kamath, Steinke 2020): the least over orders of Renyi divergence."""
+    if not rho:
+        return 0.0
+
+    def delta(order: float) -> float:
+        power = (order - 1) * (order * rho - epsilon) + order * math.log1p(-1 / order)
+        return math.exp(min(power, 700)) / (order - 1)
+
+    return min(1.0, *(delta(1 + math.exp(step / 200)) for step in range(-2000, 3000)))
+
+
+def sensitivities(release: Release, measured: dict[str, Any]) -> tuple[int, int] | None:
+    """How far one person moves the numbers, in L1 and in squared L2; `None` where this check has no rule."""
+    query, rows = measured["query"], release.max_rows
+    kind, moved = query["kind"], release.is_change_one
+    if kind in ONE_COUNT:
+        return rows, rows**2
+    if kind in ONE_NUMBER:
+        reach = 2 * rows if moved else rows
+        return reach, reach**2
+    if kind in IN_ONE_CELL:
+        return (2 * rows, 2 * rows**2) if moved else (rows, rows**2)
+    if kind in COUNTS_APART:
+        many = release.array(measured["values"])[0][0]
+        return many * rows, many * rows**2
+    weights = query.get("matrix")  # none: counts of conditions, of which a row may fulfil several
+    if kind in MATRICES and weights is not None:
+        cells = list(zip(*weights, strict=True))
+        none = (0,) * len(weights)
+        moves = combinations(cells, 2) if moved else ((none, cell) for cell in cells)
+        steps = [[b - a for a, b in zip(*move, strict=True)] for move in moves]
+        first = max((sum(map(abs, step)) for step in steps), default=0)
+        second = max((sum(each * each for each in step) for step in steps), default=0)
+        return first * rows, second * rows**2
+    if kind == "clamped-sum":
+        column, grid = release.columns[query["column"]], query["grid"]
+        bounds = column.get("bounds") or column["range"]
+        ends = [(Fraction(str(end)) - Fraction(query["center"])) * grid for end in bounds]
+        low, high = min(0, math.floor(ends[0])), max(0, math.ceil(ends[1]))
+        reach = rows * max(1, high - low if moved else max(-low, high))
+        return reach, reach**2
+    if kind == "residual" and not moved and len(query["columns"]) < 2:
+        # Counts of d cells, times d, less the number of rows; of no column, the number of rows.
+        many = release.array(measured["values"])[0][0]
+        first, second = (2 * (many - 1), many * (many - 1)) if query["columns"] else (1, 1)
+        return first * rows, second * rows**2
+    return None
+
+
+def loss_of_tree(release: Release, measured: dict[str, Any]) -> Loss:
+    """A row lies in one node of each level: along its path the losses add up.
+
+    Where a node is stopped, all that its path has left was spent on it, so nothing below it may be counted.
+    """
+    depths = measured["tree"]["depths"]
+    left = whole = Fraction(measured["path_epsilon"])
+    above: tuple[list[int], set[tuple[int, ...]]] | None = None
+    for level in measured["levels"]:
+        stopped, refined = Fraction(level["stopped_epsilon"]), Fraction(level["refined_epsilon"])
+        if stopped > left or max(refined, Fraction(level["first_epsilon"])) > stopped:
+            raise ValueError("a tree spends more on a path than the path has.")
+        (many, width), flat = release.array(level["nodes"])
+        nodes = list(zip(*(flat[axis::width] for axis in range(width)), strict=True))
+        if len(set(nodes)) != many:
+            raise ValueError("a tree counts a node twice.")
+        depth = depths[level["level"]]
+        if above is not None:
+            by = [low - high for low, high in zip(depth, above[0], strict=True)]
+            parents = {
+                tuple(place >> step for place, step in zip(node, by, strict=True)) for node in nodes
+            }
+            if not parents <= above[1]:
+                raise ValueError("a tree goes on below a node where it was stopped.")
+        is_stopped = release.array(level["stopped"])[1]
+        above = depth, {node for node, ends in zip(nodes, is_stopped, strict=True) if not ends}
+        left -= refined
+    epsilon = whole * release.max_rows * (2 if release.is_change_one else 1)
+    return within(epsilon, 2 * epsilon)
+
+
+def check(path: str) -> tuple[list[str], list[str]]:
+    """What was found, in words; and what is wrong."""
+    release = Release(path)
+    losses: list[Loss] = []
+    wrong: list[str] = []
+    recorded: Counter[str] = Counter()
+    for place, measured in enumerate(release.measurements):
+        try:
+            loss = _loss(release, measured, recorded)
+        except ValueError as error:
+            wrong.append(f"Measurement {place}: {error}")
+            continue
+        losses.append(loss)
+        stated = measured.get("cost") or measured["paid"]
+        for name in ("epsilon", "delta", "rho"):
+            found = getattr(loss, name)
+            if stated[name] is not None and found is not None and found > Fraction(stated[name]):
+                wrong.append(f"Measurement {place} states {name} {stated[name]}, and has {found}.")
+    manifest = release.manifest
+    numbers = sum(
+        len(release.array(each)[1])
+        for measured in release.measurements
+        for each in _arrays(measured)
+    )
+    found = [
+        f"{manifest['dataset']}: {len(release.measurements):,} measurements, {numbers:,} noisy numbers; rows of one "
+        f"person: {release.max_rows:,}; {'change-one' if release.is_change_one else 'add-remove'} adjacency.",
+        _total(manifest, losses, wrong),
+    ]
+    if recorded:
+        listed = ", ".join(f"{kind} ({many})" for kind, many in sorted(recorded.items()))
+        found.append(f"Taken as recorded, without a rule of this check: {listed}.")
+    return found, wrong
+
+
+def _loss(release: Release, measured: dict[str, Any], recorded: Counter[str]) -> Loss:
+    match measured["type"]:
+        case "tree":
+            return loss_of_tree(release, measured)
+        case (
+            "selection"
+        ):  # by the exponential mechanism: its losses spread over an interval of epsilon
+            recorded["selection"] += 1
+            epsilon = Fraction(measured["cost"]["epsilon"])
+            return within(epsilon, epsilon)
+        case "naming":  # of keys that enough people hold
+            recorded["naming"] += 1
+            return Loss(Fraction(measured["paid"]["epsilon"]), Fraction(measured["paid"]["delta"]))
+    stated = measured["l1"], measured["l2_squared"]
+    found = sensitivities(release, measured)
+    if found is None:
+        recorded[measured["query"]["kind"]] += 1
+    elif found[0] > stated[0] or found[1] > stated[1]:
+        raise ValueError(
+            f"states sensitivities of {stated[0]:,} and {stated[1]:,} (squared), and has {found[0]:,} and {found[1]:,}."
+        )
+    return loss_of_noise(measured, *stated)
+
+
+def _arrays(measured: dict[str, Any]) -> list[int]:
+    levels = measured.get("levels", [])
+    return [level["values"] for level in levels] or (
+        [measured["values"]] if "values" in measured else []
+    )
+
+
+def _total(manifest: dict[str, Any], losses: list[Loss], wrong: list[str]) -> str:
+    """All losses together, under the file's way to add them up, against what it promises."""
+    budget = {name: Fraction(amount) for name, amount in manifest["budget"].items()}
+    accounting, delta = manifest["accounting"], budget["delta"]
+    try:
+        if accounting == "basic":
+            epsilon = sum((_known(each.epsilon) for each in losses), Fraction(0))
+            spent = sum((each.delta for each in losses), Fraction(0))
+            _compare(wrong, "an epsilon", epsilon, budget["epsilon"])
+            _compare(wrong, "a delta", spent, delta)
+            return f"In all epsilon {float(epsilon):.6g} and delta {float(spent):.3g}, by basic composition."
+        if accounting == "concentrated":
+            rho = sum((_known(each.rho) for each in losses), Fraction(0))
+            if "epsilon" in budget:
+                found = delta_of_rho(float(rho), float(budget["epsilon"]))
+                _compare(wrong, "a delta", found, delta)
+            else:
+                _compare(wrong, "a rho", rho, budget["rho"])
+            return f"In all rho {float(rho):.6g}, by zero-concentrated composition."
+        squares = math.fsum(_known(each.mu_squared) for each in losses)
+        if "epsilon" in budget:
+            found = delta_of_mu(squares, float(budget["epsilon"]))
+            _compare(wrong, "a delta", found, delta)
+        else:
+            _compare(wrong, "a squared mu", squares, budget["mu_squared"])
+        return f"In all mu {math.sqrt(squares):.6g}, by Gaussian composition."
+    except ValueError as error:
+        wrong.append(str(error))
+        return "The losses cannot be added up."
+
+
+def _known(loss: Any) -> Any:
+    if loss is None:
+        raise ValueError("A measurement has no loss in the notion that the file adds up.")
+    return loss
+
+
+def _compare(wrong: list[str], what: str, found: Fraction | float, promised: Fraction) -> None:
+    exact = isinstance(found, Fraction)
+    if found > promised if exact else found > float(promised) * (1 + NEARLY):
+        wrong.append(f"The noise gives {what} of {float(found):.6g}, and the file promises {float(promised):.6g}.")  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1:
+        print("Give one release file: python examples/check_release.py people.release", file=sys.stderr)  # fmt: skip
+        return 2
+    try:
+        found, wrong = check(arguments[0])
+    except (OSError, KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        print(f"{arguments[0]} cannot be read as a release: {error}", file=sys.stderr)
+        return 2
+    print("\n".join([*found, *wrong]))
+    print("Not what it promises." if wrong else "As promised, by this check.")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

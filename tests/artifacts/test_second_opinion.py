@@ -1,0 +1,218 @@
+"""`examples/check_release.py` agrees with the library on what releases cost, and uses nothing of it."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet as dc
+from discreet.answering.verification.verify import opened
+from discreet.artifacts.files import read_members, write_members
+from discreet.audits.forgery import subjects
+from discreet.privacy.laws import LAWS
+from discreet.queries.stored import query_types
+from discreet.releases.verifying import verify
+
+SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "check_release.py"
+_SPEC = importlib.util.spec_from_file_location("check_release", SCRIPT)
+assert _SPEC is not None and _SPEC.loader is not None
+second = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(second)
+
+Members = Mapping[str, bytes]
+PEOPLE = """
+dataset = "people"
+adjacency = "{adjacency}"
+[unit]
+identifier = "who"
+max_rows = {rows}
+[columns.age]
+kind = "integer"
+range = [0, 31]
+[columns.pay]
+kind = "number"
+bounds = [-2.5, 10]
+bits = 6
+[columns.sex]
+kind = "category"
+values = ["F", "M"]
+"""
+WORKLOAD = ["marginals(2)", "means(pay)", "intervals(age)"]
+
+
+def test_it_imports_nothing_but_the_standard_library() -> None:
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(ast.parse(SCRIPT.read_text(encoding="utf-8")))
+        for name in _names(node)
+    }
+    assert imported <= sys.stdlib_module_names
+
+
+def _names(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [each.name for each in node.names] if isinstance(node, ast.Import) else []
+
+
+@lru_cache
+def of_every_kind() -> dict[str, Members]:
+    """A release of every registered class and algorithm, and of several ways to add costs up."""
+    return {each.title: each.members for each in subjects()} | dict(_of_other_promises())
+
+
+def _of_other_promises() -> Iterator[tuple[str, Members]]:
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(
+        {
+            "who": rng.integers(0, 150, 400),
+            "age": rng.integers(0, 32, 400),
+            "pay": rng.normal(3, 2, 400),
+            "sex": rng.choice(["F", "M"], 400),
+        }
+    )
+    budgets = {
+        "epsilon": dc.Budget(epsilon=1),
+        "delta": dc.Budget(epsilon="1/2", delta=1e-7),
+        "rho": dc.Budget(rho="1/9"),
+        "mu": dc.Budget(mu="1/3"),
+    }
+    units = cycle([("add-remove", 3), ("change-one", 2), ("add-remove", 1)])
+    for (adjacency, rows), (name, budget) in zip(units, [*budgets.items()] * 2, strict=False):
+        schema = dc.Schema.loads(PEOPLE.format(adjacency=adjacency, rows=rows))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "a.release"
+            dc.release_to_file(
+                table, schema, path, budget=budget, workload=WORKLOAD, ledger=Path(folder) / "l.db"
+            )
+            yield f"{adjacency}, {rows} rows, {name}", read_members(path)
+
+
+def opinion(members: Members, folder: Path) -> tuple[list[str], list[str]]:
+    write_members(members, folder / "a.release")
+    found: tuple[list[str], list[str]] = second.check(str(folder / "a.release"))
+    return found
+
+
+def test_it_agrees_on_every_release(tmp_path: Path) -> None:
+    for title, members in of_every_kind().items():
+        found, wrong = opinion(members, tmp_path)
+        assert wrong == [], title
+        assert verify(opened(members)).ok, title
+        assert " in all " in f" {found[1].lower()}", title
+
+
+def test_it_sees_half_the_noise(tmp_path: Path) -> None:
+    """Of everything, so that no rounding in the file's favour can hide it."""
+    tried = 0
+    for title, members in of_every_kind().items():
+        manifest = json.loads(members["manifest.json"])
+        for each in _noisy(manifest):
+            key = "scale" if "scale" in each["law"] else "sigma_squared"
+            each["law"][key] = str(Fraction(each["law"][key]) / 2)
+            tried += 1
+        if any(True for _ in _noisy(manifest)):
+            assert opinion(_with(members, manifest), tmp_path)[1], title
+    assert tried > 100
+
+
+def test_it_sees_a_sensitivity_that_is_too_small(tmp_path: Path) -> None:
+    """Wherever it has a rule of its own; its rules give what the library computes."""
+    tried = set()
+    for title, members in of_every_kind().items():
+        opinion(members, tmp_path)
+        release = second.Release(str(tmp_path / "a.release"))
+        manifest = json.loads(members["manifest.json"])
+        for each in _noisy(manifest):
+            kind, found = each["query"]["kind"], second.sensitivities(release, each)
+            if found is None or kind in tried:
+                continue
+            assert found == (each["l1"], each["l2_squared"]), (title, each["query"])
+            each["l1"] -= 1
+            assert opinion(_with(members, manifest), tmp_path)[1], (title, each["query"])
+            each["l1"] += 1
+            tried.add(kind)
+    rules = second.IN_ONE_CELL | second.ONE_COUNT | second.ONE_NUMBER | second.MATRICES
+    assert tried >= rules - {"cell-count", "complete-table"}, "of these there is no release here"
+
+
+def test_it_sees_a_tree_that_spends_too_much(tmp_path: Path) -> None:
+    members = of_every_kind()["intervals(age) by adaptive-tree"]
+    manifest = json.loads(members["manifest.json"])
+    tree = manifest["parts"][0]["measurements"][0]
+    for place in ("stopped_epsilon", "refined_epsilon", "first_epsilon"):
+        altered = json.loads(members["manifest.json"])
+        level = altered["parts"][0]["measurements"][0]["levels"][0]
+        level[place] = str(Fraction(tree["path_epsilon"]) * 2)
+        assert opinion(_with(members, altered), tmp_path)[1], place
+    tree["path_epsilon"] = str(Fraction(tree["path_epsilon"]) * 2)
+    assert opinion(_with(members, manifest), tmp_path)[1]
+
+
+def test_it_sees_counts_below_a_node_that_was_stopped(tmp_path: Path) -> None:
+    for title, members in of_every_kind().items():
+        if "adaptive-tree" not in title:
+            continue
+        levels = json.loads(members["manifest.json"])["parts"][0]["measurements"][0]["levels"]
+        if len(levels) > 1:
+            name = f"arrays/{levels[0]['stopped']}.npy"
+            buffer = io.BytesIO()
+            np.save(buffer, np.ones_like(np.load(io.BytesIO(members[name]))))
+            assert "stopped" in opinion({**members, name: buffer.getvalue()}, tmp_path)[1][0]
+            return
+    raise AssertionError("no tree has two levels")
+
+
+def test_its_command_says_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    members = of_every_kind()["intervals(age) by tree"]
+    write_members(members, tmp_path / "a.release")
+    assert second.main([str(tmp_path / "a.release")]) == 0
+    assert "epsilon 1 and delta 0" in capsys.readouterr().out
+    manifest = json.loads(members["manifest.json"])
+    manifest["budget"]["epsilon"] = "1/2"
+    write_members(_with(members, manifest), tmp_path / "b.release")
+    assert second.main([str(tmp_path / "b.release")]) == 1
+    assert "the file promises 0.5" in capsys.readouterr().out
+    (tmp_path / "c.release").write_text("nothing")
+    assert second.main([str(tmp_path / "c.release")]) == 2
+    assert second.main([]) == 2
+
+
+def test_the_format_that_it_reads_is_described_whole() -> None:
+    """Every field of a manifest, every type and kind that a release may hold."""
+    text = (SCRIPT.parents[1] / "docs" / "file-format.md").read_text(encoding="utf-8")
+    manifests = [json.loads(members["manifest.json"]) for members in of_every_kind().values()]
+    parts = [part for manifest in manifests for part in manifest["parts"]]
+    measured = [each for part in parts for each in part["measurements"]]
+    words = {*query_types(), *LAWS}
+    for each in (*manifests, *parts):
+        words |= set(each)
+    words |= {each["type"] for each in measured}
+    words |= {manifest["accounting"] for manifest in manifests}
+    words |= {name for manifest in manifests for name in manifest["budget"]}
+    words |= {name for each in measured for level in each.get("levels", ()) for name in level}
+    words -= {"level", "first_epsilon"}  # told in a sentence
+    assert {word for word in words if f"`{word}`" not in text} == set()
+
+
+def _noisy(manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for part in manifest["parts"]:
+        yield from (each for each in part["measurements"] if each["type"] == "noise")
+
+
+def _with(members: Members, manifest: dict[str, Any]) -> Members:
+    return {**members, "manifest.json": json.dumps(manifest).encode()}
