@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import io
 import json
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 import discreet as dc
 from discreet.answering.verification.verify import opened
@@ -207,6 +209,20 @@ def test_the_format_that_it_reads_is_described_whole() -> None:
     words |= {name for each in measured for level in each.get("levels", ()) for name in level}
     words -= {"level", "first_epsilon"}  # told in a sentence
     assert {word for word in words if f"`{word}`" not in text} == set()
+
+
+def test_a_signature_is_made_as_the_format_says() -> None:
+    members = next(each for title, each in of_every_kind().items() if title.endswith("signed"))
+    stored = json.loads(members["signature.json"])
+    lines = "".join(
+        f"{hashlib.sha256(members[name]).hexdigest()} {name}\n"
+        for name in sorted(members.keys() - {"signature.json"})
+    )
+    first = b"discreet release signature 1\n"
+    digest = hashlib.sha256(first + lines.encode()).digest()
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(stored["public_key"]))
+    key.verify(bytes.fromhex(stored["signature"]), first + digest)
+    assert stored["algorithm"] == "Ed25519"
 
 
 def _noisy(manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
