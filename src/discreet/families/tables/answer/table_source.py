@@ -19,7 +19,6 @@ from discreet.errors import NotAnswerable
 from discreet.families.groups.queries.classes import MOST_COLUMNS as MOST_BY
 from discreet.families.groups.queries.classes import GroupedMeans, GroupedSums
 from discreet.families.numbers.queries.one_number import Means, Sums
-from discreet.families.ranges.answer.joining import total_of
 from discreet.families.shared.answer.evidence import NoisyCount, NoisySum
 from discreet.families.shared.answer.left_out_notes import no_cell, not_summed
 from discreet.families.shared.answer.library import Library
@@ -31,6 +30,7 @@ from discreet.families.tables.answer.counting import (
     count_rows,
     nothing_left,
 )
+from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.linear_tables import CombinedTable, WeightedTable
 from discreet.families.tables.answer.shared_draws import cell_draws
 from discreet.families.tables.answer.sums.added_values import expression_values, moment_values
@@ -69,14 +69,14 @@ USUAL_NOTE = "The interval is as wide as such counts are usually off, judged by 
 
 
 class TableSource(Source):
-    """All tables of a release, put together by the library."""
+    """All tables of a release, put together."""
 
     rank = 1
 
     def __init__(self, library: Library) -> None:
-        self._library, self._schema = library, library.schema
-        self._public_rows = library.tabled_rows
-        self._batches = TableBatches(library)
+        self._library, self._schema = library.made(TableLibrary), library.schema
+        self._public_rows = self._library.tabled_rows
+        self._batches = TableBatches(self._library)
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
         if self._is_of_halfspaces(region):
@@ -202,7 +202,7 @@ class TableSource(Source):
             if public is not None:
                 rows = np.array([float(public)])
                 return Estimates(rows, rows, rows, np.zeros(1))
-            total = total_of(self._library)
+            total = self._library.total()
             if total is not None:
                 found = Estimates.of_reading(total, confidence, readings=(total,))
                 whole = self._library.agreed_over(())
