@@ -57,6 +57,14 @@ class ExpressionReader(WindowReader):
         self.notes: dict[str, None] = {}
         """What a reader of the result should know."""
         self._known: dict[str, Any] = {}
+        exp = self.exp
+        self._readers = {
+            exp.Window: self._window,
+            exp.Column: self._column,
+            exp.Subquery: self._scalar,
+            exp.Select: self._scalar,
+            exp.Grouping: self._grouping_bits,
+        }
 
     def _table(self, node: Any, known: dict[str, Any], *, is_top: bool = False) -> Table | Rows:
         """Any table."""
@@ -84,21 +92,13 @@ class ExpressionReader(WindowReader):
         return isinstance(node, exp.AggFunc) and type(node) is not exp.Grouping
 
     def _value(self, node: Any, scope: Scope) -> Expression:
-        exp, node = self.exp, bare(node)
+        node = bare(node)
         key = self._matching_key(node, scope)
         if key is not None:
             return key
-        if type(node) is exp.Window:
-            return self._window(node, scope)
         if self._is_aggregate(node):
             return self._aggregate(node, scope)
-        if type(node) is exp.Column:
-            return self._column(node, scope)
-        if type(node) in (exp.Subquery, exp.Select):
-            return self._scalar(node)
-        if type(node) is exp.Grouping:
-            return self._grouping_bits(node, scope)
-        return self._call(node, scope)
+        return self._readers.get(type(node), self._call)(node, scope)
 
     def _matching_key(self, node: Any, scope: Scope) -> Expression | None:
         if not scope.keys or type(node) in (self.exp.Literal, self.exp.Null, self.exp.Boolean):
@@ -154,7 +154,7 @@ class ExpressionReader(WindowReader):
                 raise BadQuestion(str(error)) from None
         return str(node.name)
 
-    def _scalar(self, node: Any) -> Expression:
+    def _scalar(self, node: Any, scope: Scope) -> Expression:
         known = self._known
         table = self._table(without_alias(node) if type(node) is self.exp.Subquery else node, known)
         self._known = known
@@ -225,15 +225,15 @@ class ExpressionReader(WindowReader):
             raise BadQuestion(refusal)
         every = tuple(range(len(keys) + 1))
         inner = Scope(
-            {},
-            {},
-            rows=rows,
-            present=every,
-            key_nodes=(*keys, column),
-            key_names=(*names, own),
+            {}, {}, rows=rows, present=every, key_nodes=(*keys, column), key_names=(*names, own)
         )
+        return self._of_counts(node, condition, inner)
+
+    def _of_counts(self, node: Any, condition: Any, inner: Scope) -> Expression:
+        """What `node` asks of the values of the last key of `inner`, from the number of rows that hold each."""
+        exp, every, own = self.exp, inner.present, inner.key_names[-1]
         count = self._measure(exp.Count(this=exp.Star(), big_int=True), condition, inner, every)
-        width = len(keys)
+        width = len(every) - 1
         values = Select(
             source=self._measured_source(inner),
             outputs=(

@@ -77,6 +77,12 @@ class TableSource(Source):
         self._library, self._schema = library.made(TableLibrary), library.schema
         self._public_rows = self._library.tabled_rows
         self._batches = TableBatches(self._library)
+        self._by_kind = {
+            "quantile": self._quantile,
+            "moment": self._moment,
+            "total": self._of_expression,
+            "valued": self._of_expression,
+        }
 
     def read_one(self, region: Region, confidence: float) -> Estimates | None:
         if self._is_of_halfspaces(region):
@@ -172,12 +178,9 @@ class TableSource(Source):
     def _numbers(self, region: Region, selection: Selection, confidence: float) -> Estimates:
         if region.kind == "count":
             return self._count(region, selection, confidence)
-        if region.kind == "quantile":
-            return self._quantile(region, confidence)
-        if region.kind == "moment":
-            return self._moment(region, confidence)
-        if region.kind in ("total", "valued"):
-            return self._of_expression(region, confidence)
+        return self._by_kind.get(region.kind, self._sum)(region, confidence)
+
+    def _sum(self, region: Region, confidence: float) -> Estimates:
         direct = self._direct(region, confidence) if not region.groups else None
         return direct if direct is not None else self._from_table(region, confidence)
 
