@@ -258,7 +258,7 @@ class Curator:
                 measure=lambda grant: Measured(
                     values=(),
                     laws=(),
-                    chosen=tuple(each.chosen for each in grant.choose(counts, mechanism)),
+                    chosen=(grant.choose(counts, mechanism).chosen,),
                 ),
             )
         behind = mechanism.shortfall(

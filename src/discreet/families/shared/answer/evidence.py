@@ -7,7 +7,7 @@ Each part contributes its `Evidence`, as the family of its kind says. The eviden
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
@@ -134,19 +134,9 @@ class Evidence:
         return bool(self.tables or self.residuals or self.counts)
 
     def add(self, other: Evidence) -> None:
-        self.tables += other.tables
-        self.sums += other.sums
-        self.counts += other.counts
-        self.ranges += other.ranges
-        self.residuals += other.residuals
-        self.models += other.models
-        self.whole += other.whole
-        self.agreement += other.agreement
-        self.grids += other.grids
-        self.sources += other.sources
-        self.drawn += other.drawn
-        self.named += other.named
-        self.spreads_evenly |= other.spreads_evenly
+        for each in fields(self):
+            mine, more = getattr(self, each.name), getattr(other, each.name)
+            setattr(self, each.name, mine + more if isinstance(mine, list) else mine | more)
 
 
 def completed_by(parts: Iterable[Part], schema: Schema) -> Schema:
