@@ -31,7 +31,7 @@ from discreet import Budget, Schema, plan, release
 from discreet.answering import ReleaseReader
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.simplex import nearest_counts
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.library import TableLibrary
 
 ALGORITHMS = ("direct", "residuals", "adaptive")
 WORKLOAD = "marginals(2)"

@@ -23,7 +23,7 @@ from discreet.families.ranges.answer.joining import JoinedRanges
 from discreet.families.ranges.answer.joint_estimates import JoinedEstimates, joint_ends
 from discreet.families.ranges.estimate.tree_intervals import RangeEstimates
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw
 from discreet.queries.measurable import ClampedSum, PresentCount
 from discreet.schema import IntegerColumn, Schema

@@ -12,7 +12,7 @@ from scipy import stats
 from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.linear_widths import linear_half_width
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.postprocessing.joint_noise import JointNoise, joint_ratio
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteGaussianLaw, DiscreteLaplaceLaw

@@ -20,8 +20,8 @@ from discreet.artifacts.answers import Answers
 from discreet.artifacts.release import Part, Release
 from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.families.shared.answer.evidence import Evidence
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.table_source import MODEL_NOTE
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.privacy.budget import Budget
 from discreet.queries.measurable import Marginal

@@ -12,9 +12,9 @@ import pytest
 from discreet.answering import ReleaseReader
 from discreet.answering.usefulness import TRIVIAL
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.linear_tables import WeightedTable
 from discreet.families.tables.answer.models.model_table import ModelTable
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.release.claims import _farthest
 from discreet.families.tables.release.pair_choice import one_way_share
 from discreet.privacy.budget import Budget

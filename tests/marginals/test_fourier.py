@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.linear_programs import _signs, nearest_table, walsh_hadamard
 from discreet.families.tables.queries.parities import Parities, Parity
 from discreet.privacy.adjacency import Adjacency

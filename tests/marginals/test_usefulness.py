@@ -15,7 +15,7 @@ from discreet.answering import ReleaseReader
 from discreet.artifacts.release import Release
 from discreet.families.shared.estimate.linear_widths import variance_of_repeated
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.privacy.budget import Budget

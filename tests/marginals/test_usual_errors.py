@@ -11,7 +11,6 @@ import pytest
 
 from discreet.answering import ReleaseReader
 from discreet.families.shared.estimate.public_random import generator
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.models.model_table import ModelTable, model_residuals
 from discreet.families.tables.answer.models.usual_errors import (
     UPPER_END,
@@ -22,6 +21,7 @@ from discreet.families.tables.answer.models.usual_errors import (
     shares_of,
 )
 from discreet.families.tables.answer.table_source import USUAL_NOTE
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.queries.residuals import ModelDistance
 from discreet.privacy.budget import Budget
 from discreet.privacy.laws import DiscreteLaplaceLaw

@@ -17,10 +17,10 @@ from discreet.artifacts.release import Release
 from discreet.families.halfspaces.answer.halfspaces import HalfspaceSource, ManyHalfspaces
 from discreet.families.ranges.answer.joining import ranges_of
 from discreet.families.ranges.answer.pictures import Bars, distribution
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.parities import parity_of
 from discreet.families.tables.answer.shared_noise import noise_covariance
 from discreet.families.tables.answer.table_models import cell_deviation
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.exact import Exactable, confidence_level
 
 

@@ -24,7 +24,7 @@ from discreet.families.tables.answer.evidence import (
     WITHOUT_A_CELL,
     agreement_of,
 )
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.release import whole_answers
 from discreet.privacy.budget import Budget
 from discreet.releases.verifying import verify

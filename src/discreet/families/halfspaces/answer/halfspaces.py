@@ -41,8 +41,8 @@ from discreet.families.shared.estimate.combination import (
     variance_of,
 )
 from discreet.families.shared.estimate.kept import Kept
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.linear_tables import CombinedTable
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.queries.blocks import GridCounts
 from discreet.questions.conditions import asks_for_a_value, atoms, normal_form, simple_of
 from discreet.questions.inequality import NUMERIC_KINDS, Inequality, inequality_of, lone_inequality

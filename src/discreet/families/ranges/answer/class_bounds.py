@@ -20,7 +20,7 @@ from discreet.families.ranges.estimate.all_ranges import ROUNDING, all_ranges_bo
 from discreet.families.ranges.estimate.all_ranges import THEOREM as CELL_THEOREM
 from discreet.families.ranges.queries.ranges import Ranges
 from discreet.families.shared.answer.library import Library
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.laws import NoiseLaw
 from discreet.queries.blocks import BlockCounts
 

@@ -22,8 +22,8 @@ from discreet.families.ranges.answer.joined_ranges import JoinedSource, PresentR
 from discreet.families.ranges.answer.ranges import RangeSource
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import variance_of
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.linear_tables import CombinedTable, LinearTable
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.consistent import ConsistentTables
 from discreet.families.tables.estimate.symmetric_tables import SymmetricTable
 from discreet.families.tables.queries.residuals import subsets

@@ -29,7 +29,7 @@ from discreet.families.ranges.queries.ranges import Intervals
 from discreet.families.shared.answer.left_out_notes import left_out_of_ranges, no_cell, not_summed
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.counting import DECLARED_NOTE
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.questions.cells.boxes import BoxCondition, Boxes, boxes_of
 from discreet.questions.cells.impossible import covers_box, rules_over
 from discreet.questions.conditions import asks_for_a_value

@@ -19,9 +19,9 @@ from discreet.errors import NotAnswerable
 from discreet.families.shared.answer.left_out_notes import no_cell
 from discreet.families.shared.answer.library import Library
 from discreet.families.tables.answer.counting import count_rows
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.linear_tables import LinearTable
 from discreet.families.tables.answer.table_source import ADDITIVE_NOTE, by_group, group_axes
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.schema.completed import completed_names
 
 

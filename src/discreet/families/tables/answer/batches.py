@@ -12,8 +12,8 @@ from discreet.errors import BadInput, BadQuestion, NotAnswerable
 from discreet.families.shared.estimate.kept import Kept
 from discreet.families.tables.answer.counting import around
 from discreet.families.tables.answer.cut_cells import partial_cells
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.linear_tables import WeightedTable, below_a_ceiling
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.questions.cells.impossible import impossible_rows
 from discreet.questions.cells.ordered_pieces import extents
 from discreet.schema import NumberColumn, OrderedColumn, keeps_every_row

@@ -50,7 +50,7 @@ FROM_WHOLE_TABLE = "read from the whole table"
 their claims are about the measured cells, so these are what is read."""
 FROM_ANOTHER_PART = "read from the whole table of another part"
 AGREEING, AGREEING_WITHIN = "whole counts that agree", "whole counts that agree within each table"
-"""What else it says: see `answer.agreement`."""
+"""What else it says: see `answer.together.agreement`."""
 TABLE_COLUMNS, WHOLE_ARRAYS = "columns of the table", ("table", "cells", "counts")
 """Where a whole table is about more columns than its part; and the arrays that hold one."""
 NONE_IN_EMPTY_CELLS = ", none in cells declared empty"
@@ -280,7 +280,7 @@ def nearest_whole_table(
 ) -> WholeTable | None:
     """Whole counts of at least 0 near a table with noise on each cell, if its columns have two values each.
 
-    Over many cells the nearest counts are biased: there counts are found from the top down, see `answer.agreement`.
+    Over many cells the nearest counts are biased: there counts are found from the top down, see `answer.together.agreement`.
     """
     if not has_two_values(noisy.columns, schema):
         return None

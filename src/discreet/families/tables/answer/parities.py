@@ -34,7 +34,7 @@ from discreet.questions.inequality import lone_inequality
 from discreet.schema import keeps_every_row
 
 if TYPE_CHECKING:
-    from discreet.families.tables.answer.library import TableLibrary
+    from discreet.families.tables.answer.together.library import TableLibrary
 
 MOST_TRIED = 2000
 """Sets of splits that are looked through for one question."""

@@ -15,7 +15,7 @@ from discreet.answering.regions.public_total import weights_counted_down
 from discreet.answering.regions.selecting import Selection
 from discreet.arrays import Floats
 from discreet.artifacts.answers import SharedDraws
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.laws import NoiseLaw
 from discreet.questions.cells.impossible import declares_empty_cells
 

@@ -12,7 +12,7 @@ from discreet.answering.regions.selecting import Selection, select
 from discreet.arrays import Floats
 from discreet.errors import NotAnswerable
 from discreet.families.shared.answer.library import Library
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.questions.dialects.sql import parse_question
 from discreet.questions.spelling import sql_name
 

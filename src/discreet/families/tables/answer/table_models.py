@@ -10,8 +10,8 @@ from discreet.arrays import Floats
 from discreet.families.shared.answer.evidence import NoisyTable, reduced
 from discreet.families.shared.estimate.combination import inverse_variance_weights, likely_rows
 from discreet.families.tables.answer.evidence import published_model
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.linear_tables import WeightedTable
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.fitting import (
     LEAST_STD,
     MeasuredTable,

@@ -12,8 +12,8 @@ from discreet.answering.regions.public_total import counted_down
 from discreet.answering.regions.selecting import Selection, select
 from discreet.families.shared.answer.evidence import NoisyCount, NoisySum
 from discreet.families.shared.estimate.combination import Terms
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.sums.summing import MOST_WEIGHTED
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.privacy.exact import Exactable
 from discreet.questions.expressions import TRUE
 from discreet.schema import keeps_every_row

@@ -30,7 +30,6 @@ from discreet.families.tables.answer.counting import (
     count_rows,
     nothing_left,
 )
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.linear_tables import CombinedTable, WeightedTable
 from discreet.families.tables.answer.shared_draws import cell_draws
 from discreet.families.tables.answer.sums.added_values import expression_values, moment_values
@@ -48,6 +47,7 @@ from discreet.families.tables.answer.table_readings import (
     count_reading,
     table_reading,
 )
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.questions.cells.impossible import declares_empty_cells, impossible_cells
 from discreet.questions.expressions import TRUE, columns_of
 from discreet.questions.inequality import NUMERIC_KINDS, is_of_halfspaces

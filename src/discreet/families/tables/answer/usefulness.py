@@ -16,9 +16,9 @@ from discreet.answering.asking import Asking
 from discreet.answering.usefulness import MOVED, UNION
 from discreet.arrays import Floats
 from discreet.families.shared.answer.library import Library
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.linear_tables import Agreed
 from discreet.families.tables.answer.parities import parity_half_width
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities
 from discreet.families.tables.queries.residuals import subsets

@@ -20,7 +20,6 @@ from discreet.arrays import Floats
 from discreet.artifacts.release import ErrorClaim, Part
 from discreet.families.shared.answer.evidence import Evidence
 from discreet.families.shared.release.protocol import of_type
-from discreet.families.tables.answer.agreement import AgreedTables
 from discreet.families.tables.answer.evidence import (
     agreement_of,
     whole_counts_of,
@@ -32,6 +31,7 @@ from discreet.families.tables.answer.models.model_table import (
     model_residuals,
     models_of,
 )
+from discreet.families.tables.answer.together.agreement import AgreedTables
 from discreet.families.tables.estimate.consistent import ConsistentTables
 from discreet.families.tables.estimate.residuals import ResidualTables
 from discreet.families.tables.estimate.whole_tables import nearest_to_tables

@@ -14,7 +14,6 @@ import numpy as np
 from discreet.artifacts.release import ANSWERS, AS_MEASURED, TOGETHER, Part, Release
 from discreet.errors import NotAnswerable
 from discreet.families.shared.answer.library import Library
-from discreet.families.tables.answer.agreement import can_be_agreed
 from discreet.families.tables.answer.evidence import (
     AGREEING,
     AGREEING_WITHIN,
@@ -24,7 +23,8 @@ from discreet.families.tables.answer.evidence import (
     kept_empty,
     said_of_answers,
 )
-from discreet.families.tables.answer.library import TableLibrary
+from discreet.families.tables.answer.together.agreement import can_be_agreed
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.whole_tables import can_be_whole, nearest_to_tables
 from discreet.families.tables.queries.marginals import Marginals
 from discreet.families.tables.queries.parities import Parities

@@ -11,8 +11,8 @@ from discreet.answering.synthesis.drawn_rows import Nulls
 from discreet.arrays import Integers
 from discreet.artifacts.answer import Answer
 from discreet.families.shared.answer.library import Library
-from discreet.families.tables.answer.library import TableLibrary
 from discreet.families.tables.answer.table_models import model_of_tables
+from discreet.families.tables.answer.together.library import TableLibrary
 from discreet.families.tables.estimate.clique_tree import most_even_rows
 from discreet.families.tables.estimate.fitting import RowModel
 from discreet.families.tables.estimate.mixture import Mixture

@@ -15,7 +15,6 @@ from discreet.families.shared.answer.evidence import Agreement, NoisyTable, Numb
 from discreet.families.shared.answer.library import Library
 from discreet.families.shared.estimate.combination import inverse_variance_weights
 from discreet.families.shared.estimate.kept import Kept
-from discreet.families.tables.answer.agreement import AgreedTables, of_counts, of_one_table
 from discreet.families.tables.answer.linear_tables import (
     Agreed,
     CombinedTable,
@@ -27,7 +26,8 @@ from discreet.families.tables.answer.models.model_table import (
     model_residuals,
     models_of,
 )
-from discreet.families.tables.answer.summed_cells import SummedCells, summed_cells
+from discreet.families.tables.answer.together.agreement import AgreedTables, of_counts, of_one_table
+from discreet.families.tables.answer.together.summed_cells import SummedCells, summed_cells
 from discreet.families.tables.estimate.consistent import ConsistentTables, DirectTable
 from discreet.families.tables.estimate.drawn_cells import DrawnCells
 from discreet.families.tables.estimate.residuals import ResidualTables
